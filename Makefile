@@ -1,0 +1,85 @@
+# Every target sets up what it needs itself: system packages (Debian, Ubuntu), .venv, this package with its tools.
+PYTHON ?= python3
+ARGS ?=
+BENCH ?=
+# Each worker may hold a C++ compiler: as many as there are cores, but not a cluster's worth.
+XDIST ?= -n auto --maxprocesses 8 --dist worksteal
+
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+CACHE := $(CURDIR)/build/cache
+
+# The tools' caches (pip, ccache, matplotlib, ...) stay in this folder too.
+export XDG_CACHE_HOME ?= $(CACHE)
+export MPLCONFIGDIR ?= $(CACHE)/matplotlib
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp bench lock clean distclean
+.PHONY: packages-python packages-sim packages-test
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(VENV)/.dev ## system packages, .venv, framelane and all its tools
+
+demo: $(VENV)/.sim ## a detector frame through the gateware to a picture, no hardware (ARGS="--drop 0.01")
+	$(VENV)/bin/framelane demo $(ARGS)
+
+test: lint ## everything that needs no GPU and no Vitis: lint, tests, testbenches
+	$(RUN) pytest $(XDIST) $(ARGS)
+
+sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
+	$(RUN) pytest $(XDIST) sim/cocotb $(ARGS)
+
+bench: $(VENV)/.dev ## measured tables in build/bench/ (BENCH=name for one)
+	$(VENV)/bin/framelane bench $(BENCH) $(ARGS)
+
+lint: lint-python lint-rtl lint-cpp ## style and types of all languages
+
+lint-python: $(VENV)/.dev
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	scripts/lint-types.sh $(VENV)
+
+lint-rtl: $(VENV)/.dev
+	$(VENV)/bin/python scripts/lint_rtl.py
+
+lint-cpp: $(VENV)/.dev
+	find hw sim \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0 | \
+	  xargs -0 --no-run-if-empty $(VENV)/bin/clang-format --dry-run -Werror
+
+lock: $(VENV)/.lock ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
+	$(VENV)/bin/uv pip compile --quiet --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
+
+clean: ## removes what was built, keeps .venv
+	rm -rf build dist *.egg-info
+
+distclean: clean ## removes .venv as well
+	rm -rf $(VENV)
+
+# One stamp per set of tools: pip runs again when the wanted versions change.
+INPUTS := pyproject.toml setup.py constraints.txt
+INSTALL = $(RUN) pip install --quiet --constraint constraints.txt --editable
+
+$(VENV)/.python: | packages-python
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.sim: $(INPUTS) | packages-sim $(VENV)/.python
+	$(INSTALL) '.[sim]'
+	touch $@
+
+$(VENV)/.dev: $(INPUTS) | packages-test $(VENV)/.python
+	$(INSTALL) '.[sim,dev]'
+	touch $(VENV)/.sim $@
+
+# uv alone: framelane itself may not be installable under the old lock.
+$(VENV)/.lock: | packages-python $(VENV)/.python
+	$(RUN) pip install --quiet --constraint constraints.txt uv
+	touch $@
+
+packages-python packages-sim packages-test: packages-%:
+	@scripts/system-packages.sh $* $(PYTHON)

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Types and layers: mypy --strict and import-linter.
+#   scripts/lint-types.sh VENV
+# Neither follows setuptools' package-dir, so framelane is put together from links in build/typing.
+set -eu
+bin=${1:?usage: lint-types.sh VENV}/bin
+
+rm -rf build/typing
+mkdir -p build/typing/framelane
+for entry in sw/*; do
+    ln -s "../../../$entry" build/typing/framelane/
+done
+ln -s ../../../models build/typing/framelane/models
+
+# One run per folder: a block's test and its testbench have the same module name.
+status=0
+for folder in tests sim/cocotb scripts; do
+    find "$folder" -name '*.py' | grep --quiet . || continue
+    echo "mypy framelane $folder"
+    "$bin/python" -m mypy build/typing/framelane "$folder" || status=1
+done
+PYTHONPATH=build/typing "$bin/lint-imports" --no-logo --cache-dir build/cache/import-linter || status=1
+exit $status

@@ -1,0 +1,1 @@
+"""Registers, sessions, ring credit and the backends that run a transmitter."""

@@ -1,0 +1,1 @@
+"""Ring, transports, pipeline and sinks: from packets in memory to images."""

@@ -1,0 +1,62 @@
+"""A block has one name: its RTL, its golden model and its testbench are found by it."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def model_name(block: str) -> str:
+    """Return the model of a block: its own name, but one model for all the stream cells."""
+    return "axis" if block.startswith("axis_") else block
+
+
+def unmatched(root: Path) -> list[str]:
+    """Return one sentence per file of a block that lacks its counterpart."""
+    blocks = {path.stem: path for path in root.glob("hw/**/*.sv") if not path.stem.endswith("_pkg")}
+    benches = {path.stem.removeprefix("test_"): path for path in root.glob("sim/cocotb/test_*.py")}
+    wanted = [(path, f"models/{model_name(block)}.py") for block, path in blocks.items()]
+    wanted += [(path, f"sim/cocotb/test_{block}.py") for block, path in blocks.items()]
+    found = [f"{path.relative_to(root)}: no {other}" for path, other in wanted if not (root / other).is_file()]
+    orphans = [(block, path) for block, path in benches.items() if block not in blocks]
+    found += [f"{path.relative_to(root)}: no hw/**/{block}.sv" for block, path in orphans]
+    return sorted(found)
+
+
+def test_every_block_has_rtl_model_and_bench() -> None:
+    assert unmatched(ROOT) == []
+
+
+COMPLETE = (
+    "hw/roce_tx/roce_pkg.sv",
+    "hw/roce_tx/roce_icrc.sv",
+    "models/roce_icrc.py",
+    "sim/cocotb/test_roce_icrc.py",
+    "hw/rtl/axis_skid.sv",
+    "models/axis.py",
+    "sim/cocotb/test_axis_skid.py",
+    "sim/cocotb/bench.py",
+)
+
+
+@pytest.mark.parametrize(
+    ("lost", "sentence"),
+    [
+        (None, None),
+        ("hw/roce_tx/roce_pkg.sv", None),
+        ("models/roce_icrc.py", "hw/roce_tx/roce_icrc.sv: no models/roce_icrc.py"),
+        ("sim/cocotb/test_roce_icrc.py", "hw/roce_tx/roce_icrc.sv: no sim/cocotb/test_roce_icrc.py"),
+        ("hw/roce_tx/roce_icrc.sv", "sim/cocotb/test_roce_icrc.py: no hw/**/roce_icrc.sv"),
+        ("models/axis.py", "hw/rtl/axis_skid.sv: no models/axis.py"),
+        ("sim/cocotb/test_axis_skid.py", "hw/rtl/axis_skid.sv: no sim/cocotb/test_axis_skid.py"),
+    ],
+)
+def test_a_lost_counterpart_is_named(tmp_path: Path, lost: str | None, sentence: str | None) -> None:
+    for name in COMPLETE:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    if lost:
+        (tmp_path / lost).unlink()
+    assert unmatched(tmp_path) == ([sentence] if sentence else [])
