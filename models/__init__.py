@@ -1,0 +1,1 @@
+"""Golden models of the gateware: pure functions on ints, bytes and arrays."""

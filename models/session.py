@@ -1,0 +1,130 @@
+"""The session: what a receiver publishes for one acquisition, and all that a transmitter needs to know of it."""
+
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from framelane.models import wire
+from framelane.models.bd_gen import Flow
+from framelane.models.errors import ConfigError, InputError
+from framelane.models.roce_qp import QpContext, Segmentation
+from framelane.models.slots import FREE_RUNNING, SlotLayout
+
+Mac = Annotated[str, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
+U8 = Annotated[int, Field(ge=0, lt=1 << 8)]
+U16 = Annotated[int, Field(ge=0, lt=1 << 16)]
+U24 = Annotated[int, Field(ge=0, lt=1 << 24)]
+U32 = Annotated[int, Field(ge=0, lt=1 << 32)]
+U64 = Annotated[int, Field(ge=0, lt=1 << 64)]
+Positive = Annotated[int, Field(gt=0, lt=1 << 31)]
+
+
+class Node(BaseModel):
+    """MAC and IPv4 address of one end, as text."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    mac: Mac
+    ip: IPv4Address
+
+    def endpoint(self) -> wire.Endpoint:
+        """The same as integers in network order."""
+        return wire.Endpoint(int(self.mac.replace(":", ""), 16), int(self.ip))
+
+
+class Session(BaseModel):
+    """One receiver's ring, as a JSON document.
+
+    `base` is the virtual address of slot 0, `psn` the first packet's, `mtu` and `slot_bytes` in bytes; `rows` and
+    `columns` are the image's pixels of 16 bits; `window_end` is the credit at the time of publication (2^64 - 1:
+    free-running).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    format: Literal["framelane-session-1"] = "framelane-session-1"
+    service: Literal["UC"] = "UC"
+    segmentation: Literal["only", "message"] = "only"
+    source: Node
+    receiver: Node
+    src_port: U16 = 0xC000
+    qpn: U24
+    psn: U24
+    rkey: U32
+    base: U64
+    mtu: int = 4096
+    n_slots: Positive
+    slot_bytes: Positive
+    sources: Annotated[int, Field(ge=1, le=256)] = 1
+    rows: Positive
+    columns: Positive
+    window_end: U64 = FREE_RUNNING
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.mtu not in wire.MTUS:
+            raise ValueError(f"mtu: {self.mtu} is impossible: choose one of {', '.join(map(str, wire.MTUS))}")
+        try:
+            layout = self.layout
+        except ConfigError as error:
+            raise ValueError(f"slot_bytes: {error}") from None
+        if self.base + layout.ring_bytes > 1 << 64:
+            raise ValueError(f"base: a ring of {layout.ring_bytes} bytes at {self.base:#x} passes the end of memory")
+        return self
+
+    @property
+    def image_bytes(self) -> int:
+        """Bytes of one raw image: 2 a pixel."""
+        return self.rows * self.columns * 2
+
+    @property
+    def layout(self) -> SlotLayout:
+        """The ring's geometry."""
+        return SlotLayout(self.n_slots, self.slot_bytes, self.image_bytes, self.sources)
+
+    def qp_context(self) -> QpContext:
+        """The transmitter's QP for this session."""
+        return QpContext(
+            dst=self.receiver.endpoint(),
+            dest_qpn=self.qpn,
+            rkey=self.rkey,
+            psn=self.psn,
+            mtu=self.mtu,
+            segmentation=Segmentation[self.segmentation.upper()],
+            src_port=self.src_port,
+        )
+
+    def flow(self, source: int = 0, qp: int = 0) -> Flow:
+        """The transmitter's flow of whole images from one source."""
+        return Flow(
+            qp=qp,
+            source=source,
+            image_bytes=self.image_bytes // self.sources,
+            base=self.base + source * (self.image_bytes // self.sources),
+            slot_bytes=self.slot_bytes,
+            n_slots=self.n_slots,
+            trailer_offset=self.layout.trailer_offset(source) - source * (self.image_bytes // self.sources),
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the document; a reader sees the old one or the new one, never half."""
+        temporary = path.with_name(path.name + ".part")
+        temporary.write_text(self.model_dump_json(indent=2) + "\n")
+        temporary.rename(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read the document; InputError names the file and every field that is wrong."""
+        try:
+            return cls.model_validate_json(path.read_text())
+        except OSError as error:
+            raise InputError(f"cannot read the session {path}: {error.strerror}") from error
+        except ValidationError as error:
+            raise InputError(f"the session {path} is not usable: {_sentence(error)}") from error
+
+
+def _sentence(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, e['loc']))}: {e['msg']}" if e["loc"] else e["msg"].removeprefix("Value error, ")
+        for e in error.errors()
+    )

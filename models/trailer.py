@@ -1,0 +1,46 @@
+"""The trailer: 64 bytes that a source writes behind the last pixel of every frame (`docs/architecture.md`, Trailer)."""
+
+import struct
+from dataclasses import astuple, dataclass
+
+TRAILER_BYTES = 64
+MAGIC = int.from_bytes(b"FLT1", "little")
+VERSION = 1
+_FORMAT = struct.Struct("<IHHIIQQQIIQQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Trailer:
+    """One frame of one source. `packets` and `payload_bytes` count the image without this trailer.
+
+    `frames_dropped` counts the frames that this source has dropped since its reset, for want of credit or as refused.
+    """
+
+    source: int
+    slot: int
+    frame_number: int
+    timestamp_ns: int
+    bunch_id: int
+    payload_bytes: int
+    packets: int
+    frames_dropped: int
+
+    def pack(self) -> bytes:
+        """The 64 bytes, little endian."""
+        return _FORMAT.pack(MAGIC, VERSION, self.source, self.slot, 0, *astuple(self)[2:], 0)
+
+
+def unpack(data: bytes) -> Trailer | None:
+    """The trailer in 64 bytes of a slot, or None where none was written: wrong magic or version."""
+    magic, version, source, slot, _, *counts, _ = _FORMAT.unpack(data)
+    return Trailer(source, slot, *counts) if (magic, version) == (MAGIC, VERSION) else None
+
+
+def immediate(source: int, frame_number: int) -> int:
+    """The 32-bit immediate of a trailer's packet: `source[31:24] | frame_number[23:0]`."""
+    return (source & 0xFF) << 24 | frame_number & 0xFFFFFF
+
+
+def split_immediate(imm: int) -> tuple[int, int]:
+    """Invert `immediate`: the source and the low 24 bits of the frame number."""
+    return imm >> 24, imm & 0xFFFFFF
