@@ -1,0 +1,125 @@
+"""What several tests need: sessions, images, and a network of their own."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from framelane.models.jf_calibration import Calibration
+from framelane.models.session import Session
+from framelane.models.slots import SlotLayout
+from framelane.receiver.jungfrau_file import JungfrauFile
+
+_CLONE_NEWNET = 0x40000000
+_PATIENCE_S = 10.0
+
+
+@pytest.fixture
+def make_session() -> Callable[..., Session]:
+    """Make a session on loopback with credit for its whole ring: 4 slots of 16 x 100 pixels, 3 packets and a rest each.
+
+    The source's address is this process's own, so that tests may run side by side.
+    """
+
+    def make(**changes: Any) -> Session:
+        fields: dict[str, Any] = {
+            "source": {"mac": "02:00:00:00:00:01", "ip": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"},
+            "receiver": {"mac": "02:00:00:00:00:02", "ip": "127.0.0.1"},
+            "qpn": 0x12345,
+            "psn": 0xFFFFFE,
+            "rkey": 0xCAFEF00D,
+            "base": 0x7F12_3456_7000,
+            "mtu": 1024,
+            "n_slots": 4,
+            "rows": 16,
+            "columns": 100,
+        } | changes
+        fields.setdefault("window_end", fields["n_slots"])
+        image_bytes = fields["rows"] * fields["columns"] * 2
+        fields.setdefault("slot_bytes", SlotLayout.needed(image_bytes, fields.get("sources", 1)))
+        return Session(**fields)
+
+    return make
+
+
+@pytest.fixture
+def make_images() -> Callable[..., list[NDArray[np.uint16]]]:
+    """Make `n` raw images for a session, (rows, columns) uint16, with no word of gain code 10."""
+
+    def make(session: Session, n: int) -> list[NDArray[np.uint16]]:
+        words = np.random.default_rng(7).integers(0, 0x8000, (n, session.rows, session.columns), np.uint16)
+        return list(words)
+
+    return make
+
+
+def _ip(arguments: str) -> str:
+    return subprocess.run(["ip", *arguments.split()], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def network() -> Iterator[tuple[str, str]]:
+    """Give the test a network of its own: loopback, and a veth pair whose two interfaces are returned."""
+    if os.geteuid() or not shutil.which("ip"):
+        pytest.skip("needs root and the command `ip`, to make a network namespace with a veth pair")
+    libc = ctypes.CDLL(None, use_errno=True)
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    if libc.unshare(_CLONE_NEWNET):
+        os.close(home)
+        pytest.skip(f"no network namespace can be made here: {os.strerror(ctypes.get_errno())}")
+    try:
+        _ip("link add veth0 mtu 9000 type veth peer name veth1 mtu 9000")
+        for name in ("lo", "veth0", "veth1"):
+            _ip(f"link set {name} up")
+        deadline = time.monotonic() + _PATIENCE_S
+        while _ip("link show type veth").count("state UP") < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)  # until then packets are dropped
+        yield "veth0", "veth1"
+    finally:
+        libc.setns(home, _CLONE_NEWNET)
+        os.close(home)
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[None]:
+    """Run the test without root's capabilities."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture(scope="session")
+def real_file() -> Iterator[JungfrauFile]:
+    """Open the real frames: `jungfrau_module.h5` in the folder FRAMELANE_DATA, or ../shared/data."""
+    folder = os.environ.get("FRAMELANE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
+    path = Path(folder, "jungfrau_module.h5")
+    if not path.is_file():
+        pytest.skip(f"there are no real frames at {path}: set FRAMELANE_DATA to the folder with jungfrau_module.h5")
+    with JungfrauFile(path) as file:
+        yield file
+
+
+@pytest.fixture(scope="session")
+def make_calibration() -> Callable[..., Calibration]:
+    """Make a calibration whose every pixel is nominal, of 2 x 3 pixels if not told, at 12.4 keV."""
+
+    def make(shape: tuple[int, int] = (2, 3), **changes: Any) -> Calibration:
+        fields: dict[str, Any] = {"photon_energy_kev": 12.4}
+        for name, values in (("pedestal", (2400.0, 13600.0, 14100.0)), ("gain", (41.0, -1.44, -0.1145))):
+            fields[name] = np.array(values).reshape(3, 1, 1) * np.ones(shape)
+        return Calibration(**fields | changes)
+
+    return make
