@@ -1,0 +1,103 @@
+"""The packed structs of `hw/` as integers: field by field, the first field most significant (IEEE 1800, 7.2.1)."""
+
+from collections.abc import Mapping
+
+from framelane.models.bd_gen import Flow, FrameEvent
+from framelane.models.roce_qp import QpContext
+from framelane.models.roce_segment import Message
+
+
+class Struct:
+    """One packed struct: names and widths in bits, as declared. Named like its SystemVerilog type."""
+
+    def __init__(self, **fields: int) -> None:
+        self.fields = fields
+        self.width = sum(fields.values())
+
+    def pack(self, values: Mapping[str, int]) -> int:
+        """The bits of `values`, which must name every field."""
+        bits = 0
+        for name, width in self.fields.items():
+            value = int(values[name])
+            if value >> width:
+                raise ValueError(f"field {name} = {value:#x} does not fit {width} bits")
+            bits = bits << width | value
+        return bits
+
+    def unpack(self, bits: int) -> dict[str, int]:
+        """Invert `pack`."""
+        values = {}
+        for name, width in reversed(self.fields.items()):
+            values[name] = bits & (1 << width) - 1
+            bits >>= width
+        return values
+
+
+# hw/rtl/framelane_pkg.sv
+FRAME_T = Struct(bunch_id=64, timestamp_ns=64, number=64, address=64)
+FLOW_T = Struct(qp=8, source=8, image_bytes=31, base=64, slot_bytes=32, n_slots=32, trailer_offset=32)
+BD_T = Struct(imm=32, last=1, qp=8, length=32, destination=64, source=64)
+READ_T = Struct(length=32, address=64)
+TRAILER_T = Struct(
+    frames_dropped=64, packets=32, payload_bytes=32, bunch_id=64, timestamp_ns=64, frame_number=64, slot=32, source=16
+)
+
+# hw/roce_tx/roce_pkg.sv
+QP_T = Struct(
+    enabled=1,
+    segmentation=1,
+    mtu_log2=4,
+    dst_mac=48,
+    dst_ip=32,
+    src_port=16,
+    dest_qpn=24,
+    rkey=32,
+    pkey=16,
+    tos=8,
+    ttl=8,
+    psn=24,
+)
+MESSAGE_T = Struct(imm_valid=1, imm=32, qp=8, length=32, address=64)
+PACKET_T = Struct(
+    discard=1,
+    opcode=8,
+    has_reth=1,
+    has_imm=1,
+    length=13,
+    reth_address=64,
+    reth_rkey=32,
+    reth_length=32,
+    imm=32,
+    checksum=16,
+    qp=QP_T.width,
+)
+HEADER_USER_T = Struct(discard=1, length=13)
+
+
+def qp_t(qp: QpContext) -> int:
+    """A QP context as the table takes it."""
+    fields = {name: getattr(qp, name) for name in QP_T.fields if hasattr(qp, name)}
+    return QP_T.pack(fields | {"mtu_log2": qp.mtu.bit_length() - 1, "dst_mac": qp.dst.mac, "dst_ip": qp.dst.ip})
+
+
+def message_t(message: Message) -> int:
+    """A message as the packetizer takes it."""
+    return MESSAGE_T.pack(
+        {
+            "imm_valid": message.imm is not None,
+            "imm": message.imm or 0,
+            "qp": message.qp,
+            "length": message.length,
+            "address": message.address,
+        }
+    )
+
+
+def flow_t(flow: Flow) -> int:
+    """A flow as the descriptor generator takes it."""
+    return FLOW_T.pack({name: getattr(flow, name) for name in FLOW_T.fields})
+
+
+def frame_t(event: FrameEvent) -> int:
+    """A frame event as the descriptor generator takes it."""
+    return FRAME_T.pack({name: getattr(event, name) for name in FRAME_T.fields})

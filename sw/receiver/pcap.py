@@ -1,0 +1,109 @@
+"""Capture files in pcap format with Ethernet frames (https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html)."""
+
+import mmap
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from framelane.models.errors import InputError
+
+_FILE_HEADER = struct.Struct("=IHHiIII")
+_HEADER_BYTES, _RECORD_BYTES = 24, 16
+_MICROSECONDS, _NANOSECONDS, _PCAPNG = 0xA1B2C3D4, 0xA1B23C4D, 0x0A0D0D0A
+_LINKTYPE_ETHERNET = 1
+_MAX_FRAME_BYTES = 1 << 18
+"""Longest packet of any capture (libpcap's MAXIMUM_SNAPLEN)."""
+_AGAIN = "the capture is damaged, make it again"
+
+
+def read(path: Path) -> Iterator[bytes]:
+    """The packets of a capture, either byte order, micro- or nanoseconds: Ethernet frames.
+
+    The whole file is checked before the first packet is yielded: InputError names the file, and for a record that is
+    cut off or impossible its number, counted from 1, and its byte offset.
+    """
+    try:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise InputError(f"cannot read the capture {path}: {error.strerror}") from error
+    except ValueError as error:  # an empty file cannot be mapped
+        raise InputError(f"{path} is empty: not a pcap capture") from error
+    spans = _spans(path, data)
+    return (data[start:stop] for start, stop in spans)
+
+
+def _spans(path: Path, data: mmap.mmap) -> list[tuple[int, int]]:
+    """Where each packet starts and stops in the file."""
+    if len(data) < _HEADER_BYTES:
+        raise InputError(f"{path} has {len(data)} bytes, too few for the header of a pcap capture")
+    order = _byte_order(path, data[:4])
+    linktype = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
+    if linktype != _LINKTYPE_ETHERNET:
+        raise InputError(f"{path} holds packets of link type {linktype}: capture on an Ethernet interface (type 1)")
+    record = struct.Struct(order + "8xII")
+    spans: list[tuple[int, int]] = []
+    at = _HEADER_BYTES
+    while at < len(data):
+        where = f"{path}: packet {len(spans) + 1} at byte offset {at}"
+        if at + _RECORD_BYTES > len(data):
+            raise InputError(f"{where} is cut off in its header: {_AGAIN}")
+        size, wire_size = record.unpack_from(data, at)
+        if size > _MAX_FRAME_BYTES:
+            raise InputError(f"{where} announces {size} bytes: {_AGAIN}")
+        if size < wire_size:
+            raise InputError(f"{where} is {size} bytes of {wire_size}: capture whole packets (tcpdump -s 0)")
+        start = at + _RECORD_BYTES
+        at = start + size
+        if at > len(data):
+            raise InputError(f"{where} is cut off after {len(data) - start} of {size} bytes: {_AGAIN}")
+        spans.append((start, at))
+    return spans
+
+
+def _byte_order(path: Path, magic: bytes) -> str:
+    for order in "<>":
+        (value,) = struct.unpack(order + "I", magic)
+        if value in (_MICROSECONDS, _NANOSECONDS):
+            return order
+        if value == _PCAPNG:
+            raise InputError(f"{path} is a pcapng capture: convert it with `editcap -F pcap {path} OUT.pcap`")
+    raise InputError(f"{path} is not a pcap capture: it starts with {magic.hex()}")
+
+
+class PcapWriter:
+    """Write Ethernet frames to the capture `path`, with times in nanoseconds.
+
+    It appears under its name when it is closed, whole; a `with` block that raises leaves nothing behind. InputError
+    when the file cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._part = path.with_name(path.name + ".part")
+        try:
+            self._file = self._part.open("wb")
+        except OSError as error:
+            raise InputError(f"cannot write the capture {path}: {error.strerror}") from error
+        self._file.write(_FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, _MAX_FRAME_BYTES, _LINKTYPE_ETHERNET))
+
+    def write(self, frame: bytes, timestamp_ns: int = 0) -> None:
+        """Append one frame; `timestamp_ns` since 1970."""
+        seconds, nanoseconds = divmod(timestamp_ns, 10**9)
+        self._file.write(struct.pack("=IIII", seconds, nanoseconds, len(frame), len(frame)) + frame)
+
+    def close(self) -> None:
+        """End the file and give it its name."""
+        self._file.close()
+        self._part.rename(self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._file.close()
+            self._part.unlink()

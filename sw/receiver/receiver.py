@@ -1,0 +1,158 @@
+"""The loop of a receiver: completions in, finished frames out, every frame's fate counted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.models import trailer
+from framelane.models.trailer import Trailer
+from framelane.receiver.ring import Ring
+from framelane.receiver.tally import Tally
+from framelane.receiver.transport import Completion, Transport
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReceivedFrame:
+    """A frame in its slot, to be given back by `Receiver.release`.
+
+    `image` is a view of the ring, (rows, columns) uint16; `holes` counts its pixels that were never written; `trailers`
+    has one place a source, None where it did not come.
+    """
+
+    number: int
+    slot: int
+    image: NDArray[np.uint16]
+    holes: int
+    trailers: tuple[Trailer | None, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Every pixel and every trailer is there."""
+        return not self.holes and None not in self.trailers
+
+    @property
+    def timestamp_ns(self) -> int | None:
+        """Of the first source that tells."""
+        return next((t.timestamp_ns for t in self.trailers if t), None)
+
+    @property
+    def bunch_id(self) -> int | None:
+        """Of the first source that tells."""
+        return next((t.bunch_id for t in self.trailers if t), None)
+
+
+class Receiver:
+    """Takes the frames that `transport` places in `ring`.
+
+    A frame is over when every source has sent its trailer or that of a later frame: a source keeps its order. Then it
+    is complete, incomplete, or (nothing was written) missing, unless its source has dropped it. Completions that fit no
+    open frame (late, foreign, or without credit) are ignored and counted in `strays`.
+    """
+
+    def __init__(self, ring: Ring, transport: Transport) -> None:
+        self._ring = ring
+        self._transport = transport
+        self._first = ring.window.next
+        self._newest = [ring.window.next - 1] * ring.layout.sources
+        self._drops = [0] * ring.layout.sources
+        self._arrived: set[int] = set()
+        self._complete = self._incomplete = self._overwritten = self._empty = 0
+        self.strays = 0
+
+    def poll(self, timeout_s: float) -> list[ReceivedFrame]:
+        """Wait at most `timeout_s` seconds for something to come; the frames that are over, in their order."""
+        for completion in self._transport.poll(timeout_s):
+            self._note(completion)
+        return self._close(min(self._newest) + 1)
+
+    def settle(self, offered: int | None = None, dropped: int | None = None) -> list[ReceivedFrame]:
+        """Close all that is open, when nothing is on its way any more; what there is of it, in order.
+
+        By now each source has offered `offered` frames of this session (default: up to the last that was seen), and has
+        dropped `dropped` of them (default: what the trailers say). For the end of a run, and for a source that has run
+        out of credit: the ring hears nothing of the frames that it drops, so its credit would stand still for ever.
+        """
+        if dropped is not None:
+            self._drops = [max(dropped, known) for known in self._drops]
+        return self._close(self._last_written() + 1 if offered is None else self._first + offered)
+
+    def release(self, frame: ReceivedFrame) -> bool:
+        """Give a frame's slot back. False if it may have been overwritten before: what was made of it is void."""
+        intact = self._ring.release(frame.number)
+        if not intact:
+            self._count(frame, -1)
+            self._overwritten += 1
+        return intact
+
+    def tally(self, sent: int | None = None) -> Tally:
+        """What became of the `sent` frames (default: those that are closed)."""
+        dropped = min(self._empty, min(self._drops))
+        closed = self._ring.window.next - self._first
+        return Tally(
+            sent=closed if sent is None else sent,
+            complete=self._complete,
+            incomplete=self._incomplete,
+            dropped_at_source=dropped,
+            dropped_by_host=self._overwritten,
+            missing=self._empty - dropped,
+        )
+
+    def _note(self, completion: Completion) -> None:
+        """One trailer. The immediate has 24 bits of the number only: the trailer in the slot is the truth."""
+        source, low = trailer.split_immediate(completion.imm)
+        window = self._ring.window
+        number = window.next + (low - window.next) % (1 << 24)
+        if source >= self._ring.layout.sources or number >= window.end:
+            self.strays += 1
+            return
+        found = self._ring.trailer(number, source)
+        if not found and not self._ring.overwritten(number):
+            self.strays += 1
+            return
+        self._arrived.add(number)
+        self._newest[source] = max(self._newest[source], number)
+        window.newest = max(window.newest, number)
+        if found:
+            self._drops[source] = max(self._drops[source], found.frames_dropped)
+
+    def _close(self, stop: int) -> list[ReceivedFrame]:
+        """Sort the open frames below `stop`."""
+        ring, first = self._ring, self._ring.window.next
+        if stop <= first:
+            return []
+        arrived = {n for n in self._arrived if n < stop}
+        self._arrived -= arrived
+        looked = sorted(arrived.union(ring.window.live(stop)))
+        ring.window.close(stop, looked)
+        self._empty += stop - first - len(looked)
+        frames = []
+        for number in looked:
+            sound = ring.sound(number)
+            if sound and not ring.blank(number):
+                frames.append(self._frame(number))
+                self._count(frames[-1], 1)
+                continue
+            if number in arrived:
+                self._overwritten += 1
+            else:
+                self._empty += 1
+            ring.release(number)
+        return frames
+
+    def _last_written(self) -> int:
+        """The last open frame of which anything came."""
+        ring = self._ring
+        live = ring.window.live(ring.window.next + ring.layout.n_slots)
+        return max(self._arrived.union(n for n in live if ring.sound(n) and not ring.blank(n)), default=-1)
+
+    def _frame(self, number: int) -> ReceivedFrame:
+        ring = self._ring
+        trailers = tuple(ring.trailer(number, source) for source in range(ring.layout.sources))
+        return ReceivedFrame(number, ring.layout.slot(number), ring.image(number), ring.holes(number), trailers)
+
+    def _count(self, frame: ReceivedFrame, step: int) -> None:
+        if frame.complete:
+            self._complete += step
+        else:
+            self._incomplete += step

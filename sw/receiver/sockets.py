@@ -1,0 +1,42 @@
+"""What the sockets of the soft NIC have in common: a long queue, its drops, and fetching what is in it (socket(7))."""
+
+import contextlib
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+_SO_RCVBUFFORCE = 33
+"""As SO_RCVBUF but past net.core.rmem_max, for those with CAP_NET_ADMIN."""
+_SO_MEMINFO = 55
+_MEMINFO_DROPS = 8
+"""linux/sock_diag.h: the ninth number is sk_drops."""
+QUEUE_BYTES = 64 << 20
+"""Asked of the kernel; without privilege it gives net.core.rmem_max at most."""
+BATCH = 8192
+"""Most packets of one poll: finished frames are served even while a source never pauses."""
+_MAX_BYTES = 1 << 16
+
+
+def lengthen_queue(sock: socket.socket) -> None:
+    """Give the socket the longest receive queue that the kernel allows."""
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, QUEUE_BYTES)
+    except PermissionError:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUEUE_BYTES)
+
+
+def queue_drops(sock: socket.socket) -> int:
+    """Packets that the kernel dropped because the queue was full."""
+    numbers = sock.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, 4 * (_MEMINFO_DROPS + 1))
+    return int(struct.unpack_from("=I", numbers, 4 * _MEMINFO_DROPS)[0])
+
+
+def fetch(sock: socket.socket, timeout_s: float) -> Iterator[tuple[bytes, Any]]:
+    """Yield (packet, address) of what is queued, at most `BATCH`, waiting at most `timeout_s` for the first."""
+    with contextlib.suppress(BlockingIOError, TimeoutError):
+        sock.settimeout(timeout_s)
+        yield sock.recvfrom(_MAX_BYTES)
+        sock.settimeout(0)
+        for _ in range(BATCH - 1):
+            yield sock.recvfrom(_MAX_BYTES)

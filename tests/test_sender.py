@@ -1,0 +1,111 @@
+"""Senders: what leaves a socket is what the transmitter made, byte for byte, as far as an ICRC looks."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from framelane.driver.sender import PacketSender, UdpSender
+from framelane.models import roce_icrc, wire
+from framelane.models.errors import TransportError
+from framelane.models.session import Session
+from framelane.models.tx import TxConfig, tx
+from framelane.receiver.packet_port import PacketPort
+
+MakeSession = Callable[..., Session]
+MakeImages = Callable[..., list[NDArray[np.uint16]]]
+
+
+def sent(session: Session, make_images: MakeImages) -> list[bytes]:
+    return tx((image.tobytes() for image in make_images(session, 3)), TxConfig.of(session))
+
+
+def test_a_udp_socket_sends_the_transmitters_packets_from_the_ip_header_on(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
+) -> None:
+    session = make_session()
+    packets = sent(session, make_images)
+    with UdpSender(session) as sender:
+        port = PacketPort("lo")
+        sender.send(packets)
+        seen = list(port.frames(1.0))
+        port.close()
+    assert [frame[14:] for frame in seen] == [packet[14:] for packet in packets], "IP ID 0, DF, no UDP checksum"
+    assert all(map(roce_icrc.check, seen))
+
+
+def test_an_interface_gets_whole_frames_and_the_sender_does_not_hear_itself(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
+) -> None:
+    here, there = network
+    packets = sent(make_session(), make_images)
+    ports = PacketPort(here), PacketPort(there)
+    with PacketSender(here) as sender:
+        sender.send(packets)
+    assert list(ports[1].frames(1.0)) == packets
+    assert list(ports[0].frames(0.05)) == []
+    for port in ports:
+        port.close()
+
+
+def test_on_loopback_every_packet_is_seen_once(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
+) -> None:
+    packets = sent(make_session(), make_images)
+    port = PacketPort("lo")
+    with PacketSender("lo") as sender:
+        sender.send(packets)
+    assert list(port.frames(1.0)) == packets
+    port.close()
+
+
+def test_other_traffic_is_not_even_looked_at(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
+) -> None:
+    packet = sent(make_session(), make_images)[0]
+    tcp = packet[:23] + b"\x06" + packet[24:]
+    other_port = packet[:36] + (wire.ROCE_PORT + 1).to_bytes(2, "big") + packet[38:]
+    arp = packet[:12] + b"\x08\x06" + packet[14:]
+    port = PacketPort(network[1])
+    with PacketSender(network[0]) as sender:
+        sender.send([tcp, other_port, arp, packet])
+    assert list(port.frames(1.0)) == [packet]
+    port.close()
+
+
+def test_the_source_port_of_another_program_is_refused(make_session: MakeSession) -> None:
+    session = make_session()
+    with (
+        UdpSender(session),
+        pytest.raises(TransportError, match=r"cannot send from UDP 127.*:49152: Address already in use: stop"),
+    ):
+        UdpSender(session)
+
+
+def test_a_source_address_of_another_machine_is_refused(make_session: MakeSession) -> None:
+    session = make_session(source={"mac": "02:00:00:00:00:01", "ip": "203.0.113.9"})
+    with pytest.raises(TransportError, match=r"UDP 203.0.113.9:49152: .*correct the session's source.ip"):
+        UdpSender(session)
+
+
+@pytest.mark.parametrize("kind", ["udp", "packet"])
+def test_a_packet_longer_than_the_interfaces_mtu_is_refused_not_fragmented(
+    make_session: MakeSession, network: tuple[str, str], kind: str
+) -> None:
+    session = make_session()
+    with UdpSender(session) if kind == "udp" else PacketSender(network[0]) as sender:
+        with pytest.raises(TransportError, match=r"Message too long: lower the session's mtu"):
+            sender.send([bytes(70000)])
+        sender.send([bytes(100)])
+
+
+def test_an_interface_that_does_not_exist_is_named(network: tuple[str, str]) -> None:
+    with pytest.raises(TransportError, match="cannot send on interface none0: No such device: choose one"):
+        PacketSender("none0")
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_a_packet_socket_without_privilege_is_refused_with_advice() -> None:
+    with pytest.raises(TransportError, match="packet socket on lo: Operation not permitted: run as root, or with"):
+        PacketSender("lo")

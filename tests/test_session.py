@@ -1,0 +1,86 @@
+"""The session document: what a receiver publishes a transmitter reads; a bad one is refused with every field."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from framelane.models.errors import InputError
+from framelane.models.session import Session
+from framelane.models.tx import TxConfig
+
+MakeSession = Callable[..., Session]
+
+
+def test_a_session_is_read_as_it_was_saved(tmp_path: Path, make_session: MakeSession) -> None:
+    session = make_session(segmentation="message", base=(1 << 64) - (1 << 20), sources=2)
+    session.save(tmp_path / "session.json")
+    assert Session.load(tmp_path / "session.json") == session
+    assert list(tmp_path.iterdir()) == [tmp_path / "session.json"]
+
+
+def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSession) -> None:
+    session = make_session(sources=2)
+    config = TxConfig.of(session, source=1)
+    (qp,) = config.qps
+    assert (qp.dest_qpn, qp.rkey, qp.psn, qp.mtu) == (0x12345, 0xCAFEF00D, 0xFFFFFE, 1024)
+    assert config.local == session.source.endpoint()
+    assert qp.dst == session.receiver.endpoint()
+    assert config.flow.base == session.base + 1600, "the second half of the image"
+    assert config.flow.base + config.flow.trailer_offset == session.base + 4096 - 64
+    assert (config.flow.image_bytes, config.flow.source) == (1600, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"mtu": 1500}, "mtu: 1500 is impossible: choose one of 256, 512, 1024, 2048, 4096"),
+        ({"slot_bytes": 8192 + 1}, "slot_bytes: ring too small"),
+        ({"rows": 32, "columns": 200}, "slot_bytes: ring too small"),
+        ({"base": (1 << 64) - 4096}, "base: a ring of 16384 bytes at 0xfffffffffffff000 passes the end"),
+        ({"qpn": 1 << 24}, "qpn: Input should be less than 16777216"),
+        ({"rkey": -1}, "rkey: Input should be greater"),
+        ({"source": {"mac": "02:00:00:00:00", "ip": "127.0.0.1"}}, "source.mac: String should match"),
+        ({"source": {"mac": "02:00:00:00:00:01", "ip": "127.0.0.256"}}, "source.ip: "),
+        ({"format": "framelane-session-2"}, "format: Input should be 'framelane-session-1'"),
+        ({"service": "UD"}, "service: Input should be 'UC'"),
+        ({"colour": 7}, "colour: Extra inputs are not permitted"),
+    ],
+)
+def test_a_bad_field_is_named(
+    tmp_path: Path, make_session: MakeSession, changes: dict[str, Any], sentence: str
+) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(json.loads(make_session().model_dump_json()) | changes))
+    with pytest.raises(InputError, match=f"the session .*session.json is not usable: {sentence}"):
+        Session.load(path)
+
+
+def test_all_bad_fields_are_named_at_once(tmp_path: Path, make_session: MakeSession) -> None:
+    document = json.loads(make_session().model_dump_json()) | {"psn": "x", "rows": 0}
+    del document["rkey"]
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(InputError) as refusal:
+        Session.load(path)
+    assert [name for name in ("psn", "rkey", "rows") if f"{name}: " in str(refusal.value)] == ["psn", "rkey", "rows"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "framelane-session-1"'])
+def test_what_is_not_a_document_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "session.json").write_text(text)
+    with pytest.raises(InputError, match="is not usable"):
+        Session.load(tmp_path / "session.json")
+
+
+def test_a_missing_document_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot read the session .*none.json: No such file"):
+        Session.load(tmp_path / "none.json")
+
+
+def test_a_session_does_not_change(make_session: MakeSession) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        make_session().rkey = 0
