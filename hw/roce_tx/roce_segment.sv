@@ -1,0 +1,135 @@
+// Cuts messages into packets: opcode, PSN, length and RETH of each, one packet a cycle.
+// A message that cannot be served is refused whole: its payload is discarded, no packet is sent.
+module roce_segment
+  import roce_pkg::*;
+(
+    input logic clk,
+    input logic rst,
+
+    input  message_t s_axis_msg_tdata,
+    input  logic     s_axis_msg_tvalid,
+    output logic     s_axis_msg_tready,
+
+    // QP table: the context of a message's QP, the PSN after its last packet
+    output logic [ 7:0] index_o,
+    input  qp_t         qp_i,
+    input  logic [15:0] checksum_i,
+    output logic        psn_write_o,
+    output logic [ 7:0] psn_index_o,
+    output logic [23:0] psn_o,
+
+    output packet_t m_axis_pkt_tdata,
+    output logic    m_axis_pkt_tvalid,
+    input  logic    m_axis_pkt_tready,
+
+    // One pulse a message, in their order: when it is refused or its last packet leaves
+    output logic       status_valid_o,
+    output status_e    status_o,
+    output logic [7:0] status_qp_o
+);
+
+  message_t message, message_q;
+  logic message_valid, message_ready;
+
+  axis_skid #(
+      .DataW($bits(message_t))
+  ) u_skid (
+      .clk,
+      .rst,
+      .s_axis_tdata (s_axis_msg_tdata),
+      .s_axis_tvalid(s_axis_msg_tvalid),
+      .s_axis_tready(s_axis_msg_tready),
+      .m_axis_tdata (message),
+      .m_axis_tvalid(message_valid),
+      .m_axis_tready(message_ready)
+  );
+
+  // The message under way: message_q.address moves on with its packets, left_q counts the bytes that are not yet in a packet,
+  // this one's included.
+  logic busy_q, discard_q, first_q, last_q;
+  status_e status, status_q;
+  qp_t qp_q;
+  logic [15:0] checksum_q;
+  logic [31:0] left_q, left_next, left_new;
+  logic [12:0] length_q, mtu, mtu_new;
+  logic done;
+
+  function automatic logic [12:0] packet_length(input logic [31:0] left, input logic [12:0] limit);
+    return left < 32'(limit) ? left[12:0] : limit;
+  endfunction
+
+  assign index_o = message.qp;
+  assign mtu = 13'd1 << qp_q.mtu_log2;
+  assign mtu_new = 13'd1 << qp_i.mtu_log2;
+  assign left_next = left_q - 32'(length_q);
+  assign left_new = message.length;
+
+  always_comb begin
+    status = OK;
+    if (!qp_i.enabled) status = BAD_QP;
+    else if (message.length == '0 || message.length > MESSAGE_BYTES_MAX) status = BAD_LENGTH;
+  end
+
+  // A refused message passes as one packet that says `discard`, but one of length 0 has no payload to discard.
+  assign done = busy_q && last_q && (m_axis_pkt_tready || !m_axis_pkt_tvalid);
+  assign message_ready = !busy_q || done;
+
+  always_ff @(posedge clk) begin
+    if (message_ready) begin
+      busy_q <= message_valid;
+      message_q <= message;
+      qp_q <= qp_i;
+      checksum_q <= checksum_i;
+      status_q <= status;
+      discard_q <= status != OK;
+      first_q <= 1'b1;
+      last_q <= status != OK || left_new <= 32'(mtu_new);
+      left_q <= left_new;
+      length_q <= packet_length(left_new, mtu_new);
+      if (psn_write_o && psn_index_o == message.qp) qp_q.psn <= psn_o;
+    end else if (m_axis_pkt_tready) begin
+      first_q <= 1'b0;
+      last_q <= left_next <= 32'(mtu);
+      left_q <= left_next;
+      length_q <= packet_length(left_next, mtu);
+      message_q.address <= message_q.address + 64'(mtu);
+      qp_q.psn <= qp_q.psn + 1'b1;
+    end
+    if (rst) busy_q <= 1'b0;
+  end
+
+  assign psn_write_o = done && !discard_q;
+  assign psn_index_o = message_q.qp;
+  assign psn_o = qp_q.psn + 1'b1;
+
+  assign status_valid_o = done;
+  assign status_o = status_q;
+  assign status_qp_o = message_q.qp;
+
+  logic only;
+  assign only = qp_q.segmentation == ONLY;
+  assign m_axis_pkt_tvalid = busy_q && message_q.length != '0;
+
+  always_comb begin
+    m_axis_pkt_tdata.discard = discard_q;
+    m_axis_pkt_tdata.has_reth = only || first_q;
+    m_axis_pkt_tdata.has_imm = last_q && message_q.imm_valid;
+    m_axis_pkt_tdata.length = length_q;
+    m_axis_pkt_tdata.reth.address = message_q.address;
+    m_axis_pkt_tdata.reth.rkey = qp_q.rkey;
+    m_axis_pkt_tdata.reth.length = only ? 32'(length_q) : message_q.length;
+    m_axis_pkt_tdata.imm = message_q.imm;
+    m_axis_pkt_tdata.checksum = checksum_q;
+    m_axis_pkt_tdata.qp = qp_q;
+    unique case ({
+      only || (first_q && last_q), first_q, last_q
+    })
+      3'b010:  m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_FIRST;
+      3'b000:  m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_MIDDLE;
+      3'b001:  m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_LAST;
+      default: m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_ONLY;
+    endcase
+    if (m_axis_pkt_tdata.has_imm) m_axis_pkt_tdata.opcode |= OP_WITH_IMM;
+  end
+
+endmodule

@@ -1,0 +1,98 @@
+"""mm2s: memory comes out as one packet a command, read over AXI4 from an independent slave model."""
+
+import logging
+from typing import Any
+
+import cocotb
+import pytest
+from cocotbext.axi import AxiReadBus, AxiSlaveRead
+
+from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
+from framelane.driver.ports import READ_T
+from framelane.models import axis, mm2s
+
+SIZE = 1 << 17
+
+
+class Memory:
+    """What the AXI4 slave reads; it answers SLVERR where this raises."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    async def read(self, address: int, length: int) -> bytes:
+        if address + length > len(self.data):
+            raise IndexError
+        return self.data[address : address + length]
+
+
+class Mm2sBench(Bench):
+    """The reader between a source of commands and cocotbext-axi's memory."""
+
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
+        super().__init__(dut, stalls)
+        self.width = len(dut.m_axis_tdata)
+        self.commands, self.out = self.source("s_axis_cmd"), self.sink("m_axis")
+        logging.getLogger(f"cocotb.{dut._name}.m_axi").setLevel(logging.WARNING)
+        self.memory = self.random.randbytes(SIZE)
+        slave = AxiSlaveRead(AxiReadBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, Memory(self.memory))
+        if stalls.source:
+            slave.r_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
+            slave.ar_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
+        self.expected: list[bytes] = []
+        self.bursts: list[tuple[int, int]] = []
+        self.expected_bursts: list[tuple[int, int]] = []
+        self.watch(self._note_burst)
+
+    def _note_burst(self) -> None:
+        if int(self.dut.m_axi_arvalid.value) and int(self.dut.m_axi_arready.value):
+            self.bursts.append((int(self.dut.m_axi_araddr.value), int(self.dut.m_axi_arlen.value) + 1))
+
+    def read(self, address: int, length: int) -> None:
+        self.commands.items.append({"tdata": READ_T.pack({"address": address, "length": length})})
+        self.expected.append(self.memory[address : address + length])
+        self.expected_bursts += mm2s.bursts(address, length, self.width)
+
+    async def check(self) -> None:
+        await self.drain(self.out, sum(axis.n_beats(len(p), self.width) for p in self.expected))
+        assert_same_packets(self.out.packets(self.width), self.expected)
+        assert self.bursts == self.expected_bursts
+        assert int(self.dut.read_errors_o.value) == 0
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def memory_comes_out_unchanged_for_any_length(dut: Any, stalls: Stalls) -> None:
+    bench = Mm2sBench(dut, stalls)
+    await bench.reset()
+    lanes = bench.width // 8
+    for length in (1, lanes - 1, lanes, lanes + 1, 4095, 4096, 4097, 9001, 1, 1, 64, 10_000):
+        bench.read(bench.random.randrange(0, SIZE - length, lanes), length)
+    await bench.check()
+
+
+@cocotb.test()
+async def no_burst_crosses_4_kib(dut: Any) -> None:
+    bench = Mm2sBench(dut)
+    await bench.reset()
+    lanes = bench.width // 8
+    for start in (4096 - lanes, 2048 - lanes, 0, 4096, 3 * lanes):
+        bench.read(start, 8192 + 3)
+    await bench.check()
+    assert all(address // 4096 == (address + beats * lanes - 1) // 4096 for address, beats in bench.bursts)
+
+
+@cocotb.test()
+async def read_errors_are_counted_and_nothing_hangs(dut: Any) -> None:
+    bench = Mm2sBench(dut)
+    await bench.reset()
+    bench.commands.items.append({"tdata": READ_T.pack({"address": SIZE * 4, "length": 100})})
+    beats = axis.n_beats(100, bench.width)
+    await bench.until(lambda: len(bench.out.items) == beats, limit=1000)
+    await bench.step()
+    assert int(dut.read_errors_o.value) == beats
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_mm2s(width: int) -> None:
+    run("mm2s", DataW=width)

@@ -1,0 +1,126 @@
+// The transmitter with its surroundings in C++ (board.cpp): whole frames pass without a Python step a beat.
+// For simulation only.
+module tx_board
+  import framelane_pkg::*;
+  import roce_pkg::*;
+#(
+    parameter int unsigned DataW = 512
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic   [47:0] local_mac_i,
+    input  logic   [31:0] local_ip_i,
+    input  logic          qp_write_i,
+    input  logic   [ 3:0] qp_write_index_i,
+    input  qp_t           qp_write_data_i,
+    input  flow_t         flow_i,
+    input  logic   [63:0] window_end_i,
+    input  frame_t        s_axis_frame_tdata,
+    input  logic          s_axis_frame_tvalid,
+    output logic          s_axis_frame_tready,
+    output logic   [63:0] frames_sent_o,
+    output logic   [63:0] frames_dropped_o,
+    output logic   [63:0] frames_refused_o,
+    output logic   [63:0] packets_o,
+    output logic   [31:0] messages_refused_o,
+    output logic   [31:0] read_errors_o
+);
+
+  localparam int unsigned KeepW = DataW / 8;
+
+  import "DPI-C" function void board_memory(
+    input bit reset,
+    input int lanes,
+    input bit arvalid,
+    input longint unsigned araddr,
+    input byte unsigned arlen,
+    input bit rready,
+    inout bit arready,
+    inout bit rvalid,
+    inout bit rlast,
+    inout bit [1:0] rresp,
+    inout bit [DataW-1:0] rdata
+  );
+  import "DPI-C" function void board_beat(
+    input int lanes,
+    input bit [DataW-1:0] data,
+    input bit [KeepW-1:0] keep,
+    input bit last
+  );
+  import "DPI-C" function bit board_ready();
+
+  logic [63:0] araddr;
+  logic [7:0] arlen;
+  logic [2:0] arsize;
+  logic [1:0] arburst;
+  logic [3:0] arcache;
+  logic [2:0] arprot;
+  logic arid;
+  logic arvalid, rready;
+  bit arready, rvalid, rlast;
+  bit [1:0] rresp;
+  bit [DataW-1:0] rdata;
+  logic [DataW-1:0] tdata;
+  logic [KeepW-1:0] tkeep;
+  logic tlast, tvalid;
+  bit tready;
+
+  tx #(
+      .DataW(DataW)
+  ) u_tx (
+      .m_axi_arid   (arid),
+      .m_axi_araddr (araddr),
+      .m_axi_arlen  (arlen),
+      .m_axi_arsize (arsize),
+      .m_axi_arburst(arburst),
+      .m_axi_arcache(arcache),
+      .m_axi_arprot (arprot),
+      .m_axi_arvalid(arvalid),
+      .m_axi_arready(arready),
+      .m_axi_rid    (arid),
+      .m_axi_rdata  (rdata),
+      .m_axi_rresp  (rresp),
+      .m_axi_rlast  (rlast),
+      .m_axi_rvalid (rvalid),
+      .m_axi_rready (rready),
+      .m_axis_tdata (tdata),
+      .m_axis_tkeep (tkeep),
+      .m_axis_tlast (tlast),
+      .m_axis_tvalid(tvalid),
+      .m_axis_tready(tready),
+      .*
+  );
+
+  // The C++ side sees and sets its own copies, so that all outputs change with the clock only.
+  always_ff @(posedge clk) begin
+    automatic bit next_arready = arready;
+    automatic bit next_rvalid = rvalid;
+    automatic bit next_rlast = rlast;
+    automatic bit [1:0] next_rresp = rresp;
+    automatic bit [DataW-1:0] next_rdata = rdata;
+    board_memory(rst, KeepW, arvalid, araddr, arlen, rready, next_arready, next_rvalid, next_rlast, next_rresp,
+                 next_rdata);
+    arready <= next_arready;
+    rvalid <= next_rvalid;
+    rlast <= next_rlast;
+    rresp <= next_rresp;
+    rdata <= next_rdata;
+    if (tvalid && tready) board_beat(KeepW, tdata, tkeep, tlast);
+    tready <= board_ready();
+    if (rst) tready <= 1'b0;
+  end
+
+  always @(posedge clk) begin
+    if (!rst && arvalid) begin
+      assert (arburst == 2'b01 && arsize == 3'($clog2(KeepW)))
+      else $error("only INCR bursts of full beats are expected");
+      assert (12'(araddr) + 12'(arlen) * 12'(KeepW) >= 12'(araddr))
+      else $error("a burst from %h crosses 4 KiB", araddr);
+    end
+  end
+
+  logic unused;
+  assign unused = ^{arcache, arprot};
+
+endmodule
