@@ -47,7 +47,7 @@ module mm2s
   localparam int unsigned LANES_W = $clog2(KeepW);
   localparam int unsigned PAGE_W = 12 - LANES_W;  // index of a beat in 4 KiB, which no burst may cross
   localparam int unsigned MAX_W = PAGE_W < 8 ? PAGE_W : 8;  // log2 of the longest burst
-  localparam int unsigned BEATS_W = 32 - LANES_W;
+  localparam int unsigned BEATS_W = 33 - LANES_W;
 
   if (DataW < 64 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : gen_check
     $error("%m: DataW = %0d must be a power of two, 64 to 1024", DataW);

@@ -37,13 +37,14 @@ class Feeder:
                 lane.offered = False
 
     async def step(self) -> None:
-        data = keep = last = valid = 0
+        data = keep = valid = 0
+        last = (1 << SOURCES) - 1  # where tvalid is low it must not count
         for k, lane in enumerate(self.lanes):
             if lane.beats and (lane.offered or not self.stalling or self.bench.random.random() < 0.6):
                 lane.offered = True
                 data |= lane.beats[0].data << (k * self.width)
                 keep |= lane.beats[0].keep << (k * self.width // 8)
-                last |= lane.beats[0].last << k
+                last ^= (not lane.beats[0].last) << k
                 valid |= 1 << k
         self.dut.s_axis_tdata.value, self.dut.s_axis_tkeep.value = data, keep
         self.dut.s_axis_tlast.value, self.dut.s_axis_tvalid.value = last, valid

@@ -8,6 +8,7 @@ from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.driver import ports
 from framelane.models.bd_gen import BdGen, Flow, FrameEvent
 from framelane.models.slots import FREE_RUNNING
+from framelane.models.wire import MTUS
 
 MTU = 1024
 
@@ -19,12 +20,17 @@ class BdGenBench(Bench):
         super().__init__(dut, stalls)
         self.frames = self.source("s_axis_frame")
         self.bds, self.trailers = self.sink("m_axis_bd"), self.sink("m_axis_trailer")
-        self.model = BdGen(flow, mtu, width=512)
+        self.flow, self.mtu = flow, mtu
         dut.flow_i.value = ports.flow_t(flow)
         dut.mtu_log2_i.value = mtu.bit_length() - 1
+        self.credit(FREE_RUNNING)
+
+    async def start(self) -> None:
+        """Reset the generator, also in the middle of its work, and its model."""
+        await self.reset(cycles=1)
+        self.model = BdGen(self.flow, self.mtu, width=512)
         self.expected_bds: list[int] = []
         self.expected_trailers: list[int] = []
-        self.credit(FREE_RUNNING)
 
     def credit(self, window_end: int) -> None:
         self.window_end = window_end
@@ -57,7 +63,7 @@ def flow(**changes: int) -> Flow:
 @cocotb.parametrize(stalls=ALL_STALLS)
 async def descriptors_and_trailers_equal_the_model(dut: Any, stalls: Stalls) -> None:
     bench = BdGenBench(dut, stalls, flow())
-    await bench.reset()
+    await bench.start()
     for n in range(20):
         bench.offer(n)
     await bench.check()
@@ -67,8 +73,9 @@ async def descriptors_and_trailers_equal_the_model(dut: Any, stalls: Stalls) -> 
 @cocotb.parametrize(n_slots=[1, 2, 7, 64, (1 << 32) - 1])
 async def the_slot_is_the_number_modulo_the_slots_also_after_a_jump(dut: Any, n_slots: int) -> None:
     bench = BdGenBench(dut, Stalls.NONE, flow(n_slots=n_slots, base=(1 << 64) - 8192))
-    await bench.reset()
-    for n in (5, 6, 7, 100, 101, 99, 0, 1, (1 << 63) + 5, (1 << 63) + 6, (1 << 64) - 1, 0, 1):
+    await bench.start()
+    far = 0xABCDEF << 40 | 0xABCDEF
+    for n in (5, 6, 7, 8 + (1 << 8), 8 + (1 << 32), 100, 99, 0, 1, far, far + 1, (1 << 63) + 5, (1 << 64) - 2, 0, 1):
         bench.offer(n)
     await bench.check()
 
@@ -77,23 +84,64 @@ async def the_slot_is_the_number_modulo_the_slots_also_after_a_jump(dut: Any, n_
 @cocotb.parametrize(stalls=ALL_STALLS)
 async def frames_without_credit_are_dropped_whole_and_counted(dut: Any, stalls: Stalls) -> None:
     bench = BdGenBench(dut, stalls, flow())
-    await bench.reset()
-    for window_end, numbers in ((0, (0, 1)), (4, (2, 3, 4, 5)), (8, (6, 7, 8)), (FREE_RUNNING, (9, 10))):
+    await bench.start()
+    for window_end, numbers in (
+        (0, (0, 1)),
+        (4, (2, 3, 4, 5)),
+        (8, (6, 7, 8)),
+        (1 << 40, (9, (1 << 40) - 1, 1 << 40)),
+        (FREE_RUNNING, ((1 << 40) + 1,)),
+    ):
         bench.credit(window_end)
         for n in numbers:
             bench.offer(n)
         await bench.check()
-    assert bench.model.frames_dropped == 5
+    assert bench.model.frames_dropped == 6
 
 
 @cocotb.test()
 async def a_frame_at_an_address_that_is_not_aligned_is_refused_and_the_next_one_served(dut: Any) -> None:
     bench = BdGenBench(dut, Stalls.NONE, flow())
-    await bench.reset()
-    for n, address in enumerate((0, 1, 64, 32, 4096)):
+    await bench.start()
+    bench.credit(5)
+    for n, address in enumerate((0, 1, 64, 32, 4096, 4097)):
         bench.offer(n, address)
     await bench.check()
-    assert bench.model.frames_refused == 2
+    assert (bench.model.frames_refused, bench.model.frames_dropped) == (3, 0)
+
+
+@cocotb.test()
+@cocotb.parametrize(mtu=MTUS, image_bytes=[1, 4095, 4096, 4097, (1 << 31) - 1])
+async def the_trailer_counts_the_packets_of_its_image(dut: Any, mtu: int, image_bytes: int) -> None:
+    bench = BdGenBench(dut, Stalls.NONE, flow(image_bytes=image_bytes), mtu)
+    await bench.start()
+    bench.offer(0)
+    await bench.check()
+
+
+@cocotb.test()
+async def only_the_frame_after_a_jump_waits_for_the_division(dut: Any) -> None:
+    bench = BdGenBench(dut, Stalls.NONE, flow())
+    await bench.start()
+    for n in (5, 6, 7):
+        bench.offer(n)
+    await bench.check()
+    assert bench.bds.taken[0] > 64
+    assert bench.bds.taken[-1] - bench.bds.taken[0] < 20
+
+
+@cocotb.test()
+async def a_reset_starts_anew_whatever_was_under_way(dut: Any) -> None:
+    bench = BdGenBench(dut, Stalls.NONE, flow())
+    for cycles in range(1, 25):
+        await bench.start()
+        bench.offer(0)
+        bench.offer(1)
+        for _ in range(cycles):
+            await bench.step()
+        await bench.start()
+        bench.offer(2)
+        await bench.check()
 
 
 def test_bd_gen() -> None:

@@ -12,6 +12,10 @@ from framelane.driver.ports import READ_T
 from framelane.models import axis, mm2s
 
 SIZE = 1 << 17
+BASE = (5 << 32) - SIZE // 2
+"""The memory crosses a boundary of 4 GiB."""
+NORMAL_BUFFERABLE = 0b0011
+"""ARCACHE of memory that may be buffered, not cached (AMBA IHI 0022, A4.4)."""
 
 
 class Memory:
@@ -21,9 +25,9 @@ class Memory:
         self.data = data
 
     async def read(self, address: int, length: int) -> bytes:
-        if address + length > len(self.data):
+        if not BASE <= address <= BASE + len(self.data) - length:
             raise IndexError
-        return self.data[address : address + length]
+        return self.data[address - BASE :][:length]
 
 
 class Mm2sBench(Bench):
@@ -46,11 +50,13 @@ class Mm2sBench(Bench):
 
     def _note_burst(self) -> None:
         if int(self.dut.m_axi_arvalid.value) and int(self.dut.m_axi_arready.value):
+            assert int(self.dut.m_axi_arcache.value) == NORMAL_BUFFERABLE
             self.bursts.append((int(self.dut.m_axi_araddr.value), int(self.dut.m_axi_arlen.value) + 1))
 
-    def read(self, address: int, length: int) -> None:
+    def read(self, offset: int, length: int) -> None:
+        address = BASE + offset
         self.commands.items.append({"tdata": READ_T.pack({"address": address, "length": length})})
-        self.expected.append(self.memory[address : address + length])
+        self.expected.append(self.memory[offset : offset + length])
         self.expected_bursts += mm2s.bursts(address, length, self.width)
 
     async def check(self) -> None:
@@ -76,7 +82,7 @@ async def no_burst_crosses_4_kib(dut: Any) -> None:
     bench = Mm2sBench(dut)
     await bench.reset()
     lanes = bench.width // 8
-    for start in (4096 - lanes, 2048 - lanes, 0, 4096, 3 * lanes):
+    for start in (4096 - lanes, 2048 - lanes, 0, 4096, 3 * lanes, SIZE // 2 - 4096):
         bench.read(start, 8192 + 3)
     await bench.check()
     assert all(address // 4096 == (address + beats * lanes - 1) // 4096 for address, beats in bench.bursts)
@@ -86,11 +92,29 @@ async def no_burst_crosses_4_kib(dut: Any) -> None:
 async def read_errors_are_counted_and_nothing_hangs(dut: Any) -> None:
     bench = Mm2sBench(dut)
     await bench.reset()
-    bench.commands.items.append({"tdata": READ_T.pack({"address": SIZE * 4, "length": 100})})
+    bench.commands.items.append({"tdata": READ_T.pack({"address": BASE + SIZE, "length": 100})})
     beats = axis.n_beats(100, bench.width)
     await bench.until(lambda: len(bench.out.items) == beats, limit=1000)
     await bench.step()
     assert int(dut.read_errors_o.value) == beats
+
+
+@cocotb.test()
+async def a_reset_leaves_nothing_of_the_command_under_way(dut: Any) -> None:
+    bench = Mm2sBench(dut)
+    for cycles in (1, 2, 4, 8, 30):
+        await bench.reset()
+        bench.read(0, 9001)
+        bench.read(0, 9001)
+        for _ in range(cycles):
+            await bench.step()
+        await bench.reset()
+        for record in (bench.expected, bench.bursts, bench.expected_bursts):
+            record.clear()
+        bench.read(4096, 100)
+        await bench.check()
+        for record in (bench.expected, bench.bursts, bench.expected_bursts):
+            record.clear()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -9,7 +9,7 @@ import pytest
 from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
 from framelane.driver import ports
 from framelane.driver.ports import HEADER_USER_T, PACKET_T, QP_T
-from framelane.models import roce_header, wire
+from framelane.models import axis, roce_header, wire
 from framelane.models.roce_qp import QpContext
 from framelane.models.roce_segment import PacketCommand
 from framelane.models.wire import Endpoint, Opcode, Reth
@@ -24,21 +24,21 @@ def constant_sum(qp: QpContext) -> int:
     return (total - 1) % 0xFFFF + 1
 
 
-def random_packet(random: Random) -> tuple[PacketCommand, QpContext]:
+def random_packet(random: Random, length: int) -> tuple[PacketCommand, QpContext]:
     draw = random.getrandbits
     fields: dict[str, Any] = {"psn": draw(24), "src_port": draw(16), "pkey": draw(16), "tos": draw(8), "ttl": draw(8)}
     qp = QpContext(Endpoint(draw(48), draw(32)), draw(24), draw(32), **fields)
     opcode = random.choice(list(Opcode))
     reth = Reth(draw(64), draw(32), draw(32)) if opcode.starts else None
     imm = draw(32) if opcode.has_imm else None
-    return PacketCommand(opcode + wire.UC, draw(24), 0, random.randrange(1, 4097), reth, imm), qp
+    return PacketCommand(opcode + wire.UC, draw(24), 0, length, reth, imm), qp
 
 
-def packed(command: PacketCommand, qp: QpContext) -> int:
+def packed(command: PacketCommand, qp: QpContext, discard: bool) -> int:
     reth = command.reth or Reth(-1 & (1 << 64) - 1, 0xFFFFFFFF, 0xFFFFFFFF)
     return PACKET_T.pack(
         {
-            "discard": 0,
+            "discard": discard,
             "opcode": command.opcode,
             "has_reth": command.reth is not None,
             "has_imm": command.imm is not None,
@@ -61,17 +61,39 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
     width = len(dut.m_axis_hdr_tdata)
     dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
     await bench.reset()
-    packets = [random_packet(bench.random) for _ in range(200)]
-    source.items.extend({"tdata": packed(*p)} for p in packets)
+    lengths = [4096, *(bench.random.randrange(1, 4097) for _ in range(200))]
+    packets = [random_packet(bench.random, n) for n in lengths]
+    discards = [bench.random.random() < 0.2 for _ in packets]
+    source.items.extend({"tdata": packed(*p, discard)} for p, discard in zip(packets, discards, strict=True))
     await bench.until(lambda: not source.items)
     for _ in range(40):
         await bench.step()
     expected = [roce_header.header(command, qp, LOCAL) for command, qp in packets]
     assert_same_packets(out.packets(width), expected)
+    assert not any(item["tdata"] >> 8 * item["tkeep"].bit_length() for item in out.items), "join needs zeros there"
     users = [HEADER_USER_T.unpack(item["tuser"]) for item in out.items if item["tlast"]]
-    assert users == [{"discard": 0, "length": command.length} for command, _ in packets]
+    assert users == [{"discard": d, "length": n} for d, n in zip(discards, lengths, strict=True)]
     if stalls is Stalls.NONE:
         assert out.taken[-1] - out.taken[0] == len(out.taken) - 1
+
+
+@cocotb.test()
+async def a_reset_leaves_nothing_of_the_header_under_way(dut: Any) -> None:
+    bench = Bench(dut)
+    source, out = bench.source("s_axis_pkt"), bench.sink("m_axis_hdr")
+    width = len(dut.m_axis_hdr_tdata)
+    dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
+    for cycles in range(1, 12):
+        await bench.reset(cycles=1)
+        source.items.append({"tdata": packed(*random_packet(bench.random, 1), discard=False)})
+        for _ in range(cycles):
+            await bench.step()
+        await bench.reset(cycles=1)
+        command, qp = random_packet(bench.random, 64)
+        expected = roce_header.header(command, qp, LOCAL)
+        source.items.append({"tdata": packed(command, qp, discard=False)})
+        await bench.drain(out, axis.n_beats(len(expected), width))
+        assert_same_packets(out.packets(width), [expected])
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -87,6 +87,6 @@ async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any, stalls: Stall
         assert_same_packets(out.packets(width), [roce_icrc.append(frame)])
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [*WIDTHS, 1024])
 def test_roce_icrc(width: int) -> None:
     run("roce_icrc", DataW=width)

@@ -5,6 +5,7 @@ import itertools
 import json
 import subprocess
 import tempfile
+from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from bench import ALL_STALLS, ROOT, STALL_SHARE, WIDTHS, Bench, Stalls, assert_s
 from framelane.driver import ports
 from framelane.models import axis
 from framelane.models.bd_gen import FrameEvent
+from framelane.models.roce_qp import QpContext
 from framelane.models.session import Node, Session
 from framelane.models.slots import FREE_RUNNING, SlotLayout
 from framelane.models.tx import Tx, TxConfig
@@ -35,6 +37,12 @@ def session(rows: int = 30, columns: int = 101, **changes: Any) -> Session:
     return Session(source=SOURCE, receiver=RECEIVER, rows=rows, columns=columns, **(fields | changes))
 
 
+def second_qp(config: TxConfig) -> TxConfig:
+    """The same transmitter with its flow on QP 1; on QP 0 is another that must not send."""
+    other = QpContext(RECEIVER.endpoint(), dest_qpn=0xBAD, rkey=0xBAD, mtu=256)
+    return replace(config, qps=(other, *config.qps), flow=replace(config.flow, qp=1))
+
+
 class TxBench(Bench):
     """The transmitter with its memory and its sink in C++, and the golden model beside it."""
 
@@ -49,7 +57,8 @@ class TxBench(Bench):
         self.frames = self.source("s_axis_frame")
         self.images: dict[int, bytes] = {}
         self.expected: list[bytes] = []
-        self.config = TxConfig.of(session)
+        self.config = second_qp(TxConfig.of(session))
+        self.qp = self.config.qps[self.config.flow.qp]
         self.model = Tx(self.config, lambda address, length: self.images[address][:length], self.width)
         self.credit(FREE_RUNNING)
 
@@ -63,10 +72,14 @@ class TxBench(Bench):
         dut.flow_i.value = ports.flow_t(config.flow)
         dut.qp_write_i.value = 0
         await self.reset()
-        dut.qp_write_i.value, dut.qp_write_index_i.value = 1, 0
-        dut.qp_write_data_i.value = ports.qp_t(config.qps[0])
+        for index, qp in enumerate(config.qps):
+            await self.write_qp(index, qp)
+
+    async def write_qp(self, index: int, qp: QpContext) -> None:
+        self.dut.qp_write_i.value, self.dut.qp_write_index_i.value = 1, index
+        self.dut.qp_write_data_i.value = ports.qp_t(qp)
         await self.step()
-        dut.qp_write_i.value = 0
+        self.dut.qp_write_i.value = 0
         await self.step()
         await self.step()
 
@@ -98,7 +111,7 @@ class TxBench(Bench):
         assert int(self.dut.packets_o.value) == len(packets)
         for name in ("frames_sent", "frames_dropped", "frames_refused"):
             assert int(getattr(self.dut, f"{name}_o").value) == getattr(self.model.bd_gen, name), name
-        assert int(self.dut.read_errors_o.value) == 0
+        assert int(self.dut.read_errors_o.value) == int(self.dut.messages_refused_o.value) == 0
         return packets
 
 
@@ -132,16 +145,16 @@ async def packets_equal_the_model_and_both_other_oracles(dut: Any, stalls: Stall
         frame = Ether(packet)
         frame[BTH].icrc = None
         assert bytes(frame) == packet, "scapy computes another ICRC"
-    psn, ring = bench.config.qps[0].psn, range(bench.config.flow.base, bench.config.flow.base + 3 * 8192)
+    qp, ring = bench.qp, range(bench.config.flow.base, bench.config.flow.base + 3 * 8192)
     for index, fields in enumerate(tshark(packets)):
         assert fields["ip.checksum.status"] == "1"
-        assert int(fields["infiniband.bth.psn"], 0) == (psn + index) & 0xFFFFFF
-        assert int(fields["infiniband.bth.destqp"], 0) == bench.config.qps[0].dest_qpn
+        assert int(fields["infiniband.bth.psn"], 0) == (qp.psn + index) & 0xFFFFFF
+        assert int(fields["infiniband.bth.destqp"], 0) == qp.dest_qpn
         code = int(fields["infiniband.bth.opcode"], 0)
         assert (fields["infiniband.immdt"] is not None) == (code == 0x2B)
         if code in (0x2A, 0x2B, 0x26):
             assert int(fields["infiniband.reth.va"], 0) in ring
-            assert int(fields["infiniband.reth.r_key"], 0) == bench.config.qps[0].rkey
+            assert int(fields["infiniband.reth.r_key"], 0) == qp.rkey
 
 
 @cocotb.test()
@@ -188,6 +201,21 @@ async def a_frame_outside_the_memory_is_counted_and_the_next_one_is_whole(dut: A
     bench.offer(2, bench.random.randbytes(size))
     assert_same_packets(await bench.packets(bench.expected), bench.expected)
     assert int(dut.read_errors_o.value) == axis.n_beats(size, bench.width)
+
+
+@cocotb.test()
+async def a_qp_that_is_not_enabled_sends_nothing_and_the_next_frame_after_its_write_is_whole(dut: Any) -> None:
+    bench = TxBench(dut, Stalls.NONE, session())
+    await bench.start()
+    await bench.write_qp(bench.config.flow.qp, replace(bench.qp, enabled=False))
+    bench.offer(0, bench.random.randbytes(bench.config.flow.image_bytes))
+    assert await bench.packets([], quiet=2000) == []
+    assert int(dut.messages_refused_o.value) == 2, "the image and its trailer"
+    psn = bench.qp.psn + len(bench.expected) & 0xFFFFFF  # where the model is now, to which the QP was enabled
+    await bench.write_qp(bench.config.flow.qp, replace(bench.qp, psn=psn))
+    bench.expected.clear()
+    bench.offer(1, bench.random.randbytes(bench.config.flow.image_bytes))
+    assert_same_packets(await bench.packets(bench.expected), bench.expected)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
