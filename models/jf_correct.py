@@ -30,13 +30,13 @@ from numpy.typing import NDArray
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import SIGN, Calibration
 from framelane.models.jf_fixed import PEDESTAL_FRACTION_BITS, FixedCalibration, scale
+from framelane.models.slots import HOLE_WORD
 
 ADC_MASK = 0x3FFF
 STAGE_SHIFT = 14
 FORBIDDEN_STAGE = 0b10
 """Gain code that a detector never produces: in memory it means "not written"."""
 
-HOLE_WORD = 0x8000
 ERROR_WORD = 0xFFFF
 G1_ZERO_WORD = 0x4000
 SATURATED_WORD = 0xC000

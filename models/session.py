@@ -95,7 +95,14 @@ class Session(BaseModel):
         )
 
     def flow(self, source: int = 0, qp: int = 0) -> Flow:
-        """The transmitter's flow of whole images from one source."""
+        """The transmitter's flow of whole images from one source, its share of the rows.
+
+        Raises ConfigError where there is no such source, or the image does not part evenly.
+        """
+        if not 0 <= source < self.sources:
+            raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
+        if self.image_bytes % (2 * self.sources):
+            raise ConfigError(f"{self.rows} x {self.columns} pixels do not part evenly among {self.sources} sources")
         return Flow(
             qp=qp,
             source=source,

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from framelane.models import trailer
 from framelane.models.errors import ConfigError
 
+HOLE_WORD = 0x8000
+"""A raw word that no source sends (gain code 10): in a slot it means "never written"."""
+
 SLOT_ALIGN = 4096
 """Slots are whole pages."""
 

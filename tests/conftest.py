@@ -9,13 +9,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from framelane.cli import main
 from framelane.models.jf_calibration import Calibration
+from framelane.models.jf_detector import Detector, DetectorConfig
+from framelane.models.jf_scene import Scene
 from framelane.models.session import Session
 from framelane.models.slots import SlotLayout
+from framelane.receiver.calibration_file import write_calibration
 from framelane.receiver.jungfrau_file import JungfrauFile
 
 _CLONE_NEWNET = 0x40000000
@@ -123,3 +128,31 @@ def make_calibration() -> Callable[..., Calibration]:
         return Calibration(**fields | changes)
 
     return make
+
+
+@pytest.fixture
+def run_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line in this process: its exit status, stdout and stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["framelane", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        code = ended.value.code
+        return (code if isinstance(code, int) else 0), out, err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def small_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Simulate a detector of 32 x 256 pixels: a file of 3 raw frames with their calibration."""
+    detector = Detector(DetectorConfig(rows=32, columns=256, stuck_in_g1=5, scene=Scene(spots=20)))
+    path = tmp_path_factory.mktemp("small") / "small.h5"
+    write_calibration(path, detector.calibration)
+    with h5py.File(path, "r+") as file:
+        file["raw"] = np.stack([detector.frame(number).raw for number in range(3)])
+    return path

@@ -11,10 +11,10 @@ from framelane.models.bd_gen import FrameEvent
 from framelane.models.roce_segment import Message
 from framelane.models.roce_tx import RoceTx
 from framelane.models.session import Session
-from framelane.models.slots import FREE_RUNNING
+from framelane.models.slots import FREE_RUNNING, HOLE_WORD
 from framelane.models.tx import Tx, TxConfig
 from framelane.receiver.receiver import ReceivedFrame, Receiver
-from framelane.receiver.ring import HOLE, Ring
+from framelane.receiver.ring import Ring
 from framelane.receiver.softnic import SoftNic
 from framelane.receiver.tally import Tally
 from framelane.receiver.transport import Completion
@@ -90,7 +90,7 @@ class Chain:
         return [self.check(frame) for frame in self.take()]
 
     def check(self, frame: ReceivedFrame) -> int:
-        found = frame.image != HOLE
+        found = frame.image != HOLE_WORD
         assert frame.holes == found.size - np.count_nonzero(found)
         assert np.array_equal(frame.image[found], self.images[frame.number % len(self.images)][found])
         assert self.receiver.release(frame)
@@ -124,7 +124,7 @@ def test_a_lost_packet_makes_a_frame_incomplete_by_its_own_pixels(make_chain: Ma
     chain.send(0, lost={1})
     (frame,) = chain.take()
     assert (frame.complete, frame.holes) == (False, 512)
-    assert np.flatnonzero(frame.image == HOLE).tolist() == list(range(512, 1024))
+    assert np.flatnonzero(frame.image == HOLE_WORD).tolist() == list(range(512, 1024))
     assert chain.receiver.tally() == Tally(1, 0, 1, 0, 0, 0)
 
 
@@ -238,7 +238,7 @@ def test_two_sources_fill_one_slot_and_each_must_end_the_frame(make_chain: MakeC
     chain.send(1, source=0)
     (frame,) = chain.take()
     assert not frame.complete
-    assert np.flatnonzero(frame.image == HOLE).tolist() == list(range(800, 800 + 512))
+    assert np.flatnonzero(frame.image == HOLE_WORD).tolist() == list(range(800, 800 + 512))
 
 
 def test_one_sources_lost_trailer_is_awaited_until_both_have_gone_on(make_chain: MakeChain) -> None:
@@ -445,7 +445,7 @@ def test_in_any_weather_the_identity_holds_and_no_wrong_pixel_is_shown(
         rng.shuffle(held)
         while held and rng.random() < 0.7:
             frame = held.pop()
-            found = frame.image != HOLE
+            found = frame.image != HOLE_WORD
             right = np.array_equal(frame.image[found], chain.images[frame.number % 8][found])
             if chain.receiver.release(frame):
                 assert right

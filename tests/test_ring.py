@@ -7,9 +7,9 @@ import pytest
 
 from framelane.models.errors import ConfigError
 from framelane.models.session import Session
-from framelane.models.slots import FREE_RUNNING
+from framelane.models.slots import FREE_RUNNING, HOLE_WORD
 from framelane.models.trailer import TRAILER_BYTES, Trailer
-from framelane.receiver.ring import HOLE, Ring
+from framelane.receiver.ring import Ring
 
 MakeSession = Callable[..., Session]
 
@@ -28,14 +28,14 @@ def test_a_new_ring_is_all_holes_on_whole_pages(make_session: MakeSession) -> No
     ring = Ring(session)
     assert ring.memory.nbytes == session.layout.ring_bytes
     assert ring.memory.ctypes.data % 4096 == 0
-    assert (ring.memory.view("<u2") == HOLE).all()
+    assert (ring.memory.view("<u2") == HOLE_WORD).all()
     assert ring.holes(2) == 1600
 
 
 def test_exactly_the_pixels_that_were_not_written_are_holes(make_session: MakeSession) -> None:
     ring = Ring(make_session())
     ring.image(1)[:] = 7
-    ring.image(1)[3, 90:] = HOLE
+    ring.image(1)[3, 90:] = HOLE_WORD
     assert ring.holes(1) == 10
     assert np.argwhere(ring.hole_mask(1)).tolist() == [[3, column] for column in range(90, 100)]
     assert ring.holes(0) == ring.holes(2) == 1600
@@ -65,7 +65,7 @@ def test_a_slot_is_clean_to_its_last_byte_before_its_credit_returns(make_session
     assert ring.release(0)
     assert ring.window_end == 5
     words = ring.memory.view("<u2").reshape(4, -1)
-    assert (words[0] == HOLE).all()
+    assert (words[0] == HOLE_WORD).all()
     assert (words[1:] == 0x5555).all()
 
 

@@ -15,6 +15,7 @@ from framelane.driver.sender import PacketSender, UdpSender
 from framelane.models import roce_icrc
 from framelane.models.errors import TransportError
 from framelane.models.session import Session
+from framelane.models.slots import HOLE_WORD
 from framelane.models.trailer import immediate
 from framelane.models.tx import TxConfig, tx
 from framelane.receiver import sockets
@@ -22,7 +23,7 @@ from framelane.receiver.packet_port import PacketPort
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.pcap_port import PcapPort
 from framelane.receiver.receiver import Receiver
-from framelane.receiver.ring import HOLE, Ring
+from framelane.receiver.ring import Ring
 from framelane.receiver.softnic import SoftNic
 from framelane.receiver.tally import Tally
 from framelane.receiver.transport import Completion, Counters, Transport
@@ -126,7 +127,7 @@ def test_a_packet_with_a_wrong_field_is_refused_by_name_and_nothing_is_written(
         assert counters.placed == 2, "a reserved byte that routers may change"
         return
     assert counters.refused == {reason: 1, "icrc": 1}
-    assert (ring.memory.view("<u2") == HOLE).all()
+    assert (ring.memory.view("<u2") == HOLE_WORD).all()
 
 
 def test_corrupted_payload_is_refused_and_the_packets_around_it_are_placed(
@@ -167,7 +168,7 @@ def test_a_run_longer_than_the_ring_comes_through_with_its_losses_named(
         while ring.window.next < 12 and time.monotonic() < deadline:
             for frame in receiver.poll(0.1):
                 seen[frame.number] = frame.complete
-                found = frame.image != HOLE
+                found = frame.image != HOLE_WORD
                 assert np.array_equal(frame.image[found], images[frame.number][found])
                 assert receiver.release(frame)
     assert seen == {n: n not in (1, 6) for n in range(12) if n != 9}

@@ -100,7 +100,7 @@ module roce_header
   assign s_axis_pkt_tready = ready && last;
 
   header_user_t user;
-  assign user = '{discard: pkt.discard, length: pkt.length};
+  assign user = '{status: pkt.status, ends: pkt.ends, index: pkt.index, length: pkt.length};
 
   axis_reg #(
       .DataW(DataW + KeepW + 1 + $bits(header_user_t))

@@ -27,7 +27,12 @@ module roce_join
     output logic [KeepW-1:0] m_axis_tkeep,
     output logic             m_axis_tlast,
     output logic             m_axis_tvalid,
-    input  logic             m_axis_tready
+    input  logic             m_axis_tready,
+
+    // One pulse a message, in their order: all of its payload is taken
+    output logic       status_valid_o,
+    output status_e    status_o,
+    output logic [7:0] status_qp_o
 );
 
   typedef enum logic [1:0] {
@@ -46,6 +51,8 @@ module roce_join
   logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
   logic [DataW-1:0] header, payload, previous_q, shifted;
   logic merge, take, valid, last, ready, go;
+  logic refused, header_done;
+  header_user_t user, user_q;
 
   always_comb begin
     shift_new = '0;
@@ -58,16 +65,19 @@ module roce_join
     end
   end
 
+  assign user = state_q == HEADER ? s_axis_hdr_tuser : user_q;
+  assign refused = user.status != OK;
+  assign header_done = s_axis_hdr_tvalid && s_axis_hdr_tready && s_axis_hdr_tlast;
   assign merge = state_q == HEADER && s_axis_hdr_tlast;
   assign take = merge || state_q == PAYLOAD;  // this beat needs a payload beat
   assign shift = merge ? shift_new : shift_q;
-  assign left = merge ? fill + {1'b0, (s_axis_hdr_tuser.length + 13'd3) & ~13'd3} : left_q;
-  assign unread = merge ? s_axis_hdr_tuser.length : unread_q;
+  assign left = merge ? fill + {1'b0, (user.length + 13'd3) & ~13'd3} : left_q;
+  assign unread = merge ? user.length : unread_q;
   assign last = (state_q != HEADER || merge) && left < 14'(KeepW);  // never equal: headers end 2 bytes behind a word
 
   always_comb begin
     unique case (state_q)
-      HEADER:  valid = s_axis_hdr_tvalid && !s_axis_hdr_tuser.discard && (!s_axis_hdr_tlast || s_axis_payload_tvalid);
+      HEADER:  valid = s_axis_hdr_tvalid && !refused && (!s_axis_hdr_tlast || s_axis_payload_tvalid);
       PAYLOAD: valid = s_axis_payload_tvalid;
       FLUSH:   valid = 1'b1;
       default: valid = 1'b0;
@@ -75,15 +85,15 @@ module roce_join
   end
 
   assign go = valid && ready;
-  assign s_axis_hdr_tready = state_q == HEADER && (s_axis_hdr_tuser.discard || go);
+  assign s_axis_hdr_tready = state_q == HEADER && (refused || go);
   assign s_axis_payload_tready = (take && go) || state_q == DISCARD;
 
   always_comb begin
     state_d = state_q;
     if (state_q == DISCARD) begin
       if (s_axis_payload_tvalid && s_axis_payload_tlast) state_d = HEADER;
-    end else if (state_q == HEADER && s_axis_hdr_tvalid && s_axis_hdr_tuser.discard) begin
-      if (s_axis_hdr_tlast) state_d = DISCARD;
+    end else if (state_q == HEADER && s_axis_hdr_tvalid && refused) begin
+      if (s_axis_hdr_tlast && user.length != '0) state_d = DISCARD;
     end else if (go && (take || state_q == FLUSH)) begin
       if (last) state_d = HEADER;
       else if (unread > 13'(KeepW)) state_d = PAYLOAD;
@@ -117,6 +127,15 @@ module roce_join
       state_q <= HEADER;
       previous_q <= '0;
     end
+  end
+
+  // A message ends with its last packet, or with its payload where it is refused.
+  always_ff @(posedge clk) begin
+    user_q <= user;
+    status_valid_o <= user.ends && state_d == HEADER && (state_q != HEADER || header_done);
+    status_o <= user.status;
+    status_qp_o <= user.index;
+    if (rst) status_valid_o <= 1'b0;
   end
 
   logic [KeepW-1:0] keep;

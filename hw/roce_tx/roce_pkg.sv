@@ -88,6 +88,8 @@ package roce_pkg;
   localparam logic [7:0] OP_WITH_IMM = 8'h01;  // added to LAST and ONLY
   localparam logic [7:0] OP_UC = 8'h20;
 
+  localparam logic [3:0] MTU_LOG2_MIN = 4'd8;  // IBA 9.4.3
+  localparam logic [3:0] MTU_LOG2_MAX = 4'd12;
   localparam logic [31:0] MESSAGE_BYTES_MAX = 32'h8000_0000;  // IBA 9.4.3
 
   typedef enum logic {
@@ -99,7 +101,7 @@ package roce_pkg;
   typedef struct packed {
     logic          enabled;
     segmentation_e segmentation;
-    logic [3:0]    mtu_log2;      // path MTU: 8 (256 bytes) to 12 (4096)
+    logic [3:0]    mtu_log2;      // path MTU: 8 (256 bytes) to 12 (4096), else the QP is not enabled
     logic [47:0]   dst_mac;
     logic [31:0]   dst_ip;
     logic [15:0]   src_port;
@@ -129,21 +131,25 @@ package roce_pkg;
 
   // One packet of a message. Model: roce_segment.PacketCommand.
   typedef struct packed {
-    logic        discard;   // no packet: drop the message's payload
+    status_e     status;    // of the message; where not OK, no packet: its payload is dropped
+    logic        ends;      // the message's last packet
+    logic [7:0]  index;     // of the QP, in the table
     logic [7:0]  opcode;
     logic        has_reth;
     logic        has_imm;
-    logic [12:0] length;    // payload bytes
+    logic [12:0] length;    // payload bytes; of a refused message 0 if it has none to drop, else 1
     reth_t       reth;
     logic [31:0] imm;
     logic [15:0] checksum;  // of the IPv4 header without total_length, not inverted
     qp_t         qp;        // psn is this packet's
   } packet_t;
 
-  // What travels beside a header on its stream.
+  // What travels beside a header on its stream, fields as in packet_t.
   typedef struct packed {
-    logic        discard;
-    logic [12:0] length;   // payload bytes that follow
+    status_e     status;
+    logic        ends;
+    logic [7:0]  index;
+    logic [12:0] length;
   } header_user_t;
 
 endpackage

@@ -54,6 +54,10 @@ module roce_qp
     return sum[15:0] + {15'd0, sum[16]};
   endfunction
 
+  function automatic logic mtu_exists(input logic [3:0] mtu_log2);
+    return mtu_log2 >= MTU_LOG2_MIN && mtu_log2 <= MTU_LOG2_MAX;
+  endfunction
+
   // A write takes two cycles: the sum of what is constant in the IPv4 header is done here, not in the path of the packets.
   function automatic logic [15:0] header_sum(input logic [7:0] tos, input logic [7:0] ttl,
                                              input logic [31:0] local_ip, input logic [31:0] dst_ip);
@@ -76,7 +80,7 @@ module roce_qp
       contexts[write_index_q] <= writing_q[CONTEXT_W+23:24];
       checksums[write_index_q] <= sum_q;
       mtus[write_index_q] <= writing_q.mtu_log2;
-      enabled_q[write_index_q] <= writing_q.enabled;
+      enabled_q[write_index_q] <= writing_q.enabled && mtu_exists(writing_q.mtu_log2);
       psn_q[write_index_q] <= writing_q.psn;
     end
     if (rst) begin

@@ -1,5 +1,5 @@
 // Cuts messages into packets: opcode, PSN, length and RETH of each, one packet a cycle.
-// A message that cannot be served is refused whole: its payload is discarded, no packet is sent.
+// A message that cannot be served passes as one packet with its status: no header follows from it, its payload is dropped.
 module roce_segment
   import roce_pkg::*;
 (
@@ -20,12 +20,7 @@ module roce_segment
 
     output packet_t m_axis_pkt_tdata,
     output logic    m_axis_pkt_tvalid,
-    input  logic    m_axis_pkt_tready,
-
-    // One pulse a message, in their order: when it is refused or its last packet leaves
-    output logic       status_valid_o,
-    output status_e    status_o,
-    output logic [7:0] status_qp_o
+    input  logic    m_axis_pkt_tready
 );
 
   message_t message, message_q;
@@ -46,7 +41,7 @@ module roce_segment
 
   // The message under way: message_q.address moves on with its packets, left_q counts the bytes that are not yet in a packet,
   // this one's included.
-  logic busy_q, discard_q, first_q, last_q;
+  logic busy_q, first_q, last_q;
   status_e status, status_q;
   qp_t qp_q;
   logic [15:0] checksum_q;
@@ -70,8 +65,7 @@ module roce_segment
     else if (message.length == '0 || message.length > MESSAGE_BYTES_MAX) status = BAD_LENGTH;
   end
 
-  // A refused message passes as one packet that says `discard`, but one of length 0 has no payload to discard.
-  assign done = busy_q && last_q && (m_axis_pkt_tready || !m_axis_pkt_tvalid);
+  assign done = busy_q && last_q && m_axis_pkt_tready;
   assign message_ready = !busy_q || done;
 
   always_ff @(posedge clk) begin
@@ -81,11 +75,10 @@ module roce_segment
       qp_q <= qp_i;
       checksum_q <= checksum_i;
       status_q <= status;
-      discard_q <= status != OK;
       first_q <= 1'b1;
       last_q <= status != OK || left_new <= 32'(mtu_new);
       left_q <= left_new;
-      length_q <= packet_length(left_new, mtu_new);
+      length_q <= status != OK ? 13'(message.length != '0) : packet_length(left_new, mtu_new);
       if (psn_write_o && psn_index_o == message.qp) qp_q.psn <= psn_o;
     end else if (m_axis_pkt_tready) begin
       first_q <= 1'b0;
@@ -98,20 +91,18 @@ module roce_segment
     if (rst) busy_q <= 1'b0;
   end
 
-  assign psn_write_o = done && !discard_q;
+  assign psn_write_o = done && status_q == OK;
   assign psn_index_o = message_q.qp;
   assign psn_o = qp_q.psn + 1'b1;
 
-  assign status_valid_o = done;
-  assign status_o = status_q;
-  assign status_qp_o = message_q.qp;
-
   logic only;
   assign only = qp_q.segmentation == ONLY;
-  assign m_axis_pkt_tvalid = busy_q && message_q.length != '0;
+  assign m_axis_pkt_tvalid = busy_q;
 
   always_comb begin
-    m_axis_pkt_tdata.discard = discard_q;
+    m_axis_pkt_tdata.status = status_q;
+    m_axis_pkt_tdata.ends = last_q;
+    m_axis_pkt_tdata.index = message_q.qp;
     m_axis_pkt_tdata.has_reth = only || first_q;
     m_axis_pkt_tdata.has_imm = last_q && message_q.imm_valid;
     m_axis_pkt_tdata.length = length_q;

@@ -1,4 +1,4 @@
-// RoCEv2 packetizer: messages (RDMA WRITEs) and their payload in, packets out. Wiring only.
+// RoCEv2 packetizer: messages (RDMA WRITEs) and their payload in, packets out. Wiring, and a count of what is under way.
 //
 //   messages -> roce_segment -> roce_header --.
 //                   |                          roce_join -> roce_icrc -> packets
@@ -46,10 +46,13 @@ module roce_tx
     output logic             m_axis_tvalid,
     input  logic             m_axis_tready,
 
-    // One pulse a message, in their order
+    // One pulse a message, in their order: all of its payload is taken
     output logic       status_valid_o,
     output status_e    status_o,
-    output logic [7:0] status_qp_o
+    output logic [7:0] status_qp_o,
+
+    // No message is under way, and no packet
+    output logic idle_o
 );
 
   logic [7:0] index, psn_index;
@@ -94,10 +97,7 @@ module roce_tx
       .psn_o            (psn),
       .m_axis_pkt_tdata (pkt_tdata),
       .m_axis_pkt_tvalid(pkt_tvalid),
-      .m_axis_pkt_tready(pkt_tready),
-      .status_valid_o,
-      .status_o,
-      .status_qp_o
+      .m_axis_pkt_tready(pkt_tready)
   );
 
   logic [DataW-1:0] hdr_tdata, join_tdata;
@@ -144,7 +144,10 @@ module roce_tx
       .m_axis_tkeep     (join_tkeep),
       .m_axis_tlast     (join_tlast),
       .m_axis_tvalid    (join_tvalid),
-      .m_axis_tready    (join_tready)
+      .m_axis_tready    (join_tready),
+      .status_valid_o,
+      .status_o,
+      .status_qp_o
   );
 
   roce_icrc #(
@@ -163,5 +166,19 @@ module roce_tx
       .m_axis_tvalid,
       .m_axis_tready
   );
+
+  logic [7:0] messages_q, packets_q;
+
+  always_ff @(posedge clk) begin
+    messages_q <= messages_q + 8'(s_axis_msg_tvalid && s_axis_msg_tready) - 8'(status_valid_o);
+    packets_q  <= packets_q + 8'(join_tvalid && join_tready && join_tlast) -
+        8'(m_axis_tvalid && m_axis_tready && m_axis_tlast);
+    if (rst) begin
+      messages_q <= '0;
+      packets_q  <= '0;
+    end
+  end
+
+  assign idle_o = messages_q == '0 && packets_q == '0 && !join_tvalid;
 
 endmodule

@@ -32,9 +32,11 @@ module bd_gen
     input  logic     m_axis_trailer_tready,
 
     // Counters since reset
-    output logic [63:0] frames_sent_o,
+    output logic [63:0] frames_sent_o,     // handed over whole: packets may still be under way
     output logic [63:0] frames_dropped_o,  // for want of credit
-    output logic [63:0] frames_refused_o   // misaligned address
+    output logic [63:0] frames_refused_o,  // misaligned address, or an image of 0 bytes
+
+    output logic idle_o  // no frame is being served
 );
 
   localparam logic [31:0] TRAILER_BYTES = 32'd64;
@@ -58,9 +60,9 @@ module bd_gen
   logic [32:0] remainder, remainder_less;
   logic [ 5:0] step_q;
   logic [63:0] at_q;
-  logic misaligned, no_credit;
+  logic unservable, no_credit;
 
-  assign misaligned = frame_q.address[ALIGN_W-1:0] != '0;
+  assign unservable = frame_q.address[ALIGN_W-1:0] != '0 || flow_i.image_bytes == '0;
   assign no_credit = frame_q.number >= window_end_i;
   assign next_slot = slot_q + 1 == flow_i.n_slots ? '0 : slot_q + 1;
 
@@ -73,7 +75,7 @@ module bd_gen
     unique case (state_q)
       IDLE: if (s_axis_frame_tvalid) state_d = ADMIT;
       ADMIT:
-      if (misaligned || no_credit) state_d = IDLE;
+      if (unservable || no_credit) state_d = IDLE;
       else if (frame_q.number == next_q) state_d = ADDRESS;
       else state_d = DIVIDE;
       DIVIDE: if (step_q == '1) state_d = ADDRESS;
@@ -94,7 +96,7 @@ module bd_gen
         step_q   <= '0;
         if (state_d == ADDRESS) slot_q <= next_slot;
         if (state_d == DIVIDE) slot_q <= '0;
-        if (misaligned) frames_refused_o <= frames_refused_o + 1;
+        if (unservable) frames_refused_o <= frames_refused_o + 1;
         else if (no_credit) frames_dropped_o <= frames_dropped_o + 1;
       end
       DIVIDE: begin
@@ -121,6 +123,7 @@ module bd_gen
   end
 
   assign s_axis_frame_tready = state_q == IDLE;
+  assign idle_o = state_q == IDLE;
 
   assign m_axis_bd_tvalid = state_q == IMAGE || state_q == FINISH;
   always_comb begin

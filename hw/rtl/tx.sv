@@ -62,10 +62,13 @@ module tx
     // Counters since reset
     output logic [63:0] frames_sent_o,
     output logic [63:0] frames_dropped_o,    // for want of credit
-    output logic [63:0] frames_refused_o,    // at an address that is not aligned
+    output logic [63:0] frames_refused_o,    // at an address that is not aligned, or of 0 bytes
     output logic [63:0] packets_o,           // that left, trailers included
     output logic [31:0] messages_refused_o,  // by the packetizer: no such QP, or an impossible length
-    output logic [31:0] read_errors_o
+    output logic [31:0] read_errors_o,       // beats of memory that came with an error and were sent all the same
+
+    // Nothing is under way. Reset only then, or together with the memory: late data would pass for the next frame's
+    output logic idle_o
 );
 
   // Sinks of every descriptor, in the order of axis_fork's mask
@@ -80,6 +83,7 @@ module tx
   localparam int unsigned SOURCES = 2;
 
   logic [3:0] mtu_log2;
+  logic bd_gen_idle;
   bd_t bd_tdata, item;
   logic bd_tvalid, bd_tready;
   trailer_t trailer_tdata;
@@ -104,7 +108,8 @@ module tx
       .m_axis_trailer_tready(trailer_tready),
       .frames_sent_o,
       .frames_dropped_o,
-      .frames_refused_o
+      .frames_refused_o,
+      .idle_o               (bd_gen_idle)
   );
 
   logic [SINKS-1:0] mask, item_tvalid, item_tready;
@@ -250,7 +255,7 @@ module tx
       .m_axis_tready(queued_tready)
   );
 
-  logic status_valid;
+  logic status_valid, roce_idle;
   status_e status;
   logic [7:0] status_qp;
 
@@ -282,17 +287,24 @@ module tx
       .m_axis_tready,
       .status_valid_o       (status_valid),
       .status_o             (status),
-      .status_qp_o          (status_qp)
+      .status_qp_o          (status_qp),
+      .idle_o               (roce_idle)
   );
 
+  logic [7:0] descriptors_q;  // of which the message has not ended
+
   always_ff @(posedge clk) begin
+    descriptors_q <= descriptors_q + 8'(bd_tvalid && bd_tready) - 8'(status_valid);
     packets_o <= packets_o + 64'(m_axis_tvalid && m_axis_tready && m_axis_tlast);
     messages_refused_o <= messages_refused_o + 32'(status_valid && status != OK);
     if (rst) begin
+      descriptors_q <= '0;
       packets_o <= '0;
       messages_refused_o <= '0;
     end
   end
+
+  assign idle_o = bd_gen_idle && descriptors_q == '0 && roce_idle;
 
   logic unused;
   assign unused = ^status_qp;

@@ -6,6 +6,7 @@ import cocotb
 
 from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.driver import ports
+from framelane.driver.ports import FLOW_T
 from framelane.models.bd_gen import BdGen, Flow, FrameEvent
 from framelane.models.slots import FREE_RUNNING
 from framelane.models.wire import MTUS
@@ -108,6 +109,18 @@ async def a_frame_at_an_address_that_is_not_aligned_is_refused_and_the_next_one_
         bench.offer(n, address)
     await bench.check()
     assert (bench.model.frames_refused, bench.model.frames_dropped) == (3, 0)
+
+
+@cocotb.test()
+async def frames_of_no_bytes_are_refused(dut: Any) -> None:
+    bench = BdGenBench(dut, Stalls.NONE, flow())
+    fields = FLOW_T.unpack(ports.flow_t(bench.flow)) | {"image_bytes": 0}
+    dut.flow_i.value = FLOW_T.pack(fields)
+    await bench.start()
+    bench.frames.items.extend({"tdata": ports.frame_t(FrameEvent(n, 0, 0, 0))} for n in range(3))
+    await bench.drain(bench.bds, 0, quiet=100)
+    assert int(dut.frames_refused_o.value) == 3
+    assert int(dut.idle_o.value)
 
 
 @cocotb.test()

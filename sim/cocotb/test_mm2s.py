@@ -1,5 +1,6 @@
 """mm2s: memory comes out as one packet a command, read over AXI4 from an independent slave model."""
 
+import itertools
 import logging
 from typing import Any
 
@@ -75,6 +76,17 @@ async def memory_comes_out_unchanged_for_any_length(dut: Any, stalls: Stalls) ->
     for length in (1, lanes - 1, lanes, lanes + 1, 4095, 4096, 4097, 9001, 1, 1, 64, 10_000):
         bench.read(bench.random.randrange(0, SIZE - length, lanes), length)
     await bench.check()
+
+
+@cocotb.test()
+async def a_command_of_more_than_16_mib_is_asked_for_beyond_its_first_burst(dut: Any) -> None:
+    bench = Mm2sBench(dut)
+    await bench.reset()
+    length = (1 << 31) + (1 << 24) + 100
+    bench.commands.items.append({"tdata": READ_T.pack({"address": 0, "length": length})})
+    await bench.until(lambda: len(bench.bursts) == 4, limit=2000)
+    assert bench.bursts == list(itertools.islice(mm2s.bursts(0, length, bench.width), 4))
+    await bench.reset()
 
 
 @cocotb.test()

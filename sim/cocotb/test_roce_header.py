@@ -34,11 +34,13 @@ def random_packet(random: Random, length: int) -> tuple[PacketCommand, QpContext
     return PacketCommand(opcode + wire.UC, draw(24), 0, length, reth, imm), qp
 
 
-def packed(command: PacketCommand, qp: QpContext, discard: bool) -> int:
+def packed(command: PacketCommand, qp: QpContext, status: int = 0, ends: int = 1, index: int = 0) -> int:
     reth = command.reth or Reth(-1 & (1 << 64) - 1, 0xFFFFFFFF, 0xFFFFFFFF)
     return PACKET_T.pack(
         {
-            "discard": discard,
+            "status": status,
+            "ends": ends,
+            "index": index,
             "opcode": command.opcode,
             "has_reth": command.reth is not None,
             "has_imm": command.imm is not None,
@@ -63,8 +65,11 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
     await bench.reset()
     lengths = [4096, *(bench.random.randrange(1, 4097) for _ in range(200))]
     packets = [random_packet(bench.random, n) for n in lengths]
-    discards = [bench.random.random() < 0.2 for _ in packets]
-    source.items.extend({"tdata": packed(*p, discard)} for p, discard in zip(packets, discards, strict=True))
+    draw = bench.random.randrange
+    beside = [{"status": draw(3), "ends": draw(2), "index": draw(256)} for _ in packets]
+    source.items.extend(
+        {"tdata": packed(command, qp, **fields)} for (command, qp), fields in zip(packets, beside, strict=True)
+    )
     await bench.until(lambda: not source.items)
     for _ in range(40):
         await bench.step()
@@ -72,7 +77,7 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
     assert_same_packets(out.packets(width), expected)
     assert not any(item["tdata"] >> 8 * item["tkeep"].bit_length() for item in out.items), "join needs zeros there"
     users = [HEADER_USER_T.unpack(item["tuser"]) for item in out.items if item["tlast"]]
-    assert users == [{"discard": d, "length": n} for d, n in zip(discards, lengths, strict=True)]
+    assert users == [fields | {"length": n} for fields, n in zip(beside, lengths, strict=True)]
     if stalls is Stalls.NONE:
         assert out.taken[-1] - out.taken[0] == len(out.taken) - 1
 
@@ -85,13 +90,13 @@ async def a_reset_leaves_nothing_of_the_header_under_way(dut: Any) -> None:
     dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
     for cycles in range(1, 12):
         await bench.reset(cycles=1)
-        source.items.append({"tdata": packed(*random_packet(bench.random, 1), discard=False)})
+        source.items.append({"tdata": packed(*random_packet(bench.random, 1))})
         for _ in range(cycles):
             await bench.step()
         await bench.reset(cycles=1)
         command, qp = random_packet(bench.random, 64)
         expected = roce_header.header(command, qp, LOCAL)
-        source.items.append({"tdata": packed(command, qp, discard=False)})
+        source.items.append({"tdata": packed(command, qp)})
         await bench.drain(out, axis.n_beats(len(expected), width))
         assert_same_packets(out.packets(width), [expected])
 

@@ -8,6 +8,7 @@ import pytest
 from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.ports import HEADER_USER_T
 from framelane.models import axis, roce_join
+from framelane.models.roce_segment import Status
 
 HEADERS = (54, 58, 70, 74)
 
@@ -19,26 +20,40 @@ class JoinBench(Bench):
         self.headers, self.payload = self.source("s_axis_hdr"), self.source("s_axis_payload")
         self.out = self.sink("m_axis")
         self.expected: list[bytes] = []
+        self.statuses: list[tuple[int, int]] = []
+        self.expected_statuses: list[tuple[int, int]] = []
+        self.watch(self._note_status)
 
-    def send(self, *lengths: int, header: int | None = None, discard: bool = False) -> None:
+    def _note_status(self) -> None:
+        if int(self.dut.status_valid_o.value):
+            self.statuses.append((int(self.dut.status_o.value), int(self.dut.status_qp_o.value)))
+
+    def forget(self) -> None:
+        for record in (self.expected, self.expected_statuses, self.statuses):
+            record.clear()
+
+    def send(self, *lengths: int, header: int | None = None, status: Status = Status.OK) -> None:
         """Queue one message: a packet for each of `lengths`, their payloads as one packet on the payload stream."""
         payload = self.random.randbytes(sum(lengths))
-        for beat in axis.beats(payload, self.width):
+        for beat in axis.beats(payload, self.width) if payload else ():
             # What is behind the last byte must not come out.
             junk = self.random.getrandbits(self.width) & ~((1 << 8 * beat.keep.bit_length()) - 1)
             self.payload.items.append({"tdata": beat.data | junk, "tkeep": beat.keep, "tlast": int(beat.last)})
-        at = 0
-        for length in lengths:
+        at, index = 0, self.random.randrange(256)
+        self.expected_statuses.append((status, index))
+        for k, length in enumerate(lengths):
             head = self.random.randbytes(header or self.random.choice(HEADERS))
-            user = HEADER_USER_T.pack({"discard": discard, "length": length})
-            self.headers.send(head, self.width, tuser=user)
-            if not discard:
+            ends = k == len(lengths) - 1
+            fields = {"status": status, "ends": ends, "index": index, "length": length}
+            self.headers.send(head, self.width, tuser=HEADER_USER_T.pack(fields))
+            if status is Status.OK:
                 self.expected.append(roce_join.join(head, payload[at : at + length]))
             at += length
 
     async def check(self) -> None:
         await self.drain(self.out, sum(axis.n_beats(len(p), self.width) for p in self.expected))
         assert_same_packets(self.out.packets(self.width), self.expected)
+        assert self.statuses == self.expected_statuses
 
 
 @cocotb.test()
@@ -66,30 +81,32 @@ async def a_message_of_several_packets_shares_one_payload_packet(dut: Any, stall
 
 @cocotb.test()
 @cocotb.parametrize(stalls=ALL_STALLS)
-async def discarded_payload_leaves_no_trace(dut: Any, stalls: Stalls) -> None:
+async def a_refused_message_leaves_no_trace_but_its_status(dut: Any, stalls: Stalls) -> None:
     bench = JoinBench(dut, stalls)
     await bench.reset()
     for length in (1, 500, 64, 65):
         bench.send(length)
-        bench.send(length, discard=True)
+        bench.send(length, status=Status.BAD_QP)
+    bench.send(0, status=Status.BAD_LENGTH)
+    bench.send(0, status=Status.BAD_QP)
     bench.send(300)
     await bench.check()
 
 
 @cocotb.test()
-@cocotb.parametrize(stalls=ALL_STALLS, discard=[False, True])
-async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any, stalls: Stalls, discard: bool) -> None:
+@cocotb.parametrize(stalls=ALL_STALLS, status=[Status.OK, Status.BAD_QP])
+async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any, stalls: Stalls, status: Status) -> None:
     bench = JoinBench(dut, stalls)
     for cycles in range(1, 25):
         await bench.reset(cycles=1)
-        bench.send(100, discard=discard)
+        bench.send(100, status=status)
         for _ in range(cycles):
             await bench.step()
         await bench.reset(cycles=1)
-        bench.expected.clear()
+        bench.forget()
         bench.send(30)
         await bench.check()
-        bench.expected.clear()
+        bench.forget()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -88,6 +88,19 @@ async def a_qp_outside_the_table_is_not_enabled(dut: Any) -> None:
 
 
 @cocotb.test()
+async def a_qp_with_an_mtu_that_does_not_exist_is_not_enabled(dut: Any) -> None:
+    bench = QpBench(dut)
+    await bench.start()
+    for mtu_log2 in range(16):
+        fields = QP_T.unpack(ports.qp_t(bench.random_qp())) | {"mtu_log2": mtu_log2}
+        dut.write_i.value, dut.write_index_i.value, dut.write_qp_i.value = 1, 1, QP_T.pack(fields)
+        await bench.step()
+        dut.write_i.value = 0
+        await bench.step()
+        assert (await bench.look_up(1))[0]["enabled"] == (1 << mtu_log2 in MTUS)
+
+
+@cocotb.test()
 async def the_psn_moves_for_its_own_qp_only(dut: Any) -> None:
     bench = QpBench(dut)
     await bench.start()

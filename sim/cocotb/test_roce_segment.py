@@ -28,17 +28,15 @@ class SegmentBench(Bench):
         self.messages, self.out = self.source("s_axis_msg"), self.sink("m_axis_pkt")
         self.psn = [qp.psn for qp in QPS]
         self.model_psn = list(self.psn)
-        self.statuses: list[tuple[int, int]] = []
-        self.expected: list[tuple[PacketCommand | None, int]] = []
-        self.expected_statuses: list[tuple[int, int]] = []
+        self.expected: list[tuple[PacketCommand | Status, int, bool]] = []
+        """Packet or refusal, index of the QP, whether the message ends with it."""
+        self.refused_lengths: list[int] = []
         self.watch(self._note)
         self.answer(self.look_up)
 
     def _note(self) -> None:
         if int(self.dut.psn_write_o.value):
             self.psn[int(self.dut.psn_index_o.value)] = int(self.dut.psn_o.value)
-        if int(self.dut.status_valid_o.value):
-            self.statuses.append((int(self.dut.status_o.value), int(self.dut.status_qp_o.value)))
 
     def look_up(self) -> None:
         """Drive the table's outputs for the QP that is looked up."""
@@ -52,23 +50,25 @@ class SegmentBench(Bench):
         message = Message(address, length, qp, imm)
         self.messages.items.append({"tdata": ports.message_t(message)})
         status = roce_segment.status(message, QPS)
-        self.expected_statuses.append((status, qp))
         if status is Status.OK:
             packets = roce_segment.segment(message, QPS[qp], self.model_psn[qp])
             self.model_psn[qp] = (self.model_psn[qp] + len(packets)) & 0xFFFFFF
-            self.expected += [(p, qp) for p in packets]
-        elif length:
-            self.expected.append((None, qp))
+            self.expected += [(p, qp, p is packets[-1]) for p in packets]
+        else:
+            self.expected.append((status, qp, True))
+            self.refused_lengths.append(length)
 
     async def check(self) -> None:
         await self.drain(self.out, len(self.expected))
-        assert self.statuses == self.expected_statuses
         assert self.psn == self.model_psn
-        for item, (packet, index) in zip(self.out.items, self.expected, strict=True):
+        to_drop = iter(self.refused_lengths)
+        for item, (packet, index, ends) in zip(self.out.items, self.expected, strict=True):
             fields = PACKET_T.unpack(item["tdata"])
-            assert fields["discard"] == (packet is None)
-            if packet is None:
+            assert (fields["index"], fields["ends"]) == (index, ends)
+            if isinstance(packet, Status):
+                assert (fields["status"], fields["length"] != 0) == (packet, next(to_drop) != 0)
                 continue
+            assert fields["status"] == Status.OK
             assert QP_T.unpack(fields["qp"]) == QP_T.unpack(ports.qp_t(QPS[index])) | {"psn": packet.psn}
             assert (fields["opcode"], fields["length"]) == (packet.opcode, packet.length)
             assert (fields["has_reth"], fields["has_imm"]) == (packet.reth is not None, packet.imm is not None)
@@ -142,12 +142,9 @@ async def a_reset_leaves_nothing_of_the_message_under_way(dut: Any, stalls: Stal
             await bench.step()
         await bench.reset(cycles=1)
         bench.model_psn = list(bench.psn)
-        bench.statuses.clear()
         bench.send(300, qp=2)
         await bench.check()
         bench.expected.clear()
-        bench.expected_statuses.clear()
-        bench.statuses.clear()
 
 
 def test_roce_segment() -> None:

@@ -42,6 +42,7 @@ void board_memory(svBit reset, int lanes, svBit arvalid, uint64_t araddr, uint8_
         b.last_activity = b.cycle;
     }
     if (*rvalid && rready) {
+        b.last_activity = b.cycle;
         Burst& burst = b.bursts.front();
         burst.address += lanes;
         if (--burst.beats == 0) b.bursts.pop_front();
@@ -49,7 +50,7 @@ void board_memory(svBit reset, int lanes, svBit arvalid, uint64_t araddr, uint8_
     }
     if (!*rvalid && !b.bursts.empty() && b.bursts.front().due <= b.cycle && !pauses(b, b.memory_stall)) {
         const Burst& burst = b.bursts.front();
-        const bool inside = burst.address + lanes <= b.memory.size();
+        const bool inside = burst.address < b.memory.size() && b.memory.size() - burst.address >= uint64_t(lanes);
         if (inside)
             std::memcpy(rdata, b.memory.data() + burst.address, lanes);
         else

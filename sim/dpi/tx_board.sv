@@ -24,7 +24,8 @@ module tx_board
     output logic   [63:0] frames_refused_o,
     output logic   [63:0] packets_o,
     output logic   [31:0] messages_refused_o,
-    output logic   [31:0] read_errors_o
+    output logic   [31:0] read_errors_o,
+    output logic          idle_o
 );
 
   localparam int unsigned KeepW = DataW / 8;
@@ -115,7 +116,7 @@ module tx_board
     if (!rst && arvalid) begin
       assert (arburst == 2'b01 && arsize == 3'($clog2(KeepW)))
       else $error("only INCR bursts of full beats are expected");
-      assert (12'(araddr) + 12'(arlen) * 12'(KeepW) >= 12'(araddr))
+      assert (32'(araddr[11:0]) + (32'(arlen) + 1) * KeepW <= 4096)
       else $error("a burst from %h crosses 4 KiB", araddr);
     end
   end

@@ -87,12 +87,11 @@ void tx_offer(Simulation* s, const uint32_t* frame) {
     assign(s->frames.back(), frame);
 }
 
-// Runs until no stream has moved for `quiet` cycles; false where that takes more than `limit`.
-bool tx_run(Simulation* s, uint64_t quiet, uint64_t limit) {
-    const uint64_t end = s->board.cycle + limit;
+// Runs until all offered frames are served and nothing is under way; false where no stream moves for `patience` cycles.
+bool tx_run(Simulation* s, uint64_t patience) {
     s->board.last_activity = s->board.cycle;
-    while (s->board.cycle - s->board.last_activity < quiet) {
-        if (s->board.cycle >= end) return false;
+    while (!s->frames.empty() || !s->top.idle_o) {
+        if (s->board.cycle - s->board.last_activity > patience) return false;
         step(*s);
     }
     return true;

@@ -1,1 +1,5 @@
 """The command `framelane`."""
+
+from framelane.cli._main import main
+
+__all__ = ["main"]

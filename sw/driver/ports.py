@@ -59,7 +59,9 @@ QP_T = Struct(
 )
 MESSAGE_T = Struct(imm_valid=1, imm=32, qp=8, length=32, address=64)
 PACKET_T = Struct(
-    discard=1,
+    status=2,
+    ends=1,
+    index=8,
     opcode=8,
     has_reth=1,
     has_imm=1,
@@ -71,7 +73,7 @@ PACKET_T = Struct(
     checksum=16,
     qp=QP_T.width,
 )
-HEADER_USER_T = Struct(discard=1, length=13)
+HEADER_USER_T = Struct(status=2, ends=1, index=8, length=13)
 
 
 def qp_t(qp: QpContext) -> int:

@@ -5,10 +5,10 @@ The design is built once per bus width into `build/verilated/`, under a name mad
 
 import ctypes
 import hashlib
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 from framelane.driver import ports
 from framelane.driver.toolchain import gateware_root, verilator_environment
 from framelane.models.bd_gen import FrameEvent
-from framelane.models.errors import SimulationError
+from framelane.models.errors import ConfigError, SimulationError
 from framelane.models.slots import FREE_RUNNING
 from framelane.models.tx import TxConfig
 
 WIDTHS = (64, 128, 256, 512, 1024)
 """Bus widths, in bits, that the sources take."""
+
+MAX_QPS = 16
+"""Places in the QP table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +52,29 @@ def library(width: int = 512) -> Path:
     root = gateware_root()
     folders = [root / "hw" / "roce_tx", root / "hw" / "rtl", root / "sim" / "dpi"]
     sources = sorted(path for folder in folders for path in folder.iterdir() if path.suffix in (".sv", ".cpp", ".hpp"))
-    digest = hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in sources))
+    digest = hashlib.sha256(version("verilator").encode() + Path(__file__).read_bytes())
+    for path in sources:
+        digest.update(path.name.encode() + path.read_bytes())
     target = root / "build" / "verilated" / f"tx_{width}_{digest.hexdigest()[:16]}.so"
     if target.is_file():
         return target
     environment = verilator_environment()
     target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f"tx_{width}_", dir=target.parent))
-    command = [
-        *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal", "--prefix", "Vtop"),
-        *("--top-module", "tx_board", f"-GDataW={width}", "-Mdir", str(work), "-o", "tx.so"),
-        *("-CFLAGS", "-fPIC -O2", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O2"),
-        *(f"-I{folder}" for folder in folders),
-        *map(str, sorted((root / "hw").rglob("*_pkg.sv"))),
-        *map(str, (root / "sim" / "dpi" / name for name in ("tx_board.sv", "board.cpp", "tx_library.cpp"))),
-    ]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if result.returncode:
-        log = target.with_suffix(".log")
-        log.write_text(result.stdout + result.stderr)
-        shutil.rmtree(work)
-        raise SimulationError(f"Verilator could not build the transmitter: see {log}")
-    (work / "tx.so").rename(target)
-    shutil.rmtree(work)
+    with tempfile.TemporaryDirectory(prefix=f"tx_{width}_", dir=target.parent) as work:
+        command = [
+            *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal", "--prefix", "Vtop"),
+            *("--top-module", "tx_board", f"-GDataW={width}", "-Mdir", work, "-o", "tx.so"),
+            *("-CFLAGS", "-fPIC -O2", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O2"),
+            *(f"-I{folder}" for folder in folders),
+            *map(str, sorted((root / "hw").rglob("*_pkg.sv"))),
+            *map(str, (root / "sim" / "dpi" / name for name in ("tx_board.sv", "board.cpp", "tx_library.cpp"))),
+        ]
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if result.returncode:
+            log = target.with_suffix(".log")
+            log.write_text(result.stdout + result.stderr)
+            raise SimulationError(f"Verilator could not build the transmitter: see {log}")
+        Path(work, "tx.so").rename(target)
     return target
 
 
@@ -86,7 +89,7 @@ def _load(path: Path) -> ctypes.CDLL:
         "tx_write_qp": (None, [handle, u8, pointer]),
         "tx_set_window_end": (None, [handle, u64]),
         "tx_offer": (None, [handle, pointer]),
-        "tx_run": (ctypes.c_bool, [handle, u64, u64]),
+        "tx_run": (ctypes.c_bool, [handle, u64]),
         "tx_counters": (None, [handle, pointer]),
         "board_configure": (None, [u32, u8, u8, u64]),
         "board_write": (None, [u64, pointer, u64]),
@@ -123,13 +126,17 @@ class TxSimulator:
         sink_stall: float = 0.0,
         seed: int = 1,
     ) -> None:
+        if not (0 <= memory_stall < 1 and 0 <= sink_stall < 1):
+            raise ConfigError(f"stall shares {memory_stall} and {sink_stall} cannot be: give 0 to less than 1")
+        if len(config.qps) > MAX_QPS:
+            raise ConfigError(f"{len(config.qps)} QPs do not fit the table: {MAX_QPS} at most")
         self._lib = _load(library(width))
         self._handle = self._lib.tx_new()
-        self._quiet = 256 + 2 * latency
+        self._patience = 100_000 + 2 * latency
         self._window_end = FREE_RUNNING
         self.cycles = 0
         """Clock cycles from the first frame's offer to the last beat, summed over the runs."""
-        self._call("board_configure", latency, round(memory_stall * 256), round(sink_stall * 256), seed)
+        self._call("board_configure", latency, int(memory_stall * 256), int(sink_stall * 256), seed)
         self._call("tx_reset", config.local.mac, config.local.ip, _words(ports.flow_t(config.flow), ports.FLOW_T.width))
         for index, qp in enumerate(config.qps):
             self._call("tx_write_qp", index, _words(ports.qp_t(qp), ports.QP_T.width))
@@ -174,14 +181,16 @@ class TxSimulator:
         """Queue a frame that lies in the frame memory."""
         self._call("tx_offer", _words(ports.frame_t(event), ports.FRAME_T.width))
 
-    def run(self, limit: int = 1 << 30) -> list[bytes]:
+    def run(self) -> list[bytes]:
         """Run until all offered frames are sent or dropped; the packets that left, as Ethernet frames without FCS.
 
-        Raises SimulationError if that takes more than `limit` cycles.
+        Raises SimulationError where work is left and nothing moves any more.
         """
         start = self._call("board_cycle")
-        if not self._call("tx_run", self._quiet, limit):
-            raise SimulationError(f"the transmitter was not idle after {limit} cycles: {self.counters()}")
+        if not self._call("tx_run", self._patience):
+            raise SimulationError(
+                f"the transmitter is stuck: nothing moved for {self._patience} cycles, {self.counters()}"
+            )
         self.cycles += self._call("board_last_activity") - start
         lengths = np.empty(self._call("board_packet_count"), np.uint32)
         data = np.empty(self._call("board_packet_bytes"), np.uint8)

@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 from framelane.models import trailer
 from framelane.models.errors import ConfigError
 from framelane.models.session import Session
+from framelane.models.slots import HOLE_WORD
 from framelane.models.trailer import TRAILER_BYTES, Trailer
 from framelane.receiver.window import Window
-
-HOLE = 0x8000
-"""A raw word that no source sends (gain code 10): this pixel was never written."""
 
 
 class Ring:
@@ -29,7 +27,7 @@ class Ring:
         self._shape = (session.rows, session.columns)
         self.memory = _pages(self.layout.ring_bytes)
         self._slots: NDArray[np.uint16] = self.memory.view("<u2").reshape(self.layout.n_slots, -1)
-        self._slots.fill(HOLE)
+        self._slots.fill(HOLE_WORD)
         first = self.window.next
         self._clean_for = {self.layout.slot(n): n for n in range(first, first + self.layout.n_slots)}
 
@@ -50,11 +48,11 @@ class Ring:
 
     def holes(self, frame: int) -> int:
         """Number of pixels never written."""
-        return int(np.count_nonzero(self.image(frame) == HOLE))
+        return int(np.count_nonzero(self.image(frame) == HOLE_WORD))
 
     def hole_mask(self, frame: int) -> NDArray[np.bool_]:
         """Which pixels were never written, (rows, columns) bool: a copy."""
-        mask: NDArray[np.bool_] = self.image(frame) == HOLE
+        mask: NDArray[np.bool_] = self.image(frame) == HOLE_WORD
         return mask
 
     def blank(self, frame: int) -> bool:
@@ -84,7 +82,7 @@ class Ring:
         intact = not self.overwritten(frame)
         slot = self.layout.slot(frame)
         if intact or not self.window.free_running:
-            self._slots[slot].fill(HOLE)
+            self._slots[slot].fill(HOLE_WORD)
             self._clean_for[slot] = frame + self.layout.n_slots
         self.window.release(frame)
         return intact

@@ -1,0 +1,127 @@
+"""The commands and their options. What they do is imported when it is needed: `framelane --help` is quick."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn
+
+import typer
+from rich.console import Console
+
+from framelane import __version__
+from framelane.models.errors import FramelaneError
+
+app = typer.Typer(
+    help="Detector frames from the FPGA straight into host or GPU memory over RoCEv2, processed as they arrive.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line. Bad input is one sentence on stderr, and exit status 2."""
+    try:
+        app()
+    except FramelaneError as error:
+        _fail(str(error))
+    except OSError as error:  # the disk is full, or gone
+        _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+
+
+def _fail(sentence: str) -> NoReturn:
+    print(f"framelane: {sentence}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"framelane {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    input: Annotated[Path | None, typer.Option(help="HDF5 file with raw frames and their calibration.")] = None,
+    frames: Annotated[int | None, typer.Option(help="Frames to send; all, but at most 6, if not given.")] = None,
+    modules: Annotated[int | None, typer.Option(help="Simulate a detector of so many modules of 512 x 1024.")] = None,
+    drop: Annotated[float, typer.Option(help="Share of the packets that is lost on the way, 0 to 1.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the simulated detector, the session and the losses.")] = 1,
+    mtu: Annotated[int, typer.Option(help="Path MTU: bytes of payload in a packet.")] = 4096,
+    segmentation: Annotated[
+        Literal["only", "message"], typer.Option(help="Every packet a WRITE ONLY, or FIRST, MIDDLE, LAST.")
+    ] = "only",
+    slots: Annotated[int, typer.Option(help="Slots of the receiver's ring.")] = 4,
+    slot_bytes: Annotated[int | None, typer.Option(help="Bytes of a slot; what a frame needs, if not given.")] = None,
+    transport: Annotated[
+        Literal["udp", "packet"], typer.Option(help="A UDP socket, or AF_PACKET on an interface (as root).")
+    ] = "udp",
+    port: Annotated[int, typer.Option(help="UDP port to listen on; 0: any that is free.")] = 0,
+    interface: Annotated[str, typer.Option(help="Interface to receive on, with --transport packet.")] = "lo",
+    send_interface: Annotated[str | None, typer.Option(help="Interface to send on; the same, if not given.")] = None,
+    width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
+    output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/demo"),
+    threshold: Annotated[int, typer.Option(help="Photons from which a pixel is a peak.")] = 20,
+) -> None:
+    """Send frames through the gateware and receive them: captures, images and a report, with no hardware.
+
+    The frames are those of --input, else the real ones in $FRAMELANE_DATA or ../shared/data, else simulated.
+    """
+    from framelane.cli.demo import DemoOptions, run
+    from framelane.cli.link import LinkOptions
+
+    options = DemoOptions(
+        input=input,
+        frames=frames,
+        modules=modules,
+        drop=drop,
+        seed=seed,
+        mtu=mtu,
+        segmentation=segmentation,
+        slots=slots,
+        slot_bytes=slot_bytes,
+        link=LinkOptions(transport, port, interface, send_interface),
+        width=width,
+        output=output,
+        threshold=threshold,
+    )
+    if run(options, Console()).faults():
+        raise typer.Exit(1)
+
+
+@app.command()
+def recv(
+    pcap: Annotated[Path, typer.Option(help="Capture to replay.")],
+    session: Annotated[Path, typer.Option(help="Session whose packets it holds: session.json of the receiver.")],
+    output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
+    calibration: Annotated[Path | None, typer.Option(help="HDF5 file; raw words are kept if not given.")] = None,
+    threshold: Annotated[int, typer.Option(help="Photons from which a pixel is a peak.")] = 20,
+    minimum_peaks: Annotated[int, typer.Option(help="Reject frames with fewer peaks.")] = 0,
+    sparse: Annotated[int | None, typer.Option(help="Also write the pixels of at least so many photons.")] = None,
+) -> None:
+    """Receive the frames of a capture: correct them, judge them and write them to a file."""
+    from framelane.cli.recv import RecvOptions, run
+    from framelane.receiver.veto import Veto
+
+    tally = run(RecvOptions(pcap, session, output, calibration, Veto(threshold, minimum_peaks), sparse), Console())
+    if not tally.complete + tally.incomplete:
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(help="Which bench; all, if not given.")] = None,
+    output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/bench"),
+) -> None:
+    """Measure, print tables, and write them with the promised figures as JSON."""
+    from framelane.cli.bench import run
+
+    run(name, output, Console())

@@ -1,0 +1,108 @@
+"""`framelane bench`: measured tables, and what was promised beside what was reached."""
+
+import datetime
+import importlib
+import json
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from framelane.cli.stages import say
+from framelane.models.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A promised figure: `value` was measured, and must not pass `limit` in the direction that is not `better`."""
+
+    what: str
+    value: float
+    unit: str
+    limit: float
+    better: Literal["lower", "higher"]
+
+    @property
+    def met(self) -> bool:
+        """Whether the promise is kept."""
+        return self.value <= self.limit if self.better == "lower" else self.value >= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a bench found: `rows` with the same keys, one a measured point, and the targets."""
+
+    rows: list[dict[str, Any]]
+    targets: list[Target]
+
+
+NAMES = ("tx", "pipeline")
+"""Each is a module `bench_<name>` with a function `measure() -> Measurement`."""
+
+
+def run(name: str | None, folder: Path, console: Console) -> None:
+    """Run one bench, or all; print each table and write `<name>.json` to `folder`. InputError for an unknown name."""
+    if name is not None and name not in NAMES:
+        raise InputError(f"there is no bench {name}: choose one of {', '.join(NAMES)}")
+    for each in NAMES if name is None else [name]:
+        say(console, f"bench {each}")
+        measurement: Measurement = importlib.import_module(f"framelane.cli.bench_{each}").measure()
+        _show(measurement, console)
+        path = save(each, measurement, folder)
+        say(console, f"see {path}\n")
+
+
+def save(name: str, measurement: Measurement, folder: Path) -> Path:
+    """Write the document of one bench; its path. OSError where it cannot be written."""
+    document = {
+        "name": name,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "machine": _machine(),
+        "rows": measurement.rows,
+        "targets": [asdict(target) | {"met": target.met} for target in measurement.targets],
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(document, indent=2) + "\n")
+    part.replace(path)
+    return path
+
+
+def _show(measurement: Measurement, console: Console) -> None:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for key in measurement.rows[0]:
+        table.add_column(key.replace("_", " "), justify="right")
+    for row in measurement.rows:
+        table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+    console.print(table)
+    for target in measurement.targets:
+        sign = "<=" if target.better == "lower" else ">="
+        verdict = "met" if target.met else "MISSED"
+        say(console, f"{target.what}: {target.value:.4g} {target.unit}, promised {sign} {target.limit:g}: {verdict}")
+
+
+def _commit() -> str:
+    root = Path(__file__).resolve().parents[2]
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _machine() -> str:
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    for line in cpuinfo.read_text().splitlines() if cpuinfo.is_file() else ():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"

@@ -1,0 +1,86 @@
+"""How long the CPU pipeline takes for a 4M image, beside what only copying it takes, and beside numpy."""
+
+import itertools
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.cli import sources
+from framelane.cli.bench import Measurement, Target
+from framelane.cli.sources import FileSource, SimulatedSource, Source
+from framelane.models.jf_correct import correct_int16
+from framelane.models.jf_fixed import FixedCalibration, quantize
+from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.pipeline import Pipeline
+from framelane.receiver.veto import Veto
+
+MODULES = 8
+IMAGES = 4
+"""Different images in turn, so that the caches hold none of them."""
+
+REPEATS = 60
+PATIENCE_S = 3.0
+LIMIT_SPEEDUP = 20.0
+LIMIT_MS = 5.9
+"""CPU time of jungfrau_utils, the package in use today, for such an image on a two-core AMD EPYC server."""
+
+
+def measure() -> Measurement:
+    """One row a variant: median and fastest milliseconds of one image, one frame after the other."""
+    images, fixed = _workload()
+    cores = len(os.sched_getaffinity(0))
+    raw_copy, floats = np.empty_like(images[0]), (np.empty(images[0].shape, np.float32), images[0].astype(np.float32))
+    variants: dict[str, Callable[[NDArray[np.uint16]], object]] = {
+        "copy of the raw words, 8.4 MB": lambda raw: np.copyto(raw_copy, raw),
+        "copy of a float32 image, 16.8 MB": lambda _: np.copyto(*floats),
+        "numba, 1 thread": Pipeline(fixed, Veto(20), threads=1),
+        f"numba, {cores} threads": Pipeline(fixed, Veto(20), threads=cores),
+        "numba, 1 thread, sparse rows from 10 photons": Pipeline(fixed, Veto(20), 10, threads=1),
+        "numpy (the golden model)": lambda raw: correct_int16(raw, fixed),
+    }
+    rows: list[dict[str, Any]] = [{"variant": what, **_time(call, images)} for what, call in variants.items()]
+    medians = {row["variant"]: row["median_ms"] for row in rows}
+    one, numpy = medians["numba, 1 thread"], medians["numpy (the golden model)"]
+    return Measurement(
+        rows,
+        [
+            Target("correction, counts and verdict of a 4M image, 1 thread", one, "ms", LIMIT_MS, "lower"),
+            Target("times faster than numpy", numpy / one, "", LIMIT_SPEEDUP, "higher"),
+        ],
+    )
+
+
+def _workload() -> tuple[list[NDArray[np.uint16]], FixedCalibration]:
+    """Images of 8 modules from the real frames, where they are, else simulated ones; their calibration."""
+    path = sources.real_frames()
+    if path is None:
+        return _tiled(SimulatedSource(1, IMAGES, seed=1))
+    with JungfrauFile(path) as file:
+        return _tiled(FileSource(file, IMAGES))
+
+
+def _tiled(source: Source) -> tuple[list[NDArray[np.uint16]], FixedCalibration]:
+    modules = [source.frame(number).raw for number in range(source.n_frames)]
+    images = [np.concatenate([modules[(first + n) % len(modules)] for n in range(MODULES)]) for first in range(IMAGES)]
+    fixed = quantize(source.calibration)
+    pedestal, mantissa = (np.tile(constants, (1, MODULES, 1)) for constants in (fixed.pedestal, fixed.mantissa))
+    return images, FixedCalibration(pedestal, mantissa, fixed.shift)
+
+
+def _time(call: Callable[[NDArray[np.uint16]], object], images: list[NDArray[np.uint16]]) -> dict[str, float]:
+    """Call with one image after the other: at least `REPEATS` times or for `PATIENCE_S`, whichever is first."""
+    call(images[0])
+    times: list[float] = []
+    stop = time.perf_counter() + PATIENCE_S
+    for image in itertools.islice(itertools.cycle(images), REPEATS):
+        start = time.perf_counter()
+        call(image)
+        times.append(time.perf_counter() - start)
+        if time.perf_counter() > stop:
+            break
+    return {"median_ms": statistics.median(times) * 1e3, "fastest_ms": min(times) * 1e3}

@@ -1,0 +1,64 @@
+"""How long a 4M image takes through the Verilated transmitter: in clock cycles, and in seconds."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from framelane.cli import link
+from framelane.cli.bench import Measurement, Target
+from framelane.cli.link import LinkOptions
+from framelane.driver.verilated import TxSimulator
+from framelane.models import axis
+from framelane.models.bd_gen import FrameEvent
+from framelane.models.tx import TxConfig
+
+ROWS, COLUMNS = 4096, 1024
+"""Eight JUNGFRAU modules, one above the other."""
+
+WIDTH = 512
+LIMIT_S = 10.0
+LIMIT_RATIO = 1.01
+
+
+def measure() -> Measurement:
+    """One row for each segmentation: cycles, the bus beats of its packets, and seconds of this machine."""
+    image = np.random.default_rng(1).integers(0, 0x4000, (ROWS, COLUMNS), np.uint16)
+    rows: list[dict[str, Any]] = []
+    for segmentation in ("only", "message"):
+        session = link.make_session(
+            LinkOptions("packet"),
+            seed=1,
+            segmentation=segmentation,
+            n_slots=1,
+            slot_bytes=None,
+            rows=ROWS,
+            columns=COLUMNS,
+        )
+        with TxSimulator(TxConfig.of(session), WIDTH) as simulator:
+            start = time.perf_counter()
+            simulator.write_memory(0, image)
+            simulator.offer(FrameEvent(0, 0, 0, 0))
+            packets = simulator.run()
+            wall_s = time.perf_counter() - start
+            ideal = sum(axis.n_beats(len(packet), WIDTH) for packet in packets)
+            rows.append(
+                {
+                    "width": WIDTH,
+                    "segmentation": segmentation,
+                    "image_bytes": image.nbytes,
+                    "packets": len(packets),
+                    "cycles": simulator.cycles,
+                    "ideal_beats": ideal,
+                    "ratio": simulator.cycles / ideal,
+                    "wall_s": wall_s,
+                }
+            )
+    slowest, widest = max(row["wall_s"] for row in rows), max(row["ratio"] for row in rows)
+    return Measurement(
+        rows,
+        [
+            Target("a 4M image through the Verilated transmitter", slowest, "s", LIMIT_S, "lower"),
+            Target("cycles over the beats of the packets", widest, "", LIMIT_RATIO, "lower"),
+        ],
+    )

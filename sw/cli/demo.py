@@ -1,0 +1,153 @@
+"""`framelane demo`: frames of a detector through the gateware, over a wire, to a picture; no hardware."""
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from framelane.cli import link, report, sources
+from framelane.cli.chain import Chain
+from framelane.cli.ledger import Ledger
+from framelane.cli.link import LinkOptions
+from framelane.cli.output import OutputFolder
+from framelane.cli.sources import FileSource, SimulatedSource, Source
+from framelane.cli.stages import Stages, say
+from framelane.cli.summary import Summary
+from framelane.driver.verilated import WIDTHS, TxSimulator
+from framelane.models.bd_gen import FrameEvent
+from framelane.models.errors import ConfigError
+from framelane.models.jf_fixed import quantize
+from framelane.models.session import Session
+from framelane.models.slots import SlotLayout
+from framelane.models.tx import TxConfig
+from framelane.receiver.calibration_file import write_calibration
+from framelane.receiver.hdf5 import Hdf5Sink
+from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.pcap import PcapWriter
+from framelane.receiver.pipeline import Pipeline
+from framelane.receiver.ring import Ring
+from framelane.receiver.softnic import SoftNic
+from framelane.receiver.veto import Veto
+
+MOST_MODULES = 64
+_RESULTS = ("report.png", "frames.h5", "tx.pcap", "session.json", "calibration.h5", "summary.json")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """What the user chose; None: the default. Raises ConfigError for what cannot be."""
+
+    input: Path | None
+    frames: int | None
+    modules: int | None
+    drop: float
+    seed: int
+    mtu: int
+    segmentation: Literal["only", "message"]
+    slots: int
+    slot_bytes: int | None
+    link: LinkOptions
+    width: int
+    output: Path
+    threshold: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.drop <= 1:
+            raise ConfigError(f"--drop {self.drop:g} is no share of the packets: give 0 to 1")
+        if self.seed < 0:
+            raise ConfigError(f"--seed {self.seed} is negative: give 0 or more")
+        for name, value in (("frames", self.frames), ("modules", self.modules)):
+            if value is not None and value < 1:
+                raise ConfigError(f"--{name} {value} is too few: give 1 or more")
+        if (self.modules or 1) > MOST_MODULES:
+            raise ConfigError(f"--modules {self.modules} is too many for one image: give at most {MOST_MODULES}")
+        if self.width not in WIDTHS:
+            raise ConfigError(f"--width {self.width} is impossible: choose one of {', '.join(map(str, WIDTHS))}")
+        if self.input is not None and self.modules is not None:
+            raise ConfigError("--modules is for the simulated detector: leave out --input or --modules")
+
+
+def run(options: DemoOptions, console: Console) -> Summary:
+    """Run the demo and write its results. Raises FramelaneError for bad input, and then leaves nothing behind."""
+    start = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        source = _source(options, stack)
+        fixed, veto = quantize(source.calibration), Veto(options.threshold)
+        session = _session(options, source)
+        ring = Ring(session)
+        sender, port = stack.enter_context(link.open_link(options.link, session))
+        transport = stack.enter_context(SoftNic(port, ring.memory, session))
+        work = stack.enter_context(OutputFolder(options.output))
+        stages = stack.enter_context(Stages(console))
+        with stages.stage(f"build the gateware, {options.width} bits wide (20 s the first time)"):
+            simulator = stack.enter_context(TxSimulator(TxConfig.of(session), options.width))
+        with stages.stage("compile the pipeline (10 s the first time)"):
+            pipeline = Pipeline(fixed, veto)
+            pipeline(ring.image(0))
+        ledger = Ledger(source.calibration, fixed)
+        with (
+            PcapWriter(work / "tx.pcap") as capture,
+            Hdf5Sink(work / "frames.h5", session, source.calibration.photon_energy_kev) as sink,
+        ):
+            chain = Chain(simulator, options.width, capture, sender, transport, ring, options.drop, options.seed)
+            for number in stages.track(f"send and receive: {source.name}", range(source.n_frames)):
+                sent = source.frame(number)
+                address = number % 2 * SlotLayout.needed(session.image_bytes)
+                frames = chain.send(FrameEvent(number, sent.timestamp_ns, sent.bunch_id, address), sent.raw)
+                for frame in frames:
+                    result = pipeline(frame.image)
+                    sink.write(frame, result)
+                    ledger.add(sent, frame, result)
+                    chain.receiver.release(frame)
+                stages.say(f"frame {number}: {ledger.fate(number)}")
+        counters, tally = transport.counters, chain.receiver.tally(source.n_frames)
+        wall_s = time.monotonic() - start
+        summary = Summary.of(
+            source.name, tally, ledger, chain.traffic, counters, simulator.cycles, options.drop, wall_s
+        )
+        with stages.stage("draw the report"):
+            title = _title(source, ledger)
+            report.draw(work / "report.png", title, ledger.exhibit, summary.lines())
+        session.save(work / "session.json")
+        write_calibration(work / "calibration.h5", source.calibration)
+        summary.save(work / "summary.json")
+    console.print()
+    summary.show(console)
+    console.print()
+    say(console, f"loss identity: {tally}")
+    for sentence in summary.faults():
+        say(console, sentence, style="red")
+    say(console, f"see {options.output}/: {', '.join(_RESULTS)}")
+    return summary
+
+
+def _source(options: DemoOptions, stack: contextlib.ExitStack) -> Source:
+    """What `--input` names, else the simulated detector if `--modules` is given or there are no real frames."""
+    path = options.input
+    if path is None and options.modules is None:
+        path = sources.real_frames()
+    if path is not None:
+        return FileSource(stack.enter_context(JungfrauFile(path)), options.frames)
+    return SimulatedSource(options.modules or 1, options.frames or sources.DEFAULT_FRAMES, options.seed)
+
+
+def _session(options: DemoOptions, source: Source) -> Session:
+    return link.make_session(
+        options.link,
+        options.seed,
+        mtu=options.mtu,
+        segmentation=options.segmentation,
+        n_slots=options.slots,
+        slot_bytes=options.slot_bytes,
+        rows=source.rows,
+        columns=source.columns,
+    )
+
+
+def _title(source: Source, ledger: Ledger) -> str:
+    if ledger.exhibit is None:
+        return f"{source.name}: no frame arrived"
+    return f"{source.name}, frame {ledger.exhibit.number}: {ledger.fate(ledger.exhibit.number)}"

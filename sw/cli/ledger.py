@@ -1,0 +1,72 @@
+"""What a demo proves of every frame, and the frame it shows."""
+
+import numpy as np
+
+from framelane.cli.report import Exhibit
+from framelane.cli.sources import SourceFrame
+from framelane.models.jf_calibration import Calibration
+from framelane.models.jf_correct import MAX_VALUE, error_bound
+from framelane.models.jf_fixed import FixedCalibration
+from framelane.models.slots import HOLE_WORD
+from framelane.receiver.receiver import ReceivedFrame
+from framelane.receiver.result import Result
+
+REFERENCE_TOLERANCE = 5e-4
+"""Photons by which a reference in float32 may itself be off."""
+
+
+class Ledger:
+    """Compares every frame with what was sent, and sums up.
+
+    `wrong_words` pixels arrived and are not what was sent. `compared` pixels have a reference and a value; `max_error`
+    is the largest difference, `max_bound` the largest allowed one, in photons, None where nothing was compared;
+    `beyond` of them are further off than their own bound.
+    """
+
+    def __init__(self, calibration: Calibration, fixed: FixedCalibration) -> None:
+        self._calibration = calibration
+        self._fixed = fixed
+        self._shown_for = (False, -1)
+        self._fates: dict[int, str] = {}
+        self.exhibit: Exhibit | None = None
+        self.incomplete: list[int] = []
+        self.guarded = self.holes = self.saturated = self.masked = self.accepted = 0
+        self.wrong_words = self.compared = self.beyond = 0
+        self.max_error: float | None = None
+        self.max_bound: float | None = None
+
+    def add(self, sent: SourceFrame, frame: ReceivedFrame, result: Result) -> None:
+        """Take one frame: what was sent, what was received, what was made of it."""
+        counts = result.counts
+        whole = "complete" if frame.complete else f"incomplete, {counts.holes:,} holes"
+        self._fates[frame.number] = f"{whole}, {counts.peaks:,} pixels of {result.verdict.threshold} photons or more"
+        if not frame.complete:
+            self.incomplete.append(frame.number)
+        self.guarded += sent.guarded
+        self.holes += counts.holes
+        self.saturated += counts.saturated
+        self.masked += counts.masked
+        self.accepted += result.verdict.accepted
+        self._compare(sent, frame, result)
+        worth = (counts.holes > 0, counts.peaks)
+        if worth > self._shown_for:
+            self._shown_for = worth
+            self.exhibit = Exhibit(frame.number, frame.image.copy(), result.image.copy(), result.verdict.threshold)
+
+    def fate(self, number: int) -> str:
+        """What became of a frame that was sent, in words."""
+        return self._fates.get(number, "nothing arrived")
+
+    def _compare(self, sent: SourceFrame, frame: ReceivedFrame, result: Result) -> None:
+        arrived = frame.image != HOLE_WORD
+        self.wrong_words += int((arrived & (frame.image != sent.raw)).sum())
+        bound = error_bound(sent.raw, self._calibration, self._fixed) + REFERENCE_TOLERANCE
+        compared = arrived & np.isfinite(sent.reference) & np.isfinite(bound)
+        if compared.any():
+            # A value that is clipped is bounded with respect to the clipped reference.
+            reference = sent.reference[compared].clip(-MAX_VALUE, MAX_VALUE)
+            error, allowed = np.abs(result.image[compared] - reference), bound[compared]
+            self.compared += error.size
+            self.beyond += int((error > allowed).sum())
+            self.max_error = max(self.max_error or 0.0, float(error.max()))
+            self.max_bound = max(self.max_bound or 0.0, float(allowed.max()))

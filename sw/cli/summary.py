@@ -1,0 +1,157 @@
+"""The numbers of one demo: the file `summary.json`, and the table that is printed."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+from rich.console import Console
+from rich.table import Table
+
+from framelane.cli.chain import Traffic
+from framelane.cli.ledger import Ledger
+from framelane.receiver.refusals import Refusal
+from framelane.receiver.tally import Tally
+from framelane.receiver.transport import Counters
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One run. Frames: `frames_sent` = `complete` + `incomplete` + `dropped_at_source` + `dropped_by_host` + `missing`.
+
+    `packets` left the transmitter; `lost` are the indices, in `tx.pcap`, of those that were dropped on the way, and
+    `refused` counts what the receiver did not take, by reason. `holes` are pixels, in the frames `incomplete_frames`
+    and no others. Errors are in photons, None where nothing could be compared. `wall_s` ends before the report.
+    """
+
+    source: str
+    frames_sent: int
+    complete: int
+    incomplete: int
+    dropped_at_source: int
+    dropped_by_host: int
+    missing: int
+    incomplete_frames: list[int]
+    holes: int
+    guarded_words: int
+    saturated: int
+    masked: int
+    accepted: int
+    packets: int
+    payload_bytes: int
+    payload_efficiency: float
+    rtl_cycles: int
+    rtl_cycles_per_frame: float
+    ideal_beats: int
+    wall_s: float
+    compared_pixels: int
+    wrong_words: int
+    max_abs_error_photons: float | None
+    error_bound_photons: float | None
+    pixels_beyond_bound: int
+    drop: float
+    lost_packets: int
+    refused: dict[str, int]
+    queue_drops: int
+    identity_holds: bool
+    lost: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        source: str,
+        tally: Tally,
+        ledger: Ledger,
+        traffic: Traffic,
+        counters: Counters,
+        cycles: int,
+        drop: float,
+        wall_s: float,
+    ) -> Self:
+        """Collect the numbers of a run that took `wall_s` seconds and `cycles` of the gateware's clock."""
+        return cls(
+            source=source,
+            frames_sent=tally.sent,
+            complete=tally.complete,
+            incomplete=tally.incomplete,
+            dropped_at_source=tally.dropped_at_source,
+            dropped_by_host=tally.dropped_by_host,
+            missing=tally.missing,
+            incomplete_frames=ledger.incomplete,
+            holes=ledger.holes,
+            guarded_words=ledger.guarded,
+            saturated=ledger.saturated,
+            masked=ledger.masked,
+            accepted=ledger.accepted,
+            packets=traffic.packets,
+            payload_bytes=traffic.payload_bytes,
+            payload_efficiency=traffic.payload_bytes / max(1, traffic.wire_bytes),
+            rtl_cycles=cycles,
+            rtl_cycles_per_frame=cycles / tally.sent,
+            ideal_beats=traffic.ideal_beats,
+            wall_s=round(wall_s, 3),
+            compared_pixels=ledger.compared,
+            wrong_words=ledger.wrong_words,
+            max_abs_error_photons=ledger.max_error,
+            error_bound_photons=ledger.max_bound,
+            pixels_beyond_bound=ledger.beyond,
+            drop=drop,
+            lost_packets=len(traffic.lost),
+            refused=dict(counters.refused),
+            queue_drops=counters.queue_drops,
+            identity_holds=tally.holds,
+            lost=traffic.lost,
+        )
+
+    def faults(self) -> list[str]:
+        """What is wrong, a sentence each; nothing where the loss identity and every check hold."""
+        lossless = not self.lost_packets
+        # A message that has lost a packet ends there.
+        refused = {reason: n for reason, n in self.refused.items() if lossless or reason != Refusal.SEQUENCE}
+        checks = {
+            "the loss identity does not hold": not self.identity_holds,
+            f"{self.wrong_words} pixels arrived and are not what was sent": self.wrong_words,
+            f"{self.pixels_beyond_bound} pixels are too far from their reference": self.pixels_beyond_bound,
+            f"{self.queue_drops} packets were lost in the receiver's queue": self.queue_drops,
+            f"the receiver refused packets: {refused}": refused,
+            "frames are incomplete though no packet was lost": lossless and self.complete != self.frames_sent,
+        }
+        return [sentence for sentence, found in checks.items() if found]
+
+    def save(self, path: Path) -> None:
+        """Write the JSON document."""
+        path.write_text(json.dumps(asdict(self), indent=2) + "\n")
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What a reader wants to see, in words and units."""
+        error, bound = self.max_abs_error_photons, self.error_bound_photons
+        named = ", ".join(map(str, self.incomplete_frames[:6])) + (", ..." if len(self.incomplete_frames) > 6 else "")
+        return [
+            ("frames sent", f"{self.frames_sent:,}"),
+            ("complete", f"{self.complete:,}"),
+            ("incomplete", f"{self.incomplete:,}"),
+            ("dropped at source", f"{self.dropped_at_source:,}"),
+            ("dropped by host", f"{self.dropped_by_host:,}"),
+            ("missing", f"{self.missing:,}"),
+            ("incomplete frames", named or "none"),
+            ("packets sent", f"{self.packets:,}"),
+            ("packets lost on the way", f"{self.lost_packets:,}"),
+            ("packets refused", ", ".join(f"{n} {reason}" for reason, n in self.refused.items()) or "0"),
+            ("holes", f"{self.holes:,} pixels"),
+            ("saturated, masked", f"{self.saturated:,}, {self.masked:,} pixels"),
+            ("largest error", "nothing compared" if error is None else f"{error:.4f} photon"),
+            ("allowed error", "nothing compared" if bound is None else f"{bound:.4f} photon"),
+            ("payload", f"{self.payload_bytes / 1e6:,.2f} MB, {self.payload_efficiency:.1%} of the wire"),
+            ("gateware", f"{self.rtl_cycles_per_frame:,.0f} cycles a frame"),
+            ("bus in use", f"{self.ideal_beats / self.rtl_cycles:.1%}" if self.rtl_cycles else "-"),
+            ("time", f"{self.wall_s:.1f} s"),
+        ]
+
+    def show(self, console: Console) -> None:
+        """Print the table."""
+        table = Table(show_header=False, box=None, padding=(0, 2))
+        table.add_column(justify="right", style="dim")
+        table.add_column(style="bold")
+        for what, value in self.lines():
+            table.add_row(what, value)
+        console.print(table)

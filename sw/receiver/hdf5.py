@@ -1,0 +1,124 @@
+"""The HDF5 sink: images and the record of every frame, laid out like NXmx (manual.nexusformat.org, NXmx)."""
+
+import contextlib
+from pathlib import Path
+from typing import Any, Self
+
+import h5py
+import numpy as np
+
+from framelane.models.errors import InputError
+from framelane.models.session import Session
+from framelane.receiver import nxmx
+from framelane.receiver.forgiving import ForgivingFile
+from framelane.receiver.receiver import ReceivedFrame
+from framelane.receiver.result import Result, SparseRows
+
+
+class Hdf5Sink:
+    """Writes the file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
+
+    `/entry/data/data` is (frames, rows, columns), an image a chunk, bitshuffle and LZ4; beside it are a frame's number,
+    time, counts and verdict. A rejected frame has these and no image: its pixels all read as holes. A timestamp or
+    bunch id that did not arrive reads 0. `/entry/sparse` has the rows of accepted frames where the pipeline makes them:
+    those of row r of frame f are at `pointers[f, r]` to `pointers[f, r + 1]` of `columns` and `values`.
+
+    `photon_energy_kev` is None for raw words. InputError when the file cannot be written.
+    """
+
+    def __init__(self, path: Path, session: Session, photon_energy_kev: float | None) -> None:
+        self.path = path
+        self._part = path.with_name(path.name + ".part")
+        try:
+            self._disk = ForgivingFile(self._part)
+        except OSError as error:
+            raise _failure(path, error) from error
+        self._frames = 0
+        self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
+        self._file = h5py.File(self._disk, "w", libver="v110")
+        self._entry = nxmx.group(self._file, "entry", "NXentry", default="data")
+        self._data = nxmx.make_data(self._entry, session, photon_energy_kev is None)
+        self._sparse: Any = None
+        if photon_energy_kev is not None:
+            nxmx.describe_instrument(self._entry, photon_energy_kev)
+
+    def write(self, frame: ReceivedFrame, result: Result) -> None:
+        """Append one frame. What it needs of `result` is copied."""
+        counts, verdict = result.counts, result.verdict
+        values = (
+            *(frame.number, frame.timestamp_ns or 0, frame.bunch_id or 0, frame.complete),
+            *(counts.holes, counts.saturated, counts.invalid, counts.masked, counts.peaks),
+            *(verdict.accepted, verdict.reason),
+        )
+        for column, value in zip(self._records.values(), values, strict=True):
+            column[self._frames % nxmx.RECORDS_A_CHUNK] = value
+        if not self._frames:
+            self._entry["data/peaks"].attrs["threshold_photons"] = verdict.threshold
+            self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
+        self._frames += 1
+        self._data.resize(self._frames, axis=0)
+        if verdict.accepted:
+            self._data[-1] = result.image
+        if result.sparse is not None or self._sparse is not None:
+            self._append_rows(result.sparse)
+        if self._frames % nxmx.RECORDS_A_CHUNK == 0:
+            self._flush(nxmx.RECORDS_A_CHUNK)
+        self._check()
+
+    def close(self) -> None:
+        """End the file and give it its name."""
+        self._flush(self._frames % nxmx.RECORDS_A_CHUNK)
+        self._entry["end_time"] = nxmx.now()
+        self._check()
+        self._file.close()
+        self._check()
+        self._disk.close()
+        self._part.replace(self.path)
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self._file.close()
+        self._disk.close()
+        self._part.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self.discard()
+
+    def _append_rows(self, rows: SparseRows | None) -> None:
+        """Add the rows of the newest frame; none for a rejected one."""
+        n_rows = self._data.shape[1]
+        if self._sparse is None:
+            self._sparse = self._entry.create_group("sparse")
+            nxmx.extensible(self._sparse, "pointers", "i8", (n_rows + 1,), chunk=1)
+            for name, dtype in (("columns", "i4"), ("values", "i2")):
+                nxmx.extensible(self._sparse, name, dtype, (), chunk=1 << 16)
+        start = len(self._sparse["values"])
+        self._sparse["pointers"].resize(self._frames, axis=0)
+        self._sparse["pointers"][-1] = start + rows.pointers if rows else start
+        if rows and len(rows.values):
+            for name, part in (("columns", rows.columns), ("values", rows.values)):
+                self._sparse[name].resize(start + len(part), axis=0)
+                self._sparse[name][start:] = part
+
+    def _flush(self, n: int) -> None:
+        """Write the records of the last `n` frames."""
+        for name, column in self._records.items() if n else ():
+            dataset = self._entry["data"][name]
+            dataset.resize(self._frames, axis=0)
+            dataset[self._frames - n :] = column[:n]
+
+    def _check(self) -> None:
+        if self._disk.error:
+            raise _failure(self.path, self._disk.error) from self._disk.error
+
+
+def _failure(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write {path}: {error.strerror}: make room there, or give another file")

@@ -1,0 +1,52 @@
+"""`framelane bench`: the documents it writes, and that a missed promise is called one."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from framelane.cli import bench_pipeline
+from framelane.cli.bench import NAMES, Measurement, Target, save
+
+RunCli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bench_writes_its_rows_and_targets(
+    name: str, run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_pipeline, "REPEATS", 2)
+    status, out, err = run_cli("bench", name, "--output", tmp_path)
+    assert (status, err) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.json"]
+    document = json.loads((tmp_path / f"{name}.json").read_text())
+    assert list(document) == ["name", "date", "commit", "machine", "rows", "targets"]
+    assert document["name"] == name
+    assert all(row.keys() == document["rows"][0].keys() for row in document["rows"])
+    for target in document["targets"]:
+        assert list(target) == ["what", "value", "unit", "limit", "better", "met"]
+        assert target["what"] in out
+
+
+def test_a_4m_image_passes_the_gateware_in_under_10_seconds_without_bubbles(run_cli: RunCli, tmp_path: Path) -> None:
+    run_cli("bench", "tx", "--output", tmp_path)
+    for row in json.loads((tmp_path / "tx.json").read_text())["rows"]:
+        assert row["image_bytes"] == 8 << 20
+        assert row["wall_s"] < 10
+        assert 1 <= row["ratio"] < 1.001
+
+
+def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: RunCli, tmp_path: Path) -> None:
+    status, _, err = run_cli("bench", "nosuch", "--output", tmp_path)
+    assert (status, err) == (2, "framelane: there is no bench nosuch: choose one of tx, pipeline\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "better", "met"),
+    [(9.9, "lower", True), (10.1, "lower", False), (9.9, "higher", False), (10.1, "higher", True)],
+)
+def test_a_missed_target_is_written_as_missed(tmp_path: Path, value: float, better: str, met: bool) -> None:
+    target = Target("speed", value, "s", 10, "lower" if better == "lower" else "higher")
+    document = json.loads(save("speed", Measurement([{"s": value}], [target]), tmp_path).read_text())
+    assert document["targets"][0]["met"] is met

@@ -1,0 +1,140 @@
+"""`framelane recv`: a capture gives the images that the live run gave, and a bad one gives none."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from framelane.models.jf_correct import PixelCode
+from framelane.models.session import Session
+from framelane.receiver import pcap
+from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.pcap import PcapWriter
+
+RunCli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def live(run_cli: RunCli, tmp_path: Path, small_file: Path) -> Path:
+    """Run the demo on the small file, with fewer slots than frames; its folder."""
+    status, _, _ = run_cli("demo", "--output", tmp_path / "demo", "--input", small_file, "--slots", 2)
+    assert status == 0
+    return tmp_path / "demo"
+
+
+@pytest.fixture
+def replay(run_cli: RunCli, live: Path, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+    """Replay the demo's capture into out/frames.h5, with other options."""
+    (tmp_path / "out").mkdir()
+
+    def run(*arguments: object, **changes: object) -> tuple[int, str, str]:
+        options = {"pcap": live / "tx.pcap", "session": live / "session.json", "output": tmp_path / "out/frames.h5"}
+        flags = [text for name, value in (options | changes).items() for text in (f"--{name}", value)]
+        return run_cli("recv", *flags, *arguments)
+
+    return run
+
+
+def dataset(path: Path, name: str) -> NDArray[Any]:
+    with h5py.File(path) as file:
+        return np.asarray(file["entry"][name][()])
+
+
+def test_a_replay_gives_the_images_and_records_of_the_live_run(replay: RunCli, live: Path, tmp_path: Path) -> None:
+    status, out, err = replay("--calibration", live / "calibration.h5")
+    assert (status, err) == (0, "")
+    assert "3 sent = 3 complete" in out
+    for name in ("data", "frame_number", "timestamp_ns", "bunch_id", "complete", "peaks", "saturated", "accepted"):
+        was, now = dataset(live / "frames.h5", f"data/{name}"), dataset(tmp_path / "out/frames.h5", f"data/{name}")
+        assert np.array_equal(was, now), name
+
+
+def test_without_a_calibration_the_raw_words_are_kept(replay: RunCli, small_file: Path, tmp_path: Path) -> None:
+    status, _, _ = replay()
+    assert status == 0
+    with JungfrauFile(small_file) as file:
+        sent = np.stack([file.image(n) for n in range(file.n_frames)])
+    assert np.array_equal(dataset(tmp_path / "out/frames.h5", "data/data"), sent)
+
+
+def test_lost_packets_are_holes_and_their_frames_incomplete(replay: RunCli, live: Path, tmp_path: Path) -> None:
+    """4 packets of 2 x 4096 pixels, and the trailer, a frame."""
+    with PcapWriter(tmp_path / "lossy.pcap") as capture:
+        for index, packet in enumerate(pcap.read(live / "tx.pcap")):
+            if index not in (6, 14):
+                capture.write(packet)
+    status, out, _ = replay("--calibration", live / "calibration.h5", pcap=tmp_path / "lossy.pcap")
+    holes = dataset(tmp_path / "out/frames.h5", "data/data") == PixelCode.HOLE
+    assert status == 0
+    assert "1 complete + 2 incomplete" in out
+    assert dataset(tmp_path / "out/frames.h5", "data/complete").tolist() == [True, False, False]
+    assert holes.sum((1, 2)).tolist() == [0, 2048, 0]
+    assert holes[1].reshape(-1)[2048:4096].all()
+
+
+def test_the_veto_rejects_and_sparse_rows_are_written(replay: RunCli, live: Path, tmp_path: Path) -> None:
+    photons = dataset(live / "frames.h5", "data/data")
+    peaks = ((photons >= 10) & (photons <= 32700)).sum((1, 2))
+    needed = int(np.median(peaks))
+    status, _, _ = replay(
+        *("--calibration", live / "calibration.h5", "--threshold", 10, "--minimum-peaks", needed, "--sparse", 5)
+    )
+    out = tmp_path / "out/frames.h5"
+    accepted = dataset(out, "data/accepted")
+    assert status == 0
+    assert accepted.tolist() == (peaks >= needed).tolist()
+    assert 0 < accepted.sum() < 3
+    assert dataset(out, "data/peaks").tolist() == peaks.tolist()
+    pointers, columns, values = (dataset(out, f"sparse/{name}") for name in ("pointers", "columns", "values"))
+    for frame, row in np.ndindex(3, 32):
+        line = photons[frame, row]
+        kept = np.flatnonzero((line >= 5) & (line <= 32700)) if accepted[frame] else np.array([], int)
+        span = slice(pointers[frame, row], pointers[frame, row + 1])
+        assert columns[span].tolist() == kept.tolist()
+        assert values[span].tolist() == line[kept].tolist()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.999])
+def test_a_cut_capture_is_one_sentence_and_leaves_nothing(
+    replay: RunCli, live: Path, tmp_path: Path, share: float
+) -> None:
+    whole = (live / "tx.pcap").read_bytes()
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(whole[: int(len(whole) * share)])
+    status, out, err = replay(pcap=cut)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"framelane: {cut}")
+    assert err.count("\n") == 1
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_session_that_is_no_session_is_one_sentence(replay: RunCli, tmp_path: Path) -> None:
+    for text, sentence in (("{}", "qpn: Field required"), ("nonsense", "is not usable")):
+        (tmp_path / "session.json").write_text(text)
+        status, _, err = replay(session=tmp_path / "session.json")
+        assert status == 2
+        assert sentence in err
+        assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_another_detectors_calibration_is_refused(replay: RunCli, tmp_path: Path, live: Path, run_cli: RunCli) -> None:
+    run_cli("demo", "--output", tmp_path / "module", "--modules", 1, "--frames", 1)
+    status, _, err = replay("--calibration", tmp_path / "module/calibration.h5")
+    assert status == 2
+    assert "is for 512 x 1024 pixels" in err
+    assert "32 x 256" in err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_capture_of_another_session_ends_with_status_1_and_says_why(
+    replay: RunCli, live: Path, tmp_path: Path
+) -> None:
+    session = Session.load(live / "session.json")
+    session.model_copy(update={"rkey": session.rkey ^ 1}).save(tmp_path / "other.json")
+    status, out, _ = replay(session=tmp_path / "other.json")
+    assert status == 1
+    assert "15 refused for rkey" in out
