@@ -13,11 +13,11 @@ from framelane.models.jf_correct import (
     ERROR_WORD,
     FORBIDDEN_STAGE,
     G1_ZERO_WORD,
-    HOLE_WORD,
     SATURATED_WORD,
     STAGE_SHIFT,
 )
 from framelane.models.jf_fixed import FixedCalibration
+from framelane.models.slots import HOLE_WORD
 from framelane.receiver import _kernels
 from framelane.receiver.result import Counts, Result, SparseRows
 from framelane.receiver.veto import Reason, Verdict, Veto
