@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from framelane.models import wire
 from framelane.models.bd_gen import Flow
 from framelane.models.errors import ConfigError, InputError
+from framelane.models.part_file import PartFile
 from framelane.models.roce_qp import QpContext, Segmentation
 from framelane.models.slots import FREE_RUNNING, SlotLayout
 
@@ -114,16 +115,18 @@ class Session(BaseModel):
         )
 
     def save(self, path: Path) -> None:
-        """Write the document; a reader sees the old one or the new one, never half."""
-        temporary = path.with_name(path.name + ".part")
-        temporary.write_text(self.model_dump_json(indent=2) + "\n")
-        temporary.rename(path)
+        """Write the document; a reader sees the old one or the new one, never half. InputError where that fails."""
+        try:
+            with PartFile(path) as part:
+                part.path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write the session {path}: {error.strerror}") from error
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read the document; InputError names the file and every field that is wrong."""
         try:
-            return cls.model_validate_json(path.read_text())
+            return cls.model_validate_json(path.read_bytes())
         except OSError as error:
             raise InputError(f"cannot read the session {path}: {error.strerror}") from error
         except ValidationError as error:

@@ -25,8 +25,8 @@ LUTS_OF = {"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4}
 
 HEAD = """# Area
 
-Each block at 512 bits, the packetizer with 16 QPs, by yosys {yosys} (`synth_xilinx -family xcup`, UltraScale+). `roce_tx` and
-`tx` are counted with all that they contain. Written by `make synth`. No timing has been closed.
+Each block at 512 bits, the packetizer with 16 QPs, by yosys {yosys} (`synth_xilinx -family xcup`, UltraScale+).
+`roce_tx` and `tx` are counted with all that they contain. Written by `make synth`. No timing has been closed.
 
 | block | LUTs | LUTs as memory | flip-flops | carry cells | DSPs |
 |---|---|---|---|---|---|

@@ -219,6 +219,7 @@ def with_raw(small_file: Path, path: Path, change: Callable[[NDArray[np.uint16]]
         change(raw)
         file["raw"][...] = raw
         for name, value in datasets.items():
+            file.pop(name, None)
             file[name] = value
     return path
 
@@ -246,6 +247,44 @@ def test_photons_that_are_not_the_reference_end_with_status_1(
 
 
 @pytest.mark.parametrize(
+    "datasets",
+    [
+        {"photons_reference": np.full((3, 32, 256), np.nan, np.float32)},
+        {"gain_known": np.zeros((3, 32, 256), np.bool_)},
+    ],
+    ids=["photons_reference", "gain_known"],
+)
+def test_a_run_that_compares_nothing_ends_with_status_1(
+    run_demo: Callable[..., Run], tmp_path: Path, small_file: Path, datasets: dict[str, Any]
+) -> None:
+    path = with_raw(small_file, tmp_path / "unknown.h5", lambda raw: None, **datasets)
+    run = run_demo("--input", path)
+    assert run.status == 1
+    assert "no pixel has a reference: nothing is proved" in run.out
+
+
+def test_the_output_is_never_an_input(run_cli: RunCli, tmp_path: Path, small_file: Path) -> None:
+    own = tmp_path / "frames.h5"
+    own.write_bytes(small_file.read_bytes())
+    status, out, err = run_cli("demo", "--input", own, "--output", tmp_path)
+    assert (status, out) == (2, "")
+    assert err == f"framelane: cannot write {own}: it is an input of this run: give another name with --output\n"
+    assert list(tmp_path.iterdir()) == [own]
+    assert own.read_bytes() == small_file.read_bytes()
+
+
+def test_two_runs_with_one_seed_lose_the_same_and_share_no_secret(run_demo: Callable[..., Run]) -> None:
+    sessions, lost = [], []
+    for _ in range(2):
+        run = run_demo("--drop", 0.3)
+        sessions.append(Session.load(run.folder / "session.json"))
+        lost.append(run.summary["lost"])
+    assert lost[0] == lost[1] != []
+    for name in ("qpn", "psn", "rkey", "base"):
+        assert getattr(sessions[0], name) != getattr(sessions[1], name), name
+
+
+@pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (("--drop", 1.5), "--drop 1.5 is no share"),
@@ -254,9 +293,11 @@ def test_photons_that_are_not_the_reference_end_with_status_1(
         (("--mtu", 1500), "mtu: 1500 is impossible: choose one of 256, 512, 1024, 2048, 4096"),
         (("--slot-bytes", 4096), "ring too small: a slot of 4096 bytes does not hold an image of 16384 bytes"),
         (("--slot-bytes", 20_000), "whole pages"),
+        (("--slot-bytes", 0), "ring too small: a slot of 0 bytes"),
         (("--slots", 0), "a ring of 0 slots"),
         (("--frames", 4), "holds 3 frames, 4 are asked for"),
         (("--frames", 0), "--frames 0 is too few"),
+        (("--frames", 10**20), "is too many for a demo: give at most 1000000"),
         (("--modules", 2), "--modules is for the simulated detector"),
         (("--width", 100), "--width 100 is impossible"),
         (("--seed", -1), "--seed -1 is negative"),

@@ -136,6 +136,31 @@ def test_many_frames_have_a_record_each(tmp_path: Path, make_session: MakeSessio
         assert (file["entry/data/data"][:, 0, 0] == np.arange(600)).all()
 
 
+def test_the_records_are_read_without_any_plugin(tmp_path: Path, make_session: MakeSession) -> None:
+    session = make_session()
+    with Hdf5Sink(tmp_path / "frames.h5", session, 12.4) as sink:
+        sink.write(received(session, 40), result(photons(session, 2)))
+    code = (
+        "import sys, h5py\n"
+        "data = h5py.File(sys.argv[1])['entry/data']\n"
+        "print(*(value[0] for name, value in sorted(data.items()) if name != 'data'))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "frames.h5"], capture_output=True, text=True, check=False
+    )
+    assert (run.stdout, run.stderr) == (f"True 117 True 40 0 6 7 8 0 5 {10**18 + 40}\n", "")
+
+
+def test_two_sinks_with_the_same_file_do_not_meet(tmp_path: Path, make_session: MakeSession) -> None:
+    path, session = tmp_path / "frames.h5", make_session()
+    with Hdf5Sink(path, session, 12.4) as first, Hdf5Sink(path, session, 12.4) as second:
+        for sink, number in ((first, 1), (second, 2), (first, 3)):
+            sink.write(received(session, number), result(photons(session, number)))
+    with h5py.File(path) as file:
+        assert file["entry/data/frame_number"][:].tolist() == [1, 3], "the last to end wins"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_an_error_in_the_run_leaves_no_file_and_keeps_the_old_one(tmp_path: Path, make_session: MakeSession) -> None:
     session = make_session()
     (tmp_path / "frames.h5").write_text("yesterday's")

@@ -1,5 +1,7 @@
 """A user's HDF5 file: what is wrong with it is said in one sentence, before anything is sent."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,10 @@ import numpy as np
 import pytest
 
 from framelane.models.errors import InputError
+from framelane.models.jf_calibration import Calibration
+from framelane.receiver import calibration_file
+from framelane.receiver.calibration_file import CalibrationFile, write_calibration
+from framelane.receiver.forgiving import ForgivingFile
 from framelane.receiver.jungfrau_file import JungfrauFile
 
 SHAPE = (2, 4, 6)
@@ -94,6 +100,69 @@ def test_a_wrong_file_is_refused_with_the_name_of_what_is_wrong(
 ) -> None:
     path = make_file(**changes)
     with pytest.raises(InputError, match=sentence) as caught:
+        JungfrauFile(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+class FullDisk(ForgivingFile):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_calibration_for_which_there_is_no_room_leaves_the_old_one(
+    tmp_path: Path, make_calibration: Callable[..., Calibration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "calibration.h5"
+    write_calibration(path, make_calibration((4, 6)))
+    monkeypatch.setattr(calibration_file, "ForgivingFile", FullDisk)
+    with pytest.raises(InputError, match=r"cannot write .*calibration.h5: No space left on device: make room there"):
+        write_calibration(path, make_calibration((5, 7)))
+    with CalibrationFile(path) as file:
+        assert (file.rows, file.columns) == (4, 6)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def self_pointing(file: h5py.File, name: str) -> None:
+    file[name] = h5py.SoftLink(f"/{name}")
+
+
+def dangling(file: h5py.File, name: str) -> None:
+    file[name] = h5py.SoftLink("/nowhere")
+
+
+def group(file: h5py.File, name: str) -> None:
+    file.create_group(name)
+
+
+def null(file: h5py.File, name: str) -> None:
+    file[name] = h5py.Empty("f4")
+
+
+def huge(file: h5py.File, name: str) -> None:
+    file.create_dataset(name, (3, 1 << 24, 1 << 24), "f4", chunks=(1, 1024, 1024))
+
+
+def exotic_float(file: h5py.File, name: str) -> None:
+    kind = h5py.h5t.IEEE_F32LE.copy()
+    kind.set_fields(31, 1, 30, 0, 1)  # an exponent of 30 bits
+    h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple(PLANES))
+
+
+def time(file: h5py.File, name: str) -> None:
+    h5py.h5d.create(file.id, name.encode(), h5py.h5t.UNIX_D32LE, h5py.h5s.create_simple(PLANES))
+
+
+@pytest.mark.parametrize("name", ["raw", "pedestal_adu", "gain_adu_per_kev", "gain_known", "mask", "photons_reference"])
+@pytest.mark.parametrize("make", [self_pointing, dangling, group, null, huge, exotic_float, time])
+def test_what_hdf5_allows_for_a_dataset_and_nobody_expects_is_one_sentence(
+    make_file: Make, name: str, make: Callable[[h5py.File, str], None]
+) -> None:
+    path = make_file(**{name: None})
+    with h5py.File(path, "r+") as file:
+        make(file, name)
+    with pytest.raises(InputError, match=name) as caught:
         JungfrauFile(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)

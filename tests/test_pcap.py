@@ -102,8 +102,24 @@ def test_an_error_while_writing_leaves_nothing_behind(tmp_path: Path) -> None:
     assert path.read_bytes() == b"the old one"
 
 
+def test_two_that_write_the_same_capture_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    with PcapWriter(path) as first, PcapWriter(path) as second:
+        first.write(FRAMES[0])
+        second.write(FRAMES[1])
+        second.write(FRAMES[2])
+    assert list(pcap.read(path)) == FRAMES[:1], "the last to end wins"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_capture_that_cannot_be_given_its_name_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="directory"), PcapWriter(tmp_path / "x.pcap"):
+        (tmp_path / "x.pcap").mkdir()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.pcap"]
+
+
 def test_a_capture_cannot_be_written_where_there_is_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot write the capture .*No such file"):
+    with pytest.raises(InputError, match=r"cannot write .*/none/x.pcap: No such file"):
         PcapWriter(tmp_path / "none" / "x.pcap")
 
 

@@ -1,6 +1,8 @@
 """The CPU pipeline against the golden correction: every bit, every count, every verdict."""
 
 import concurrent.futures
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -188,6 +190,23 @@ def test_pipelines_of_several_threads_do_not_disturb_each_other() -> None:
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         assert all(pool.map(run, raws))
+
+
+NOWHERE_TO_CACHE = """
+from numba.core.caching import CacheImpl
+CacheImpl._locator_classes = []
+import numpy as np
+from framelane.models.jf_fixed import FixedCalibration
+from framelane.receiver.pipeline import Pipeline
+from framelane.receiver.veto import Veto
+fixed = FixedCalibration(np.zeros((3, 1, 64), np.uint16), np.full((3, 1, 64), 0x8000, np.uint16), (17, 17, 17))
+print(Pipeline(fixed, Veto(5))(np.full((1, 64), 5, np.uint16)).counts.peaks)
+"""
+
+
+def test_where_source_and_home_are_read_only_the_kernels_are_compiled_all_the_same() -> None:
+    run = subprocess.run([sys.executable, "-c", NOWHERE_TO_CACHE], capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == ("64\n", "")
 
 
 def test_real_frames_equal_the_model(real_file: JungfrauFile) -> None:

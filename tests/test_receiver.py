@@ -68,11 +68,11 @@ class Chain:
             for source in range(session.sources)
         ]
 
-    def offer(self, number: int, source: int = 0, credit: bool = True) -> list[bytes]:
-        """Offer a frame to a source; its packets, none without credit."""
+    def offer(self, number: int, source: int = 0, window_end: int | None = None) -> list[bytes]:
+        """Offer a frame to a source; its packets, none without credit: the ring's, if no other is given."""
         address = number % len(self.images) * self._image_bytes + source * self._part
         event = FrameEvent(number, timestamp_ns=1000 * number, bunch_id=number + 500, address=address)
-        return self._sources[source].frame(event, self.ring.window_end if credit else 0)
+        return self._sources[source].frame(event, self.ring.window_end if window_end is None else window_end)
 
     def send(self, number: int, lost: frozenset[int] | set[int] = frozenset(), source: int = 0) -> None:
         """Put a frame on the cable, but for the packets with the indices `lost`."""
@@ -267,14 +267,14 @@ def test_frames_that_two_sources_dropped_in_turn_are_incomplete(make_chain: Make
     chain = make_chain(sources=2)
     for number, dropped_by in enumerate((0, 1, None)):
         for source in (0, 1):
-            chain.cable.waiting.extend(chain.offer(number, source, credit=source != dropped_by))
+            chain.cable.waiting.extend(chain.offer(number, source, 0 if source == dropped_by else None))
     assert [f.complete for f in chain.take()] == [False, False, True]
     assert chain.receiver.tally() == Tally(3, 1, 2, 0, 0, 0)
 
 
 def test_what_one_of_two_sources_dropped_does_not_excuse_a_lost_frame(make_chain: MakeChain) -> None:
     chain = make_chain(sources=2)
-    chain.offer(0, source=0, credit=False)
+    chain.offer(0, source=0, window_end=0)
     chain.send(0, source=1)
     for source in (0, 1):
         chain.send(1, {0, 1, 2}, source)
@@ -308,12 +308,12 @@ def test_running_free_a_gap_of_almost_all_24_bits_is_bridged(make_chain: MakeCha
 
 def test_a_frame_sent_without_credit_is_not_taken_and_spoils_the_one_it_wrote_over(make_chain: MakeChain) -> None:
     chain = make_chain()
-    bold = make_chain(window_end=FREE_RUNNING)
     chain.send(0)
     (frame,) = chain.take()
-    chain.cable.waiting.extend(bold.offer(4))
+    chain.cable.waiting.extend(chain.offer(4, window_end=FREE_RUNNING))
     assert chain.take() == []
     assert chain.receiver.strays == 1
+    assert chain.receiver.first_stray.endswith("of no frame from 1 to 3: late, or sent without credit")
     assert not chain.receiver.release(frame)
     assert chain.receiver.tally() == Tally(1, 0, 0, 0, 1, 0)
     chain.send(4, lost={0})
@@ -322,20 +322,95 @@ def test_a_frame_sent_without_credit_is_not_taken_and_spoils_the_one_it_wrote_ov
 
 
 def test_a_trailer_that_comes_again_counts_once_and_spoils_no_later_frame(make_chain: MakeChain) -> None:
-    chain = make_chain()
-    packets = chain.offer(0)
-    chain.cable.waiting.extend(packets)
+    chain = make_chain(sources=2)
+    packets = [chain.offer(0, source) for source in (0, 1)]
+    chain.cable.waiting.extend(packets[0] + packets[1])
     assert chain.read() == [0]
-    chain.cable.waiting.append(packets[TRAILER])
+    chain.cable.waiting.append(packets[1][-1])
     assert chain.read() == []
     assert chain.receiver.strays == 1
     for number in (1, 2, 3):
-        chain.send(number)
+        chain.send(number, source=0)
+        chain.send(number, source=1)
     assert chain.read() == [1, 2, 3]
-    chain.send(4, lost={0, 1, 2, 3, 4})
-    chain.send(5)
+    chain.send(5, source=0)
+    chain.send(5, source=1)
     assert chain.read() == [5], "of frame 4 nothing came: the trailer in its slot is frame 0's"
     assert chain.receiver.tally() == Tally(6, 5, 0, 0, 0, 1)
+
+
+def test_a_pixel_packet_that_comes_again_in_a_later_frame_of_its_slot_is_not_placed_there(
+    make_chain: MakeChain,
+) -> None:
+    chain = make_chain()
+    first = chain.offer(0)
+    chain.cable.waiting.extend(first)
+    for number in (1, 2, 3):
+        chain.send(number)
+    assert chain.read() == [0, 1, 2, 3]
+    chain.cable.waiting.append(first[2])
+    chain.send(4, lost={2})
+    chain.cable.waiting.extend([first[2], first[TRAILER]])
+    (frame,) = chain.take()
+    assert (frame.number, frame.holes) == (4, 512), "frame 0's packet 2 is not frame 4's"
+    assert chain.check(frame) == 4
+    assert chain.receiver.settle() == []
+    assert chain.receiver.tally() == Tally(5, 4, 1, 0, 0, 0)
+
+
+def test_a_packet_after_its_trailer_is_not_shown_as_another_frame_at_the_end(make_chain: MakeChain) -> None:
+    chain = make_chain()
+    first = chain.offer(0)
+    chain.cable.waiting.extend([*first[:3], first[TRAILER]])
+    (frame,) = chain.take()
+    chain.check(frame)
+    chain.cable.waiting.append(first[3])
+    assert chain.take() + chain.receiver.settle() == []
+    assert chain.receiver.tally() == Tally(1, 0, 1, 0, 0, 0)
+
+
+def test_of_several_sources_only_a_trailer_shows_a_frame_at_the_end(make_chain: MakeChain) -> None:
+    chain = make_chain(sources=2)
+    packets = [chain.offer(0, source) for source in (0, 1)]
+    chain.cable.waiting.extend(packets[0] + packets[1])
+    assert chain.read() == [0]
+    chain.cable.waiting.append(packets[0][1])
+    assert chain.take() + chain.receiver.settle() == [], "a late packet of frame 0 lies where frame 4 would"
+    assert chain.receiver.tally() == Tally(1, 1, 0, 0, 0, 0)
+
+
+def test_frames_of_other_numbers_than_the_sessions_are_strays_and_no_frames(make_chain: MakeChain) -> None:
+    sender, chain = make_chain(), make_chain(window_end=4 + (1 << 24))
+    for number in range(3):
+        chain.cable.waiting.extend(sender.offer(number)[: TRAILER if number == 1 else None])
+    assert chain.take() + chain.receiver.settle() == []
+    assert chain.receiver.tally() == Tally(0, 0, 0, 0, 0, 0)
+    assert chain.receiver.strays == 2
+    assert chain.receiver.first_stray == (
+        "immediate 0x00000000: for frame 16777216, but the trailer in its slot is of frame 0"
+    )
+    assert [f.number for f in chain.receiver.settle(offered=2)] == [(1 << 24) + 1], "only slot 1 has no trailer"
+
+
+@pytest.mark.parametrize("rows", [15, 17, 1])
+def test_frames_of_another_size_than_the_sessions_are_strays_and_no_frames(make_chain: MakeChain, rows: int) -> None:
+    sender, chain = make_chain(), make_chain(rows=rows)
+    for number in range(4):
+        chain.cable.waiting.extend(sender.offer(number))
+    assert chain.take() + chain.receiver.settle() == []
+    assert chain.receiver.strays == 4
+    assert chain.receiver.first_stray == (
+        f"immediate 0x00000000: frame 0 has 3200 bytes of pixels, {rows * 200} by the session: "
+        "is it the session of this run?"
+    )
+
+
+def test_after_a_stray_a_source_that_keeps_to_the_session_is_believed_again(make_chain: MakeChain) -> None:
+    chain = make_chain()
+    chain.cable.waiting.extend(chain.offer(4, window_end=FREE_RUNNING)[TRAILER:])
+    chain.send(1)
+    chain.send(2, lost={TRAILER})
+    assert [f.number for f in chain.take() + chain.receiver.settle()] == [1, 2]
 
 
 def test_a_write_with_immediate_that_is_no_trailer_is_ignored(make_session: MakeSession, make_chain: MakeChain) -> None:
@@ -345,6 +420,7 @@ def test_a_write_with_immediate_that_is_no_trailer_is_ignored(make_session: Make
         chain.cable.waiting.extend(sender.send(Message(session.base, length, imm=imm), bytes(length))[1])
     assert chain.take() == []
     assert chain.receiver.strays == 5
+    assert chain.receiver.first_stray == "immediate 0x00000000: for frame 0, but slot 0 has no trailer at its place"
 
 
 def test_packets_out_of_order_inside_a_frame_do_no_harm(make_chain: MakeChain) -> None:
@@ -433,13 +509,18 @@ def test_in_any_weather_the_identity_holds_and_no_wrong_pixel_is_shown(
     chain = make_chain(window_end=window_end)
     rng = np.random.default_rng(seed)
     held: list[ReceivedFrame] = []
+    ended: list[bytes] = []
+    """Packets up to the last trailer that came: some come again."""
     sent, dropped, void, complete = 0, 0, 0, 0
     for number in range(300):
         packets = chain.offer(number)
         dropped += not packets
         weather = rng.choice([0.0, 0.1, 1.0], p=[0.8, 0.15, 0.05])
         kept = [p for p in packets if rng.random() >= weather]
-        chain.cable.waiting.extend(kept)
+        again = [ended[index] for index in rng.integers(len(ended), size=rng.integers(3))] if ended else []
+        chain.cable.waiting.extend([*again, *kept])
+        if packets and packets[-1] in kept:
+            ended += kept
         sent += 1
         held += chain.take()
         rng.shuffle(held)

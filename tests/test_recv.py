@@ -1,8 +1,10 @@
 """`framelane recv`: a capture gives the images that the live run gave, and a bad one gives none."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import h5py
 import numpy as np
@@ -14,6 +16,7 @@ from framelane.models.session import Session
 from framelane.receiver import pcap
 from framelane.receiver.jungfrau_file import JungfrauFile
 from framelane.receiver.pcap import PcapWriter
+from framelane.receiver.tally import Tally
 
 RunCli = Callable[..., tuple[int, str, str]]
 
@@ -71,6 +74,7 @@ def test_lost_packets_are_holes_and_their_frames_incomplete(replay: RunCli, live
     holes = dataset(tmp_path / "out/frames.h5", "data/data") == PixelCode.HOLE
     assert status == 0
     assert "1 complete + 2 incomplete" in out
+    assert "incomplete frames: 1, 2\n" in out
     assert dataset(tmp_path / "out/frames.h5", "data/complete").tolist() == [True, False, False]
     assert holes.sum((1, 2)).tolist() == [0, 2048, 0]
     assert holes[1].reshape(-1)[2048:4096].all()
@@ -137,4 +141,89 @@ def test_a_capture_of_another_session_ends_with_status_1_and_says_why(
     session.model_copy(update={"rkey": session.rkey ^ 1}).save(tmp_path / "other.json")
     status, out, _ = replay(session=tmp_path / "other.json")
     assert status == 1
-    assert "15 refused for rkey" in out
+    assert "15 refused for rkey, first packet 1: " in out
+
+
+def test_no_frame_is_received_of_a_capture_without_its_packets(replay: RunCli, tmp_path: Path) -> None:
+    with PcapWriter(tmp_path / "empty.pcap"):
+        pass
+    status, out, _ = replay(pcap=tmp_path / "empty.pcap")
+    assert status == 1
+    assert "0 packets, 0 of them placed" in out
+
+
+def test_an_identity_that_does_not_hold_ends_with_status_1(replay: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for accounted, expected in ((2, 0), (1, 1)):
+        tally = Tally(2, accounted, 0, 0, 0, 0)
+        monkeypatch.setattr("framelane.cli.recv.run", Mock(return_value=tally))
+        assert replay()[0] == expected
+
+
+def test_what_is_odd_about_a_capture_is_said(replay: RunCli, live: Path, tmp_path: Path) -> None:
+    """A packet is lost, one comes twice, and the last trailer, of frame 2, comes first of all."""
+    packets = list(pcap.read(live / "tx.pcap"))
+    with PcapWriter(tmp_path / "odd.pcap") as capture:
+        for packet in [packets[14], *packets[:2], *packets[1:3], *packets[4:14]]:
+            capture.write(packet)
+    _, out, _ = replay(pcap=tmp_path / "odd.pcap")
+    assert " skipped: " in out
+    assert " behind: " in out
+    assert "1 stray: trailers that fit no open frame, first immediate 0x00000002" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--sparse", 0), "--sparse 0 is no number of photons: give 1 to 32700"),
+        (("--sparse", 32_701), "--sparse 32701 is no number of photons"),
+        (("--sparse", -40_000), "--sparse -40000 is no number of photons"),
+        (("--minimum-peaks", 10**30), "is more than any image has pixels"),
+        (("--minimum-peaks", -1), "0 peaks or more"),
+        (("--threshold", 0), "a threshold of 1..32700"),
+    ],
+)
+def test_bad_options_are_one_sentence_and_leave_nothing(
+    replay: RunCli, live: Path, tmp_path: Path, arguments: tuple[object, ...], sentence: str
+) -> None:
+    status, out, err = replay("--calibration", live / "calibration.h5", *arguments)
+    assert (status, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--threshold", "--minimum-peaks", "--sparse"])
+def test_photons_cannot_be_counted_without_a_calibration(replay: RunCli, option: str) -> None:
+    status, _, err = replay(option, 5)
+    assert (status, err) == (
+        2,
+        f"framelane: {option} counts photons, raw words have none: give --calibration as well\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["tx.pcap", "session.json", "calibration.h5"])
+@pytest.mark.parametrize("alias", [False, True])
+def test_the_output_is_never_an_input(replay: RunCli, live: Path, tmp_path: Path, name: str, alias: bool) -> None:
+    before = (live / name).read_bytes()
+    output = live / name
+    if alias:
+        output = tmp_path / "alias"
+        output.symlink_to(live / name)
+    status, _, err = replay("--calibration", live / "calibration.h5", output=output)
+    assert status == 2
+    assert "it is an input of this run" in err
+    assert (live / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("output", ["", ".", "/", "/nowhere/frames.h5"])
+def test_an_output_that_cannot_be_is_one_sentence(replay: RunCli, output: str) -> None:
+    status, out, err = replay(output=output)
+    assert (status, out) == (2, "")
+    assert err.startswith("framelane: cannot write ")
+    assert err.count("\n") == 1
+
+
+def test_a_device_is_never_replaced(replay: RunCli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "device")
+    assert replay(output=tmp_path / "device")[0] == 2
+    assert (tmp_path / "device").is_fifo()

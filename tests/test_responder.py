@@ -172,7 +172,8 @@ def test_what_routers_and_members_may_vary_is_placed(target: Target, pkey: int, 
     assert target.memory[:77].tobytes() == payload
 
 
-def test_every_byte_of_the_headers_is_guarded_but_those_that_may_change_on_the_way(target: Target) -> None:
+def test_every_byte_of_the_headers_is_guarded_but_those_that_may_change_on_the_way(make_session: MakeSession) -> None:
+    target = Target(make_session(sources=2))  # of one source, a packet that comes again is late
     packet = target.packets(50, imm=5)[1][0]
     taken = set()
     for offset in range(len(packet)):
@@ -286,6 +287,47 @@ def test_lost_late_and_repeated_packets_are_told_by_their_psn(target: Target) ->
     counters = target.responder.counters
     assert (counters.skipped, counters.behind) == (3, 2)
     assert counters.placed == len(order), "ONLY packets are placed whatever their PSN"
+
+
+def test_what_was_sent_before_the_last_trailer_is_late_also_where_the_psn_wraps(target: Target) -> None:
+    old, trailer = (target.packets(1024 * n, imm=imm)[1] for n, imm in ((3, None), (1, 7)))  # PSN fffffe to 000001
+    new = target.packets(2048)[1]
+    for packet in (old[0], old[2], trailer[0], new[1]):
+        target.receive(packet)
+    assert {target.refuse(packet) for packet in (*old, *trailer)} == {Refusal.LATE}
+    target.receive(new[0])
+    counters = target.responder.counters
+    assert (counters.placed, counters.completions) == (5, 1), "behind the trailer, any order will do"
+    assert (counters.refused["late"], counters.behind, counters.lost) == (4, 5, 0)
+    assert counters.examples["late"] == "packet 5: late: PSN 0xfffffe is not after 0x1, where the last frame ended"
+    assert target.refuse(forge(new[0], psn=1 + (1 << 23))) == Refusal.LATE
+    target.receive(forge(new[0], psn=(1 << 23)))
+    assert counters.placed == 6, "half of the PSNs are ahead"
+
+
+def test_a_refused_trailer_makes_nothing_late(target: Target) -> None:
+    pixels, trailer = target.packets(1024)[1], target.packets(64, imm=7)[1]
+    assert target.refuse(forge_reth(trailer[0], rkey=1)) == Refusal.RKEY
+    target.receive(pixels[0])
+    assert target.responder.counters.placed == 1
+
+
+def test_a_late_packet_does_not_break_into_an_open_message(message_target: Target) -> None:
+    old, _ = message_target.packets(64)[1], [message_target.receive(p) for p in message_target.packets(64, imm=1)[1]]
+    payload, packets = message_target.packets(3000)
+    message_target.receive(packets[0])
+    assert message_target.refuse(old[0]) == Refusal.LATE
+    for packet in packets[1:]:
+        message_target.receive(packet)
+    assert message_target.memory[:3000].tobytes() == payload
+
+
+def test_the_psns_of_several_sources_interleave_and_none_is_late(make_session: MakeSession) -> None:
+    target = Target(make_session(sources=2))
+    packets = target.packets(1024)[1] + target.packets(64, imm=1)[1]
+    for packet in reversed(packets):
+        target.receive(packet)
+    assert target.responder.counters.placed == 2
 
 
 def test_the_first_refusal_of_each_reason_is_kept_as_a_sentence(target: Target) -> None:

@@ -17,10 +17,10 @@ MakeSession = Callable[..., Session]
 def write_trailer(ring: Ring, at_frame: int, place: int = 0, **says: int) -> None:
     """Write a trailer into the slot of `at_frame`, at the place of a source; right unless `says` tells otherwise."""
     slot = ring.layout.slot(at_frame)
-    fields = {"source": place, "slot": slot, "frame_number": at_frame} | says
-    rest = dict.fromkeys(("timestamp_ns", "bunch_id", "payload_bytes", "packets", "frames_dropped"), 0)
+    right = {"source": place, "slot": slot, "frame_number": at_frame, "payload_bytes": ring.share_bytes}
+    rest = dict.fromkeys(("timestamp_ns", "bunch_id", "packets", "frames_dropped"), 0)
     start = ring.layout.slot_offset(at_frame) + ring.layout.trailer_offset(place)
-    ring.memory[start : start + TRAILER_BYTES] = np.frombuffer(Trailer(**fields, **rest).pack(), np.uint8)
+    ring.memory[start : start + TRAILER_BYTES] = np.frombuffer(Trailer(**(right | says), **rest).pack(), np.uint8)
 
 
 def test_a_new_ring_is_all_holes_on_whole_pages(make_session: MakeSession) -> None:
@@ -78,8 +78,8 @@ def test_a_frame_released_twice_is_the_callers_mistake(make_session: MakeSession
     assert ring.window_end == 5
 
 
-@pytest.mark.parametrize("says", [{"frame_number": 9}, {"slot": 2}, {"source": 0}])
-def test_the_trailer_of_another_frame_slot_or_source_is_not_taken(
+@pytest.mark.parametrize("says", [{"frame_number": 9}, {"slot": 2}, {"source": 0}, {"payload_bytes": 3200}])
+def test_the_trailer_of_another_frame_slot_source_or_size_is_not_taken(
     make_session: MakeSession, says: dict[str, int]
 ) -> None:
     ring = Ring(make_session(sources=2))
@@ -105,6 +105,8 @@ def test_a_blank_slot_has_neither_pixel_nor_trailer(make_session: MakeSession) -
     assert not ring.blank(5)
     ring.image(6)[15, 99] = 0
     assert not ring.blank(6)
+    write_trailer(ring, 2)
+    assert ring.blank(6), "the pixel is frame 2's, whose trailer is beside it"
 
 
 def test_a_session_that_goes_on_at_a_later_frame_opens_there(make_session: MakeSession) -> None:

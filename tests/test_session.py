@@ -1,6 +1,7 @@
 """The session document: what a receiver publishes a transmitter reads; a bad one is refused with every field."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,57 @@ def test_what_is_not_a_document_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "session.json").write_text(text)
     with pytest.raises(InputError, match="is not usable"):
         Session.load(tmp_path / "session.json")
+
+
+def test_a_document_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "session.json").write_bytes(b'{"qpn": "\xff\xfe"}')
+    with pytest.raises(InputError, match="is not usable"):
+        Session.load(tmp_path / "session.json")
+
+
+def test_two_that_save_the_same_document_do_not_meet(
+    tmp_path: Path, make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write = tmp_path / "session.json", Path.write_text
+
+    def write_slowly(part: Path, text: str, **options: Any) -> int:
+        monkeypatch.setattr(Path, "write_text", write)
+        size = write(part, text, **options)
+        make_session(psn=2).save(path)
+        return size
+
+    monkeypatch.setattr(Path, "write_text", write_slowly)
+    make_session(psn=1).save(path)
+    assert Session.load(path).psn == 1, "the last to end wins"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_document_cannot_be_saved_where_there_is_no_folder(tmp_path: Path, make_session: MakeSession) -> None:
+    with pytest.raises(InputError, match=r"cannot write .*/none/session.json: No such file"):
+        make_session().save(tmp_path / "none" / "session.json")
+
+
+@pytest.mark.parametrize("name", ["", ".", "folder", "pipe"])
+def test_a_document_takes_the_place_of_a_file_only(
+    tmp_path: Path, make_session: MakeSession, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="it is a folder or a device: give the name of a file"):
+        make_session().save(Path(name))
+    assert sorted(entry.name for entry in tmp_path.rglob("*")) == ["folder", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_document_behind_a_link_is_replaced_and_the_link_stays(tmp_path: Path, make_session: MakeSession) -> None:
+    target, link = tmp_path / "there" / "a.json", tmp_path / "b.json"
+    target.parent.mkdir()
+    target.write_text("old")
+    link.symlink_to(target)
+    make_session().save(link)
+    assert link.is_symlink()
+    assert Session.load(target) == make_session()
 
 
 def test_a_missing_document_is_named(tmp_path: Path) -> None:

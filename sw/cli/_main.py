@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
 import typer
-from rich.console import Console
 
 from framelane import __version__
+from framelane.cli.surroundings import Terminal, orderly_end
 from framelane.models.errors import FramelaneError
 
 app = typer.Typer(
@@ -17,15 +17,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+_STATUS = """Exit status 0: {good}.
+
+1: {bad}.
+
+2: bad input, one sentence says what; nothing is written.
+
+128 + n: ended by signal n; nothing is written."""
+_DEMO_GOOD = "every frame is what was sent, but for exactly what --drop has lost"
+_DEMO_BAD = "something else is wrong, and is said"
+_RECV_GOOD = "frames were received and the loss identity holds; incomplete ones and refused packets are said"
+_RECV_BAD = "nothing was received, or the identity does not hold"
+
 
 def main() -> None:
     """Run the command line. Bad input is one sentence on stderr, and exit status 2."""
-    try:
-        app()
-    except FramelaneError as error:
-        _fail(str(error))
-    except OSError as error:  # the disk is full, or gone
-        _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+    with orderly_end():
+        try:
+            app()
+        except FramelaneError as error:
+            _fail(str(error))
+        except OSError as error:  # the disk is gone, say
+            _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
 
 
 def _fail(sentence: str) -> NoReturn:
@@ -48,13 +61,13 @@ def _root(
     pass
 
 
-@app.command()
+@app.command(epilog=_STATUS.format(good=_DEMO_GOOD, bad=_DEMO_BAD))
 def demo(
     input: Annotated[Path | None, typer.Option(help="HDF5 file with raw frames and their calibration.")] = None,
     frames: Annotated[int | None, typer.Option(help="Frames to send; all, but at most 6, if not given.")] = None,
     modules: Annotated[int | None, typer.Option(help="Simulate a detector of so many modules of 512 x 1024.")] = None,
     drop: Annotated[float, typer.Option(help="Share of the packets that is lost on the way, 0 to 1.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the simulated detector, the session and the losses.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the simulated detector and of the losses.")] = 1,
     mtu: Annotated[int, typer.Option(help="Path MTU: bytes of payload in a packet.")] = 4096,
     segmentation: Annotated[
         Literal["only", "message"], typer.Option(help="Every packet a WRITE ONLY, or FIRST, MIDDLE, LAST.")
@@ -93,26 +106,26 @@ def demo(
         output=output,
         threshold=threshold,
     )
-    if run(options, Console()).faults():
+    if run(options, Terminal()).faults():
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD))
 def recv(
     pcap: Annotated[Path, typer.Option(help="Capture to replay.")],
     session: Annotated[Path, typer.Option(help="Session whose packets it holds: session.json of the receiver.")],
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
     calibration: Annotated[Path | None, typer.Option(help="HDF5 file; raw words are kept if not given.")] = None,
-    threshold: Annotated[int, typer.Option(help="Photons from which a pixel is a peak.")] = 20,
-    minimum_peaks: Annotated[int, typer.Option(help="Reject frames with fewer peaks.")] = 0,
+    threshold: Annotated[int | None, typer.Option(help="Photons from which a pixel is a peak; else 20.")] = None,
+    minimum_peaks: Annotated[int | None, typer.Option(help="Reject frames with fewer peaks.")] = None,
     sparse: Annotated[int | None, typer.Option(help="Also write the pixels of at least so many photons.")] = None,
 ) -> None:
     """Receive the frames of a capture: correct them, judge them and write them to a file."""
     from framelane.cli.recv import RecvOptions, run
-    from framelane.receiver.veto import Veto
 
-    tally = run(RecvOptions(pcap, session, output, calibration, Veto(threshold, minimum_peaks), sparse), Console())
-    if not tally.complete + tally.incomplete:
+    options = RecvOptions(pcap, session, output, calibration, threshold, minimum_peaks, sparse)
+    tally = run(options, Terminal())
+    if not (tally.holds and tally.complete + tally.incomplete):
         raise typer.Exit(1)
 
 
@@ -124,4 +137,4 @@ def bench(
     """Measure, print tables, and write them with the promised figures as JSON."""
     from framelane.cli.bench import run
 
-    run(name, output, Console())
+    run(name, output, Terminal())

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from framelane.cli.stages import say
 from framelane.models.errors import InputError
+from framelane.models.part_file import PartFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def run(name: str | None, folder: Path, console: Console) -> None:
 
 
 def save(name: str, measurement: Measurement, folder: Path) -> Path:
-    """Write the document of one bench; its path. OSError where it cannot be written."""
+    """Write the document of one bench; its path. InputError or OSError where it cannot be written."""
     document = {
         "name": name,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -70,9 +71,8 @@ def save(name: str, measurement: Measurement, folder: Path) -> Path:
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(document, indent=2) + "\n")
-    part.replace(path)
+    with PartFile(path) as part:
+        part.path.write_text(json.dumps(document, indent=2) + "\n")
     return path
 
 

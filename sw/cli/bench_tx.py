@@ -28,7 +28,6 @@ def measure() -> Measurement:
     for segmentation in ("only", "message"):
         session = link.make_session(
             LinkOptions("packet"),
-            seed=1,
             segmentation=segmentation,
             n_slots=1,
             slot_bytes=None,

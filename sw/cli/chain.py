@@ -6,10 +6,12 @@ from typing import Protocol
 
 import numpy as np
 
+from framelane.cli.losses import Loss, Losses
 from framelane.driver.verilated import TxSimulator
 from framelane.models import axis, wire
 from framelane.models.bd_gen import FrameEvent
 from framelane.models.errors import SimulationError, TransportError
+from framelane.models.wire import Headers
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring import Ring
@@ -35,6 +37,7 @@ class Sender(Protocol):
 class Traffic:
     """What the transmitter has sent. `lost` are the indices, in the capture, of packets that were lost on the way.
 
+    The receiver has to place `placeable` packets: those that were not lost, and whose message has lost none before.
     `payload_bytes` are those of all RDMA WRITEs, trailers included; `wire_bytes` all that Ethernet carries, gaps
     included; `ideal_beats` the bus cycles that the packets themselves take.
     """
@@ -43,19 +46,21 @@ class Traffic:
     payload_bytes: int = 0
     wire_bytes: int = 0
     ideal_beats: int = 0
+    placeable: int = 0
     lost: list[int] = field(default_factory=list)
 
-    def count(self, packet: bytes, width: int) -> None:
-        """Add one packet of a bus of `width` bits."""
-        headers, _ = wire.parse(packet)
-        self.packets += 1
-        self.payload_bytes += headers.payload_bytes
-        self.wire_bytes += len(packet) + _WIRE_OVERHEAD
-        self.ideal_beats += axis.n_beats(len(packet), width)
+    def count(self, packets: list[bytes], headers: list[Headers], loss: Loss, width: int) -> None:
+        """Add the packets of one frame, on a bus of `width` bits."""
+        self.lost += [self.packets + index for index, lost in enumerate(loss.packets) if lost]
+        self.placeable += loss.placed
+        self.packets += len(packets)
+        self.payload_bytes += sum(h.payload_bytes for h in headers)
+        self.wire_bytes += sum(len(packet) + _WIRE_OVERHEAD for packet in packets)
+        self.ideal_beats += sum(axis.n_beats(len(packet), width) for packet in packets)
 
 
 class Chain:
-    """Sends frame after frame; what arrives comes back. A share `drop` of the packets is lost, drawn with `seed`."""
+    """Sends frame after frame, some packets of which `losses` loses; what arrives comes back."""
 
     def __init__(
         self,
@@ -65,8 +70,7 @@ class Chain:
         sender: Sender,
         transport: Transport,
         ring: Ring,
-        drop: float,
-        seed: int,
+        losses: Losses,
     ) -> None:
         self.receiver = Receiver(ring, transport)
         self.traffic = Traffic()
@@ -76,12 +80,12 @@ class Chain:
         self._sender = sender
         self._transport = transport
         self._ring = ring
-        self._drop = drop
-        self._rng = np.random.default_rng(seed)
+        self._losses = losses
         self._offered = 0
+        self._unplaced = 0
 
-    def send(self, event: FrameEvent, image: np.ndarray) -> list[ReceivedFrame]:
-        """Send one frame; the frames that are over with it, each to be given back by `receiver.release`."""
+    def send(self, event: FrameEvent, image: np.ndarray) -> tuple[Loss, list[ReceivedFrame]]:
+        """Send one frame: what it loses, and the frames that are over, each to be given back by `receiver.release`."""
         self._simulator.write_memory(event.address, image)
         self._simulator.window_end = self._ring.window_end
         self._simulator.offer(event)
@@ -90,33 +94,36 @@ class Chain:
         if counters.read_errors or counters.messages_refused:
             raise SimulationError(f"frame {event.number} did not leave as it should: {counters}")
         self._offered += 1
-        kept = [packet for packet in packets if self._survives(packet, event.timestamp_ns)]
+        for packet in packets:
+            self._capture.write(packet, event.timestamp_ns)
+        headers = [wire.parse(packet)[0] for packet in packets]
+        loss = self._losses.draw(headers)
+        self.traffic.count(packets, headers, loss, self._width)
+        kept = [packet for packet, lost in zip(packets, loss.packets, strict=True) if not lost]
         frames = []
         for start in range(0, len(kept), BATCH):
             self._sender.send(kept[start : start + BATCH])
             frames += self.receiver.poll(0)
         frames += self._drain()
-        return frames + self.receiver.settle(self._offered, counters.frames_dropped + counters.frames_refused)
-
-    def _survives(self, packet: bytes, timestamp_ns: int) -> bool:
-        self._capture.write(packet, timestamp_ns)
-        lost = bool(self._rng.random() < self._drop)
-        if lost:
-            self.traffic.lost.append(self.traffic.packets)
-        self.traffic.count(packet, self._width)
-        return not lost
+        frames += self.receiver.settle(self._offered, counters.frames_dropped + counters.frames_refused)
+        return loss, frames
 
     def _drain(self) -> list[ReceivedFrame]:
-        """Wait until all that was sent has come."""
+        """Wait until all that can be placed is placed; strangers' packets may come in between."""
         frames: list[ReceivedFrame] = []
         sent = self.traffic.packets - len(self.traffic.lost)
         deadline = time.monotonic() + PATIENCE_S
-        while (counters := self._transport.counters).packets + counters.queue_drops < sent:
+        while (counters := self._transport.counters).placed + counters.queue_drops < (
+            self.traffic.placeable - self._unplaced
+        ):
             if time.monotonic() > deadline:
-                missing = sent - counters.packets
-                raise TransportError(
-                    f"{missing} of {sent} packets did not come back within {PATIENCE_S:g} s: does the receiving "
-                    "interface see what the sending one sends?"
-                )
+                came = counters.packets + counters.queue_drops
+                if came < sent:
+                    raise TransportError(
+                        f"{sent - came} of {sent} packets did not come back within {PATIENCE_S:g} s: does the "
+                        "receiving interface see what the sending one sends, and are both up (`ip -br link`)?"
+                    )
+                self._unplaced = self.traffic.placeable - counters.placed - counters.queue_drops
+                break
             frames += self.receiver.poll(0.1)
         return frames + self.receiver.poll(0)

@@ -12,6 +12,7 @@ from framelane.cli import link, report, sources
 from framelane.cli.chain import Chain
 from framelane.cli.ledger import Ledger
 from framelane.cli.link import LinkOptions
+from framelane.cli.losses import Losses
 from framelane.cli.output import OutputFolder
 from framelane.cli.sources import FileSource, SimulatedSource, Source
 from framelane.cli.stages import Stages, say
@@ -33,6 +34,7 @@ from framelane.receiver.softnic import SoftNic
 from framelane.receiver.veto import Veto
 
 MOST_MODULES = 64
+MOST_FRAMES = 1_000_000
 _RESULTS = ("report.png", "frames.h5", "tx.pcap", "session.json", "calibration.h5", "summary.json")
 
 
@@ -62,6 +64,8 @@ class DemoOptions:
         for name, value in (("frames", self.frames), ("modules", self.modules)):
             if value is not None and value < 1:
                 raise ConfigError(f"--{name} {value} is too few: give 1 or more")
+        if (self.frames or 1) > MOST_FRAMES:
+            raise ConfigError(f"--frames {self.frames} is too many for a demo: give at most {MOST_FRAMES}")
         if (self.modules or 1) > MOST_MODULES:
             raise ConfigError(f"--modules {self.modules} is too many for one image: give at most {MOST_MODULES}")
         if self.width not in WIDTHS:
@@ -74,13 +78,14 @@ def run(options: DemoOptions, console: Console) -> Summary:
     """Run the demo and write its results. Raises FramelaneError for bad input, and then leaves nothing behind."""
     start = time.monotonic()
     with contextlib.ExitStack() as stack:
-        source = _source(options, stack)
+        path = options.input if options.input or options.modules else sources.real_frames()
+        source = _source(options, path, stack)
         fixed, veto = quantize(source.calibration), Veto(options.threshold)
         session = _session(options, source)
         ring = Ring(session)
         sender, port = stack.enter_context(link.open_link(options.link, session))
         transport = stack.enter_context(SoftNic(port, ring.memory, session))
-        work = stack.enter_context(OutputFolder(options.output))
+        work = stack.enter_context(OutputFolder(options.output, _RESULTS, [path] if path else []))
         stages = stack.enter_context(Stages(console))
         with stages.stage(f"build the gateware, {options.width} bits wide (20 s the first time)"):
             simulator = stack.enter_context(TxSimulator(TxConfig.of(session), options.width))
@@ -92,16 +97,19 @@ def run(options: DemoOptions, console: Console) -> Summary:
             PcapWriter(work / "tx.pcap") as capture,
             Hdf5Sink(work / "frames.h5", session, source.calibration.photon_energy_kev) as sink,
         ):
-            chain = Chain(simulator, options.width, capture, sender, transport, ring, options.drop, options.seed)
+            losses = Losses(session, options.drop, options.seed)
+            chain = Chain(simulator, options.width, capture, sender, transport, ring, losses)
             for number in stages.track(f"send and receive: {source.name}", range(source.n_frames)):
                 sent = source.frame(number)
                 address = number % 2 * SlotLayout.needed(session.image_bytes)
-                frames = chain.send(FrameEvent(number, sent.timestamp_ns, sent.bunch_id, address), sent.raw)
+                loss, frames = chain.send(FrameEvent(number, sent.timestamp_ns, sent.bunch_id, address), sent.raw)
                 for frame in frames:
                     result = pipeline(frame.image)
                     sink.write(frame, result)
-                    ledger.add(sent, frame, result)
+                    ledger.add(sent, loss, frame, result)
                     chain.receiver.release(frame)
+                if not frames:
+                    ledger.miss(number, loss)
                 stages.say(f"frame {number}: {ledger.fate(number)}")
         counters, tally = transport.counters, chain.receiver.tally(source.n_frames)
         wall_s = time.monotonic() - start
@@ -124,11 +132,8 @@ def run(options: DemoOptions, console: Console) -> Summary:
     return summary
 
 
-def _source(options: DemoOptions, stack: contextlib.ExitStack) -> Source:
-    """What `--input` names, else the simulated detector if `--modules` is given or there are no real frames."""
-    path = options.input
-    if path is None and options.modules is None:
-        path = sources.real_frames()
+def _source(options: DemoOptions, path: Path | None, stack: contextlib.ExitStack) -> Source:
+    """The frames of the file `path`; those of the simulated detector where it is None."""
     if path is not None:
         return FileSource(stack.enter_context(JungfrauFile(path)), options.frames)
     return SimulatedSource(options.modules or 1, options.frames or sources.DEFAULT_FRAMES, options.seed)
@@ -137,7 +142,6 @@ def _source(options: DemoOptions, stack: contextlib.ExitStack) -> Source:
 def _session(options: DemoOptions, source: Source) -> Session:
     return link.make_session(
         options.link,
-        options.seed,
         mtu=options.mtu,
         segmentation=options.segmentation,
         n_slots=options.slots,

@@ -1,7 +1,9 @@
 """What a demo proves of every frame, and the frame it shows."""
 
 import numpy as np
+from numpy.typing import NDArray
 
+from framelane.cli.losses import Loss
 from framelane.cli.report import Exhibit
 from framelane.cli.sources import SourceFrame
 from framelane.models.jf_calibration import Calibration
@@ -16,11 +18,12 @@ REFERENCE_TOLERANCE = 5e-4
 
 
 class Ledger:
-    """Compares every frame with what was sent, and sums up.
+    """Compares every frame with what was sent and with what was lost on the way, and sums up.
 
-    `wrong_words` pixels arrived and are not what was sent. `compared` pixels have a reference and a value; `max_error`
-    is the largest difference, `max_bound` the largest allowed one, in photons, None where nothing was compared;
-    `beyond` of them are further off than their own bound.
+    `unexplained` are frames whose holes or trailers are not exactly those of the lost packets. Of the pixels that
+    `arrived`, `wrong_words` are not what was sent, and `compared` have a reference and a value; `max_error` is the
+    largest difference, `max_bound` the largest allowed one, in photons, None where nothing was compared; `beyond` of
+    them are further off than their own bound.
     """
 
     def __init__(self, calibration: Calibration, fixed: FixedCalibration) -> None:
@@ -30,38 +33,49 @@ class Ledger:
         self._fates: dict[int, str] = {}
         self.exhibit: Exhibit | None = None
         self.incomplete: list[int] = []
+        self.unexplained: list[int] = []
         self.guarded = self.holes = self.saturated = self.masked = self.accepted = 0
-        self.wrong_words = self.compared = self.beyond = 0
+        self.arrived = self.wrong_words = self.compared = self.beyond = 0
         self.max_error: float | None = None
         self.max_bound: float | None = None
 
-    def add(self, sent: SourceFrame, frame: ReceivedFrame, result: Result) -> None:
-        """Take one frame: what was sent, what was received, what was made of it."""
+    def add(self, sent: SourceFrame, loss: Loss, frame: ReceivedFrame, result: Result) -> None:
+        """Take one frame: what was sent, what was lost of it, what was received, what was made of it."""
         counts = result.counts
         whole = "complete" if frame.complete else f"incomplete, {counts.holes:,} holes"
         self._fates[frame.number] = f"{whole}, {counts.peaks:,} pixels of {result.verdict.threshold} photons or more"
         if not frame.complete:
             self.incomplete.append(frame.number)
+        holes = frame.image == HOLE_WORD
+        if not np.array_equal(holes, loss.pixels) or (None in frame.trailers) != loss.trailer:
+            self.unexplained.append(frame.number)
         self.guarded += sent.guarded
         self.holes += counts.holes
         self.saturated += counts.saturated
         self.masked += counts.masked
         self.accepted += result.verdict.accepted
-        self._compare(sent, frame, result)
+        self._compare(sent, ~holes, frame, result)
         worth = (counts.holes > 0, counts.peaks)
         if worth > self._shown_for:
             self._shown_for = worth
             self.exhibit = Exhibit(frame.number, frame.image.copy(), result.image.copy(), result.verdict.threshold)
 
+    def miss(self, number: int, loss: Loss) -> None:
+        """Take a frame of which nothing was received."""
+        if loss.placed:
+            self.unexplained.append(number)
+
     def fate(self, number: int) -> str:
         """What became of a frame that was sent, in words."""
         return self._fates.get(number, "nothing arrived")
 
-    def _compare(self, sent: SourceFrame, frame: ReceivedFrame, result: Result) -> None:
-        arrived = frame.image != HOLE_WORD
+    def _compare(self, sent: SourceFrame, arrived: NDArray[np.bool_], frame: ReceivedFrame, result: Result) -> None:
+        self.arrived += int(arrived.sum())
         self.wrong_words += int((arrived & (frame.image != sent.raw)).sum())
         bound = error_bound(sent.raw, self._calibration, self._fixed) + REFERENCE_TOLERANCE
-        compared = arrived & np.isfinite(sent.reference) & np.isfinite(bound)
+        known = arrived & np.isfinite(bound)
+        self.beyond += int((known & np.isinf(sent.reference)).sum())
+        compared = known & np.isfinite(sent.reference)
         if compared.any():
             # A value that is clipped is bounded with respect to the clipped reference.
             reference = sent.reference[compared].clip(-MAX_VALUE, MAX_VALUE)

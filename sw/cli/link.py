@@ -1,15 +1,16 @@
 """The wire of a demo: a sender and a soft NIC's port on the same machine, and the session between them."""
 
 import contextlib
+import secrets
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import ValidationError
 
 from framelane.driver.sender import PacketSender, UdpSender
+from framelane.models import wire
 from framelane.models.errors import ConfigError, TransportError
 from framelane.models.session import Node, Session
 from framelane.models.slots import SlotLayout
@@ -38,31 +39,31 @@ class LinkOptions:
             raise ConfigError(f"UDP port {self.port} does not exist: give 1 to 65535, or 0 for any that is free")
 
 
-def make_session(options: LinkOptions, seed: int, **fields: Any) -> Session:
-    """A session on this machine; its secrets and its first PSN are drawn with `seed`.
+def make_session(options: LinkOptions, **fields: Any) -> Session:
+    """A session on this machine; nobody can guess its QPN, rkey, base and first PSN, so strangers stay outside.
 
     `fields` are the others of `Session`. Raises ConfigError where they cannot work, with the reason.
     """
     ips = _LOOPBACK_IPS if options.transport == "udp" else _DOCUMENTATION_IPS
     source, receiver = (Node(mac=mac, ip=ip) for mac, ip in zip(_MACS, ips, strict=True))  # type: ignore[arg-type]
-    rng = np.random.default_rng(seed)
-    secrets: dict[str, Any] = {
-        "qpn": int(rng.integers(2, 1 << 24)),
-        "psn": int(rng.integers(1 << 24)),
-        "rkey": int(rng.integers(1 << 32)),
-        "base": int(rng.integers(1 << 46)) << 12,
+    drawn: dict[str, Any] = {
+        "qpn": 2 + secrets.randbelow((1 << 24) - 2),
+        "psn": secrets.randbits(24),
+        "rkey": secrets.randbits(32),
+        "base": secrets.randbits(46) << 12,
     }
     # The layout says best what is wrong with it.
     image_bytes = fields["rows"] * fields["columns"] * 2
-    fields["slot_bytes"] = fields["slot_bytes"] or SlotLayout.needed(image_bytes)
+    if fields["slot_bytes"] is None:
+        fields["slot_bytes"] = SlotLayout.needed(image_bytes)
     SlotLayout(fields["n_slots"], fields["slot_bytes"], image_bytes)
     try:
         return Session(
             source=source,
             receiver=receiver,
-            src_port=_free_port(ips[0]) if options.transport == "udp" else 0xC000,
+            src_port=_free_port(*ips) if options.transport == "udp" else 0xC000,
             window_end=fields["n_slots"],
-            **secrets,
+            **drawn,
             **fields,
         )
     except ValidationError as error:
@@ -82,11 +83,12 @@ def open_link(options: LinkOptions, session: Session) -> Iterator[tuple[UdpSende
             yield stack.enter_context(PacketSender(options.send_interface or options.interface)), receiver
 
 
-def _free_port(host: str) -> int:
-    """A UDP port that nobody uses now."""
+def _free_port(host: str, peer: str) -> int:
+    """A UDP port of `host` that nobody uses now, and from which `peer` can be reached."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind((host, 0))
+            probe.connect((peer, wire.ROCE_PORT))
         except OSError as error:
             raise TransportError(
                 f"cannot use the loopback address {host}: {error.strerror}: `ip link set lo up`"

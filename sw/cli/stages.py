@@ -18,8 +18,9 @@ class Stages:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        spinner, done = ("line", "ok") if console.options.ascii_only else ("dots", "✓")
         columns = (
-            SpinnerColumn(finished_text="[green]✓[/]"),
+            SpinnerColumn(spinner, finished_text=f"[green]{done}[/]"),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),

@@ -10,18 +10,21 @@ from rich.table import Table
 
 from framelane.cli.chain import Traffic
 from framelane.cli.ledger import Ledger
-from framelane.receiver.refusals import Refusal
 from framelane.receiver.tally import Tally
 from framelane.receiver.transport import Counters
+
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """One run. Frames: `frames_sent` = `complete` + `incomplete` + `dropped_at_source` + `dropped_by_host` + `missing`.
 
-    `packets` left the transmitter; `lost` are the indices, in `tx.pcap`, of those that were dropped on the way, and
-    `refused` counts what the receiver did not take, by reason. `holes` are pixels, in the frames `incomplete_frames`
-    and no others. Errors are in photons, None where nothing could be compared. `wall_s` ends before the report.
+    `packets` left the transmitter; `lost` are the indices, in `tx.pcap`, of those that were dropped on the way.
+    `unplaced` others should have been placed, and were not. `refused` counts what the receiver did not take, by reason,
+    strangers' packets too. `holes` are pixels, in the frames `incomplete_frames` and no others; those of
+    `unexplained_frames` are not exactly what was lost. Errors are in photons, None where nothing could be compared.
+    `wall_s` ends before the report.
     """
 
     source: str
@@ -32,6 +35,7 @@ class Summary:
     dropped_by_host: int
     missing: int
     incomplete_frames: list[int]
+    unexplained_frames: list[int]
     holes: int
     guarded_words: int
     saturated: int
@@ -44,6 +48,7 @@ class Summary:
     rtl_cycles_per_frame: float
     ideal_beats: int
     wall_s: float
+    arrived_pixels: int
     compared_pixels: int
     wrong_words: int
     max_abs_error_photons: float | None
@@ -53,6 +58,7 @@ class Summary:
     lost_packets: int
     refused: dict[str, int]
     queue_drops: int
+    unplaced: int
     identity_holds: bool
     lost: list[int]
 
@@ -78,6 +84,7 @@ class Summary:
             dropped_by_host=tally.dropped_by_host,
             missing=tally.missing,
             incomplete_frames=ledger.incomplete,
+            unexplained_frames=ledger.unexplained,
             holes=ledger.holes,
             guarded_words=ledger.guarded,
             saturated=ledger.saturated,
@@ -90,6 +97,7 @@ class Summary:
             rtl_cycles_per_frame=cycles / tally.sent,
             ideal_beats=traffic.ideal_beats,
             wall_s=round(wall_s, 3),
+            arrived_pixels=ledger.arrived,
             compared_pixels=ledger.compared,
             wrong_words=ledger.wrong_words,
             max_abs_error_photons=ledger.max_error,
@@ -97,24 +105,26 @@ class Summary:
             pixels_beyond_bound=ledger.beyond,
             drop=drop,
             lost_packets=len(traffic.lost),
-            refused=dict(counters.refused),
+            refused={str(reason): n for reason, n in counters.refused.items()},
             queue_drops=counters.queue_drops,
+            unplaced=traffic.placeable - counters.placed,
             identity_holds=tally.holds,
             lost=traffic.lost,
         )
 
     def faults(self) -> list[str]:
         """What is wrong, a sentence each; nothing where the loss identity and every check hold."""
-        lossless = not self.lost_packets
-        # A message that has lost a packet ends there.
-        refused = {reason: n for reason, n in self.refused.items() if lossless or reason != Refusal.SEQUENCE}
+        unexplained = _named(self.unexplained_frames)
         checks = {
             "the loss identity does not hold": not self.identity_holds,
+            f"the holes or trailers of these frames are not exactly what was lost: {unexplained}": unexplained,
             f"{self.wrong_words} pixels arrived and are not what was sent": self.wrong_words,
             f"{self.pixels_beyond_bound} pixels are too far from their reference": self.pixels_beyond_bound,
-            f"{self.queue_drops} packets were lost in the receiver's queue": self.queue_drops,
-            f"the receiver refused packets: {refused}": refused,
-            "frames are incomplete though no packet was lost": lossless and self.complete != self.frames_sent,
+            "no pixel has a reference: nothing is proved": self.arrived_pixels and not self.compared_pixels,
+            f"{self.unplaced} packets were sent and not placed: {self._refusals()} refused, "
+            f"{self.queue_drops} lost in the receiver's queue": self.unplaced,
+            "frames are incomplete though no packet was lost": not self.lost_packets
+            and self.complete != self.frames_sent,
         }
         return [sentence for sentence, found in checks.items() if found]
 
@@ -125,7 +135,6 @@ class Summary:
     def lines(self) -> list[tuple[str, str]]:
         """What a reader wants to see, in words and units."""
         error, bound = self.max_abs_error_photons, self.error_bound_photons
-        named = ", ".join(map(str, self.incomplete_frames[:6])) + (", ..." if len(self.incomplete_frames) > 6 else "")
         return [
             ("frames sent", f"{self.frames_sent:,}"),
             ("complete", f"{self.complete:,}"),
@@ -133,10 +142,10 @@ class Summary:
             ("dropped at source", f"{self.dropped_at_source:,}"),
             ("dropped by host", f"{self.dropped_by_host:,}"),
             ("missing", f"{self.missing:,}"),
-            ("incomplete frames", named or "none"),
+            ("incomplete frames", _named(self.incomplete_frames) or "none"),
             ("packets sent", f"{self.packets:,}"),
             ("packets lost on the way", f"{self.lost_packets:,}"),
-            ("packets refused", ", ".join(f"{n} {reason}" for reason, n in self.refused.items()) or "0"),
+            ("packets refused", self._refusals()),
             ("holes", f"{self.holes:,} pixels"),
             ("saturated, masked", f"{self.saturated:,}, {self.masked:,} pixels"),
             ("largest error", "nothing compared" if error is None else f"{error:.4f} photon"),
@@ -147,6 +156,9 @@ class Summary:
             ("time", f"{self.wall_s:.1f} s"),
         ]
 
+    def _refusals(self) -> str:
+        return ", ".join(f"{n} {reason}" for reason, n in self.refused.items()) or "0"
+
     def show(self, console: Console) -> None:
         """Print the table."""
         table = Table(show_header=False, box=None, padding=(0, 2))
@@ -155,3 +167,7 @@ class Summary:
         for what, value in self.lines():
             table.add_row(what, value)
         console.print(table)
+
+
+def _named(frames: list[int]) -> str:
+    return ", ".join(map(str, frames[:_MOST_NAMED])) + (", ..." if len(frames) > _MOST_NAMED else "")

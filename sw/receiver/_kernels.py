@@ -4,6 +4,9 @@ Almost every pixel of an image is in G0. A tile is therefore corrected as if all
 that becomes vector instructions; the few words that are not are mended after, while the tile is in the cache.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +38,15 @@ _NOT_G0 = 1 << STAGE_SHIFT
 """The smallest word that is not in G0."""
 
 
-@numba.njit(nogil=True, cache=True)
+def _compiled(function: Callable[..., Any]) -> Any:
+    """Machine code for `function`; it is kept for the next process where numba finds a folder that it may write."""
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # the source and the home folder are read-only
+        return numba.njit(nogil=True)(function)
+
+
+@_compiled
 def correct(
     raw: NDArray[np.uint16],
     pedestal: NDArray[np.uint16],
@@ -61,7 +72,7 @@ def correct(
             _mend(tile, pedestal[:, start:stop], mantissa[:, start:stop], shift, threshold, out, counts)
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _correct_g0(
     raw: NDArray[np.uint16],
     pedestal: NDArray[np.uint16],
@@ -77,7 +88,7 @@ def _correct_g0(
         image[i] = min(max(value, -MAX_VALUE), MAX_VALUE) if mantissa[i] else _MASKED
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _count(raw: NDArray[np.uint16], image: NDArray[np.int16], threshold: np.int16, counts: NDArray[np.int64]) -> int:
     """Count masked pixels and peaks; all words or'ed, which tells whether one is not in G0."""
     # Sums as narrow as the pixels keep the vectors full; numba widens them unless it is told each time.
@@ -91,7 +102,7 @@ def _count(raw: NDArray[np.uint16], image: NDArray[np.int16], threshold: np.int1
     return int(word)
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _or(words: NDArray[np.uint16]) -> int:
     """All words or'ed. From the first element to the last, or the loop is not made of vectors."""
     found = np.uint16(0)
@@ -100,7 +111,7 @@ def _or(words: NDArray[np.uint16]) -> int:
     return int(found)
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _mend(
     raw: NDArray[np.uint16],
     pedestal: NDArray[np.uint16],
@@ -141,7 +152,7 @@ def _mend(
                 counts[PEAKS] += image[i] >= threshold
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _max(values: NDArray[np.int16]) -> int:
     """The largest value."""
     found = np.int16(-MAX_VALUE)
@@ -150,7 +161,7 @@ def _max(values: NDArray[np.int16]) -> int:
     return int(found)
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def gather(
     image: NDArray[np.int16],
     threshold: np.int16,

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import STAGES, Calibration
+from framelane.models.part_file import PartFile
 from framelane.receiver.forgiving import ForgivingFile
 
 _KINDS = {"u2": "uint16", "f": "a floating type", "b": "bool"}
@@ -68,29 +69,45 @@ class CalibrationFile:
     def _load(self) -> None:
         planes = self._dataset("pedestal_adu", (STAGES, None, None), "f")
         _, self.rows, self.columns = shape = tuple(map(int, planes.shape))
-        self.pedestal_adu: NDArray[np.float32] = self._read("pedestal_adu", shape, "f").astype(np.float32)
-        self.gain_adu_per_kev: NDArray[np.float32] = self._read("gain_adu_per_kev", shape, "f").astype(np.float32)
-        known = self._read("gain_known", shape, "b") if "gain_known" in self._file else np.ones(shape, np.bool_)
+        self.pedestal_adu: NDArray[np.float32] = self._read("pedestal_adu", shape, "f", np.float32)
+        self.gain_adu_per_kev: NDArray[np.float32] = self._read("gain_adu_per_kev", shape, "f", np.float32)
+        known = self._read("gain_known", shape, "b", np.bool_) if self._has("gain_known") else np.ones(shape, np.bool_)
         self.gain_known: NDArray[np.bool_] = known
         self.mask: NDArray[np.bool_] | None = None
-        if "mask" in self._file:
-            self.mask = self._read("mask", shape if self._file["mask"].ndim == 3 else shape[1:], "b")
-        value = np.asarray(self._file.attrs.get("photon_energy_kev", np.nan))
+        if self._has("mask"):
+            self.mask = self._read("mask", shape if len(self._find("mask").shape) == 3 else shape[1:], "b", np.bool_)
+        attributes = self._file.attrs
+        value = self._try("read photon_energy_kev", lambda: np.asarray(attributes.get("photon_energy_kev", np.nan)))
         self.photon_energy_kev = float(value) if value.shape == () and value.dtype.kind in "fiu" else math.nan
         if not 0 < self.photon_energy_kev < math.inf:
             raise InputError(f"{self.path}: attribute photon_energy_kev is missing or not a positive number of keV")
 
-    def _read(self, name: str, shape: tuple[int | None, ...], kind: str) -> NDArray[Any]:
+    def _read(self, name: str, shape: tuple[int | None, ...], kind: str, dtype: type[np.generic]) -> NDArray[Any]:
         dataset = self._dataset(name, shape, kind)
-        return np.asarray(self._try(f"read {name}", lambda: dataset[()]))
+        array: NDArray[Any] = self._try(f"read {name}", lambda: np.asarray(dataset[()], dtype))
+        return array
 
-    def _dataset(self, name: str, shape: tuple[int | None, ...], kind: str) -> Any:
-        """The dataset, whose shape must be `shape` (None: any size but 0) and whose dtype of `kind`."""
-        dataset = self._file.get(name)
-        if not isinstance(dataset, h5py.Dataset):
+    def _has(self, name: str) -> bool:
+        """Whether there is anything of that name, a link that leads nowhere included."""
+        return self._try(f"look for {name}", lambda: self._file.get(name, getlink=True)) is not None
+
+    def _find(self, name: str) -> Any:
+        """The dataset of that name; its shape and dtype can be had."""
+        dataset = self._try(f"find {name}", lambda: self._file.get(name))
+        if dataset is None:
             raise InputError(
                 f"{self.path} has no dataset {name}: needed are pedestal_adu, gain_adu_per_kev and, for frames, raw"
             )
+        if not isinstance(dataset, h5py.Dataset):
+            raise InputError(f"{self.path}: {name} is not a dataset: {type(dataset).__name__}")
+        shape, _ = self._try(f"tell the type of {name}", lambda: (dataset.shape, dataset.dtype))
+        if shape is None:
+            raise InputError(f"{self.path}: dataset {name} is empty: it has no shape")
+        return dataset
+
+    def _dataset(self, name: str, shape: tuple[int | None, ...], kind: str) -> Any:
+        """The dataset, whose shape must be `shape` (None: any size but 0) and whose dtype of `kind`."""
+        dataset = self._find(name)
         if len(dataset.shape) != len(shape) or any(
             n != (wanted or n or 1) for n, wanted in zip(dataset.shape, shape, strict=True)
         ):
@@ -101,26 +118,34 @@ class CalibrationFile:
         return dataset
 
     def _try(self, what: str, action: Callable[[], Any]) -> Any:
+        """What the HDF5 library makes of it: each of these is how it says that it cannot."""
         try:
             return action()
-        except (OSError, RuntimeError) as error:
-            reason = str(error).splitlines()[0]
+        except MemoryError as error:
+            raise InputError(f"{self.path} is too large: cannot {what} ({_reason(error)})") from error
+        except (OSError, RuntimeError, ValueError, TypeError, KeyError) as error:
+            reason = _reason(error)
             raise InputError(f"{self.path} is damaged or not an HDF5 file: cannot {what} ({reason})") from error
+
+
+def _reason(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:
     """Write a file that `CalibrationFile` reads: what is not `usable` is masked. InputError where that fails."""
     try:
-        with ForgivingFile(path) as disk, h5py.File(disk, "w", libver="v110") as file:
-            for name, planes, dtype in (
-                ("pedestal_adu", calibration.pedestal, np.float32),
-                ("gain_adu_per_kev", calibration.gain, np.float32),
-                ("mask", ~calibration.usable, np.bool_),
-            ):
-                chunks = (1, *planes.shape[1:])
-                file.create_dataset(name, data=planes.astype(dtype), chunks=chunks, **hdf5plugin.Bitshuffle())
-            file.attrs["photon_energy_kev"] = calibration.photon_energy_kev
-        if disk.error:
-            raise disk.error
+        with PartFile(path) as part:
+            with ForgivingFile(part.path) as disk, h5py.File(disk, "w", libver="v110") as file:
+                for name, planes, dtype in (
+                    ("pedestal_adu", calibration.pedestal, np.float32),
+                    ("gain_adu_per_kev", calibration.gain, np.float32),
+                    ("mask", ~calibration.usable, np.bool_),
+                ):
+                    chunks = (1, *planes.shape[1:])
+                    file.create_dataset(name, data=planes.astype(dtype), chunks=chunks, **hdf5plugin.Bitshuffle())
+                file.attrs["photon_energy_kev"] = calibration.photon_energy_kev
+            if disk.error:
+                raise disk.error
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
+        raise InputError(f"cannot write {path}: {error.strerror}: make room there, or give another file") from error

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 from framelane.models.errors import InputError
+from framelane.models.part_file import PartFile
 from framelane.models.session import Session
 from framelane.receiver import nxmx
 from framelane.receiver.forgiving import ForgivingFile
@@ -18,21 +19,19 @@ from framelane.receiver.result import Result, SparseRows
 class Hdf5Sink:
     """Writes the file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
 
-    `/entry/data/data` is (frames, rows, columns), an image a chunk, bitshuffle and LZ4; beside it are a frame's number,
-    time, counts and verdict. A rejected frame has these and no image: its pixels all read as holes. A timestamp or
-    bunch id that did not arrive reads 0. `/entry/sparse` has the rows of accepted frames where the pipeline makes them:
-    those of row r of frame f are at `pointers[f, r]` to `pointers[f, r + 1]` of `columns` and `values`.
+    `/entry/data/data` is (frames, rows, columns), an image a chunk, bitshuffle and LZ4; beside it, readable without
+    their plugin, are a frame's number, time, counts and verdict. A rejected frame has these and no image: its pixels
+    all read as holes. A timestamp or bunch id that did not arrive reads 0. `/entry/sparse` has the rows of accepted
+    frames where the pipeline makes them: those of row r of frame f are at `pointers[f, r]` to `pointers[f, r + 1]` of
+    `columns` and `values`.
 
     `photon_energy_kev` is None for raw words. InputError when the file cannot be written.
     """
 
     def __init__(self, path: Path, session: Session, photon_energy_kev: float | None) -> None:
         self.path = path
-        self._part = path.with_name(path.name + ".part")
-        try:
-            self._disk = ForgivingFile(self._part)
-        except OSError as error:
-            raise _failure(path, error) from error
+        self._part = PartFile(path)
+        self._disk = ForgivingFile(self._part.path)
         self._frames = 0
         self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
         self._file = h5py.File(self._disk, "w", libver="v110")
@@ -73,14 +72,14 @@ class Hdf5Sink:
         self._file.close()
         self._check()
         self._disk.close()
-        self._part.replace(self.path)
+        self._part.keep()
 
     def discard(self) -> None:
         """Leave nothing behind."""
         with contextlib.suppress(OSError, RuntimeError):
             self._file.close()
         self._disk.close()
-        self._part.unlink(missing_ok=True)
+        self._part.discard()
 
     def __enter__(self) -> Self:
         return self
@@ -97,9 +96,9 @@ class Hdf5Sink:
         n_rows = self._data.shape[1]
         if self._sparse is None:
             self._sparse = self._entry.create_group("sparse")
-            nxmx.extensible(self._sparse, "pointers", "i8", (n_rows + 1,), chunk=1)
+            nxmx.compressed(self._sparse, "pointers", "i8", (n_rows + 1,), chunk=1)
             for name, dtype in (("columns", "i4"), ("values", "i2")):
-                nxmx.extensible(self._sparse, name, dtype, (), chunk=1 << 16)
+                nxmx.compressed(self._sparse, name, dtype, (), chunk=1 << 16)
         start = len(self._sparse["values"])
         self._sparse["pointers"].resize(self._frames, axis=0)
         self._sparse["pointers"][-1] = start + rows.pointers if rows else start
@@ -117,8 +116,7 @@ class Hdf5Sink:
 
     def _check(self) -> None:
         if self._disk.error:
-            raise _failure(self.path, self._disk.error) from self._disk.error
-
-
-def _failure(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot write {path}: {error.strerror}: make room there, or give another file")
+            reason = self._disk.error.strerror
+            raise InputError(
+                f"cannot write {self.path}: {reason}: make room there, or give another file"
+            ) from self._disk.error

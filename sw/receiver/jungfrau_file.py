@@ -19,19 +19,25 @@ class JungfrauFile(CalibrationFile):
 
     def image(self, index: int) -> NDArray[np.uint16]:
         """Raw words of frame `index`, uint16 (rows, columns)."""
-        return np.asarray(self._try(f"read frame {index} of raw", lambda: self._raw[index]), np.dtype("=u2"))
+        words: NDArray[np.uint16] = self._try(
+            f"read frame {index} of raw", lambda: np.asarray(self._raw[index], np.dtype("=u2"))
+        )
+        return words
 
     def reference(self, index: int) -> NDArray[np.float32] | None:
         """The file's own photons of frame `index`, float32 (rows, columns); None where it has none."""
         dataset = self._reference
         if dataset is None:
             return None
-        return np.asarray(self._try(f"read frame {index} of photons_reference", lambda: dataset[index]), np.float32)
+        photons: NDArray[np.float32] = self._try(
+            f"read frame {index} of photons_reference", lambda: np.asarray(dataset[index], np.float32)
+        )
+        return photons
 
     def _load(self) -> None:
         super()._load()
         self._raw = self._dataset("raw", (None, self.rows, self.columns), "u2")
         self.n_frames = len(self._raw)
         self._reference: Any = None
-        if "photons_reference" in self._file:
+        if self._has("photons_reference"):
             self._reference = self._dataset("photons_reference", self._raw.shape, "f")

@@ -59,9 +59,12 @@ def group(parent: Any, name: str, nx_class: str, **attributes: str) -> Any:
 
 def extensible(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk: int, **options: Any) -> Any:
     """A dataset that grows along its first axis, from 0."""
-    return group.create_dataset(
-        name, (0, *shape), dtype, maxshape=(None, *shape), chunks=(chunk, *shape), **hdf5plugin.Bitshuffle(), **options
-    )
+    return group.create_dataset(name, (0, *shape), dtype, maxshape=(None, *shape), chunks=(chunk, *shape), **options)
+
+
+def compressed(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk: int, **options: Any) -> Any:
+    """The same with bitshuffle and LZ4, which readers need a plugin for."""
+    return extensible(group, name, dtype, shape, chunk, **hdf5plugin.Bitshuffle(), **options)
 
 
 def make_data(entry: Any, session: Session, raw: bool) -> Any:
@@ -76,7 +79,7 @@ def make_data(entry: Any, session: Session, raw: bool) -> Any:
     codes = RAW_CODES if raw else PHOTON_CODES
     dtype = np.dtype(np.uint16 if raw else np.int16)
     shape = (session.rows, session.columns)
-    data = extensible(images, "data", dtype, shape, chunk=1, fillvalue=dtype.type(codes["hole"]))
+    data = compressed(images, "data", dtype, shape, chunk=1, fillvalue=dtype.type(codes["hole"]))
     data.attrs["units"] = "ADU words" if raw else "photons"
     data.attrs.update({f"code_{name}": dtype.type(code) for name, code in codes.items()})
     for name, column in RECORD.items():

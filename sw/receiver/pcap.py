@@ -1,5 +1,6 @@
 """Capture files in pcap format with Ethernet frames (https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html)."""
 
+import contextlib
 import mmap
 import struct
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from framelane.models.errors import InputError
+from framelane.models.part_file import PartFile
 
 _FILE_HEADER = struct.Struct("=IHHiIII")
 _HEADER_BYTES, _RECORD_BYTES = 24, 16
@@ -80,12 +82,8 @@ class PcapWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
-        try:
-            self._file = self._part.open("wb")
-        except OSError as error:
-            raise InputError(f"cannot write the capture {path}: {error.strerror}") from error
+        self._part = PartFile(path)
+        self._file = self._part.path.open("wb")
         self._file.write(_FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, _MAX_FRAME_BYTES, _LINKTYPE_ETHERNET))
 
     def write(self, frame: bytes, timestamp_ns: int = 0) -> None:
@@ -96,14 +94,16 @@ class PcapWriter:
     def close(self) -> None:
         """End the file and give it its name."""
         self._file.close()
-        self._part.rename(self._path)
+        self._part.keep()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *error: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._file.close()
-            self._part.unlink()
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._part.discard()

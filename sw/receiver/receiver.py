@@ -47,7 +47,8 @@ class Receiver:
 
     A frame is over when every source has sent its trailer or that of a later frame: a source keeps its order. Then it
     is complete, incomplete, or (nothing was written) missing, unless its source has dropped it. Completions that fit no
-    open frame (late, foreign, or without credit) are ignored and counted in `strays`.
+    open frame (late, foreign, of another size, or without credit) are ignored and counted in `strays`; `first_stray`
+    says in a sentence what was wrong with the first.
     """
 
     def __init__(self, ring: Ring, transport: Transport) -> None:
@@ -58,7 +59,10 @@ class Receiver:
         self._drops = [0] * ring.layout.sources
         self._arrived: set[int] = set()
         self._complete = self._incomplete = self._overwritten = self._empty = 0
+        self._astray = False
+        """Whether the last completion was a stray."""
         self.strays = 0
+        self.first_stray = ""
 
     def poll(self, timeout_s: float) -> list[ReceivedFrame]:
         """Wait at most `timeout_s` seconds for something to come; the frames that are over, in their order."""
@@ -69,9 +73,10 @@ class Receiver:
     def settle(self, offered: int | None = None, dropped: int | None = None) -> list[ReceivedFrame]:
         """Close all that is open, when nothing is on its way any more; what there is of it, in order.
 
-        By now each source has offered `offered` frames of this session (default: up to the last that was seen), and has
-        dropped `dropped` of them (default: what the trailers say). For the end of a run, and for a source that has run
-        out of credit: the ring hears nothing of the frames that it drops, so its credit would stand still for ever.
+        By now each source has offered `offered` frames of this session (default: up to the last that was seen for
+        sure), and has dropped `dropped` of them (default: what the trailers say). For the end of a run, and for a
+        source that has run out of credit: the ring hears nothing of the frames that it drops, so its credit would stand
+        still for ever.
         """
         if dropped is not None:
             self._drops = [max(dropped, known) for known in self._drops]
@@ -103,18 +108,37 @@ class Receiver:
         source, low = trailer.split_immediate(completion.imm)
         window = self._ring.window
         number = window.next + (low - window.next) % (1 << 24)
-        if source >= self._ring.layout.sources or number >= window.end:
+        fault = self._fault(number, source)
+        self._astray = fault is not None
+        if fault:
             self.strays += 1
+            self.first_stray = self.first_stray or f"immediate {completion.imm:#010x}: {fault}"
             return
         found = self._ring.trailer(number, source)
-        if not found and not self._ring.overwritten(number):
-            self.strays += 1
-            return
         self._arrived.add(number)
         self._newest[source] = max(self._newest[source], number)
         window.newest = max(window.newest, number)
         if found:
             self._drops[source] = max(self._drops[source], found.frames_dropped)
+
+    def _fault(self, number: int, source: int) -> str | None:
+        """What is wrong with a completion for this frame, if anything is."""
+        ring = self._ring
+        if source >= ring.layout.sources:
+            return f"there is no source {source} in a session of {ring.layout.sources}"
+        if number >= ring.window.end:
+            return f"of no frame from {ring.window.next} to {ring.window.end - 1}: late, or sent without credit"
+        if ring.trailer(number, source) or ring.overwritten(number):
+            return None
+        found = ring.trailer_at(number, source)
+        if found is None:
+            return f"for frame {number}, but slot {ring.layout.slot(number)} has no trailer at its place"
+        if found.frame_number != number:
+            return f"for frame {number}, but the trailer in its slot is of frame {found.frame_number}"
+        return (
+            f"frame {number} has {found.payload_bytes} bytes of pixels, {ring.share_bytes} by the session: "
+            "is it the session of this run?"
+        )
 
     def _close(self, stop: int) -> list[ReceivedFrame]:
         """Sort the open frames below `stop`."""
@@ -141,9 +165,15 @@ class Receiver:
         return frames
 
     def _last_written(self) -> int:
-        """The last open frame of which anything came."""
+        """The last open frame of which anything came for sure: a trailer, or pixels that can only be its own.
+
+        Pixels carry no number. Behind the newest trailer of the one source of a session they are of the next frame in
+        their slot, since nothing older is placed after it; but not where the source does not keep to the session, nor
+        where there are others, whose late packets are placed (`docs/decisions/0005-late-packets.md`).
+        """
         ring = self._ring
-        live = ring.window.live(ring.window.next + ring.layout.n_slots)
+        trusted = ring.layout.sources == 1 and not self._astray
+        live = ring.window.live(ring.window.next + ring.layout.n_slots) if trusted else range(0)
         return max(self._arrived.union(n for n in live if ring.sound(n) and not ring.blank(n)), default=-1)
 
     def _frame(self, number: int) -> ReceivedFrame:

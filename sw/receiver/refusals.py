@@ -32,6 +32,8 @@ class Refusal(StrEnum):
     """For another QP."""
     PKEY = "pkey"
     """Of another partition."""
+    LATE = "late"
+    """Not after the last trailer that was placed: of a frame whose slot may hold another one by now."""
     SEQUENCE = "sequence"
     """A MIDDLE or LAST whose message did not begin, was refused, or has lost a packet before."""
     RKEY = "rkey"

@@ -3,7 +3,8 @@
 InfiniBand vol. 1, 9.6 (packet headers), 9.8.2 (UC responder), C9-88 (a WRITE of zero bytes needs no rkey). Where Linux
 rxe drops everything after a lost MIDDLE until the QP is reset, this follows the specification: the rest of that message
 is dropped, the next one is served. The ICRC is checked before the transport's own fields: where it is right, a wrong
-field is the sender's mistake and not the wire's.
+field is the sender's mistake and not the wire's. A packet of a frame that has ended is refused, which a NIC cannot do
+(`docs/decisions/0005-late-packets.md`).
 """
 
 import struct
@@ -40,6 +41,8 @@ class Responder:
         self._newest_psn = session.psn - 1 & _PSN_MASK
         self._offset = self._left = self._psn = 0
         """The open message: its next byte in `memory`, the bytes to come (0: none is open), its next PSN."""
+        self._ended: int | None = None
+        """PSN of the last message WITH_IMM that was placed: a trailer."""
 
     def receive(self, frame: bytes) -> Completion | None:
         """Take one packet (Ethernet without FCS); a completion where it ends a message WITH_IMM."""
@@ -49,6 +52,7 @@ class Responder:
             headers, payload = wire.parse(frame)
             self._admit(frame, headers)
             self._count_psn(headers.psn)
+            self._check_late(headers.psn)
             if headers.reth is not None:
                 self._begin(headers, headers.reth)
             else:
@@ -66,6 +70,7 @@ class Responder:
         counters.payload_bytes += size
         if headers.imm is None:
             return None
+        self._ended = headers.psn
         counters.completions += 1
         return Completion(headers.imm)
 
@@ -86,12 +91,17 @@ class Responder:
             raise PacketError(Refusal.PKEY, f"P_Key {h.pkey:#06x} is not of the default partition")
 
     def _count_psn(self, psn: int) -> None:
-        ahead = psn - self._newest_psn & _PSN_MASK
-        if 0 < ahead < 1 << 23:
+        ahead = _ahead(psn, self._newest_psn)
+        if ahead:
             self.counters.skipped += ahead - 1
             self._newest_psn = psn
         else:
             self.counters.behind += 1
+
+    def _check_late(self, psn: int) -> None:
+        """Nothing is placed from before the last trailer. The PSNs of several sources interleave, and tell nothing."""
+        if self._ended is not None and self._session.sources == 1 and not _ahead(psn, self._ended):
+            raise PacketError(Refusal.LATE, f"PSN {psn:#x} is not after {self._ended:#x}, where the last frame ended")
 
     def _begin(self, h: Headers, reth: Reth) -> None:
         """FIRST or ONLY, with any PSN: a message that has not ended is given up."""
@@ -122,3 +132,9 @@ class Responder:
         right = size == mtu < left if h.opcode in _UNENDED else size == left <= mtu
         if not right:
             raise PacketError(Refusal.LENGTH, f"PSN {h.psn:#x}: {size} bytes where {left} are to come, path MTU {mtu}")
+
+
+def _ahead(psn: int, other: int) -> int:
+    """By how much `psn` comes after `other`, modulo 2^24; 0 where it does not: half of the numbers are before it."""
+    ahead = psn - other & _PSN_MASK
+    return ahead if ahead < 1 << 23 else 0

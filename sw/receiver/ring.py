@@ -24,6 +24,8 @@ class Ring:
     def __init__(self, session: Session) -> None:
         self.layout = session.layout
         self.window = Window(self.layout.n_slots, session.window_end)
+        self.share_bytes = session.image_bytes // session.sources
+        """Bytes of an image that each source sends."""
         self._shape = (session.rows, session.columns)
         self.memory = _pages(self.layout.ring_bytes)
         self._slots: NDArray[np.uint16] = self.memory.view("<u2").reshape(self.layout.n_slots, -1)
@@ -42,9 +44,17 @@ class Ring:
         return words.reshape(self._shape)
 
     def trailer(self, frame: int, source: int) -> Trailer | None:
-        """The trailer of this frame from this source; None where it was not written, or is another frame's."""
-        found = self._trailer_at(frame, source)
-        return found if found and found.frame_number == frame else None
+        """The trailer of this frame and of a share of its image from this source; None where it was not written."""
+        found = self.trailer_at(frame, source)
+        return found if found and (found.frame_number, found.payload_bytes) == (frame, self.share_bytes) else None
+
+    def trailer_at(self, frame: int, source: int) -> Trailer | None:
+        """A source's trailer in the slot of `frame`, of whichever frame of that slot and whatever size."""
+        slot = self.layout.slot(frame)
+        start = slot * self.layout.slot_bytes + self.layout.trailer_offset(source)
+        found = trailer.unpack(self.memory[start : start + TRAILER_BYTES].tobytes())
+        fits = found and (found.source, found.slot) == (source, slot) and self.layout.slot(found.frame_number) == slot
+        return found if fits else None
 
     def holes(self, frame: int) -> int:
         """Number of pixels never written."""
@@ -56,9 +66,11 @@ class Ring:
         return mask
 
     def blank(self, frame: int) -> bool:
-        """Whether neither a pixel nor a trailer of this frame was written."""
-        trailers = (self.trailer(frame, source) for source in range(self.layout.sources))
-        return not any(trailers) and self.holes(frame) == self.image(frame).size
+        """Whether nothing in the slot is this frame's: pixels beside the trailer of another one are that one's."""
+        sources = range(self.layout.sources)
+        if any(self.trailer(frame, source) for source in sources):
+            return False
+        return any(self.trailer_at(frame, source) for source in sources) or self.holes(frame) == self.image(frame).size
 
     def overwritten(self, frame: int) -> bool:
         """Whether a later frame may have begun in the frame's slot.
@@ -87,17 +99,9 @@ class Ring:
         self.window.release(frame)
         return intact
 
-    def _trailer_at(self, frame: int, source: int) -> Trailer | None:
-        """A source's trailer in the slot of `frame`, of whichever frame of that slot."""
-        slot = self.layout.slot(frame)
-        start = slot * self.layout.slot_bytes + self.layout.trailer_offset(source)
-        found = trailer.unpack(self.memory[start : start + TRAILER_BYTES].tobytes())
-        fits = found and (found.source, found.slot) == (source, slot) and self.layout.slot(found.frame_number) == slot
-        return found if fits else None
-
     def _newest_at(self, frame: int) -> int:
         """The highest frame number that a trailer in the slot of `frame` names; -1 where there is none."""
-        trailers = (self._trailer_at(frame, source) for source in range(self.layout.sources))
+        trailers = (self.trailer_at(frame, source) for source in range(self.layout.sources))
         return max((t.frame_number for t in trailers if t), default=-1)
 
 
