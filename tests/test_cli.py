@@ -1,5 +1,6 @@
 """The command line: what it prints about itself, and how it fails."""
 
+import contextlib
 import errno
 import os
 import pty
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -145,14 +146,18 @@ def test_a_disk_that_takes_no_more_is_one_sentence_with_advice(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def started(folder: Path, *before: str) -> subprocess.Popen[bytes]:
-    """Start a demo with more frames than the test has patience for; it is at work when this returns."""
+@contextlib.contextmanager
+def started(folder: Path, *before: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a demo with more frames than the test has patience for: it is at work when the block begins."""
     command = [*before, *FRAMELANE, "demo", "--output", str(folder), "--modules", "1", "--frames", "1000"]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert run.stdout
-    while b"frame 0" not in (line := run.stdout.readline()):
-        assert line, "the demo has ended"
-    return run
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        try:
+            assert run.stdout
+            while b"frame 0" not in (line := run.stdout.readline()):
+                assert line, "the demo has ended"
+            yield run
+        finally:
+            run.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

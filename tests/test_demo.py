@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
+from framelane.cli.chain import Chain
+from framelane.cli.losses import Loss
+from framelane.models.bd_gen import FrameEvent
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
 from framelane.receiver import pcap
 from framelane.receiver.calibration_file import CalibrationFile
 from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.receiver import ReceivedFrame
 
 RunCli = Callable[..., tuple[int, str, str]]
 RESULTS = {"calibration.h5", "frames.h5", "report.png", "session.json", "summary.json", "tx.pcap"}
@@ -261,6 +265,23 @@ def test_a_run_that_compares_nothing_ends_with_status_1(
     run = run_demo("--input", path)
     assert run.status == 1
     assert "no pixel has a reference: nothing is proved" in run.out
+
+
+def test_a_frame_that_gets_lost_in_the_receiver_ends_with_status_1(
+    run_demo: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = Chain.send
+
+    def lose(self: Chain, event: FrameEvent, image: NDArray[np.uint16]) -> tuple[Loss, list[ReceivedFrame]]:
+        loss, frames = send(self, event, image)
+        for frame in frames:
+            self.receiver.release(frame)
+        return loss, []
+
+    monkeypatch.setattr(Chain, "send", lose)
+    run = run_demo("--frames", 1)
+    assert run.status == 1
+    assert "the holes or trailers of these frames are not exactly what was lost: 0" in run.out
 
 
 def test_the_output_is_never_an_input(run_cli: RunCli, tmp_path: Path, small_file: Path) -> None:

@@ -63,7 +63,9 @@ def _root(
 
 @app.command(epilog=_STATUS.format(good=_DEMO_GOOD, bad=_DEMO_BAD))
 def demo(
-    input: Annotated[Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/files.md).")] = None,
+    input: Annotated[
+        Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/files.md).")
+    ] = None,
     frames: Annotated[int | None, typer.Option(help="Frames to send; all, but at most 6, if not given.")] = None,
     modules: Annotated[int | None, typer.Option(help="Simulate a detector of so many modules of 512 x 1024.")] = None,
     drop: Annotated[float, typer.Option(help="Share of the packets that is lost on the way, 0 to 1.")] = 0.0,
