@@ -6,12 +6,12 @@ from framelane.models.roce_segment import PacketCommand
 
 
 def header(command: PacketCommand, qp: QpContext, local: wire.Endpoint) -> bytes:
-    """54 to 74 bytes, from the packet's command, its QP and the transmitter's own MAC and IP."""
+    """54 to 78 bytes, from the packet's command, its QP and the transmitter's own MAC and IP."""
     return wire.pack(
         wire.Headers(
             src=local,
             dst=qp.dst,
-            src_port=qp.src_port,
+            src_port=command.src_port,
             opcode=command.opcode,
             dest_qpn=qp.dest_qpn,
             psn=command.psn,
@@ -21,5 +21,7 @@ def header(command: PacketCommand, qp: QpContext, local: wire.Endpoint) -> bytes
             pkey=qp.pkey,
             tos=qp.tos,
             ttl=qp.ttl,
+            ack_request=command.ack_request,
+            vlan=qp.vlan,
         )
     )

@@ -8,21 +8,24 @@ import zlib
 
 from framelane.models import wire
 
-VARIANT = tuple(wire.ETH_BYTES + k for k in (1, 8, 10, 11, 26, 27, 32))
-"""Frame offsets that count as 0xFF: IPv4 TOS, TTL, checksum (2); UDP checksum (2); BTH resv8a."""
+VARIANT = (1, 8, 10, 11, 26, 27, 32)
+"""Offsets from the IPv4 header on that count as 0xFF: TOS, TTL, checksum (2); UDP checksum (2); BTH resv8a."""
 
 
 def icrc(frame: bytes) -> int:
-    """ICRC of `frame`, an Ethernet frame without VLAN tag that ends before its ICRC."""
-    covered = bytearray(b"\xff" * 8 + frame[wire.ETH_BYTES :])
+    """ICRC of `frame`, an Ethernet frame, with or without VLAN tag, that ends before its ICRC."""
+    covered = bytearray(b"\xff" * 8 + frame[wire.ip_offset(frame) :])
     for offset in VARIANT:
-        covered[8 - wire.ETH_BYTES + offset] = 0xFF
+        covered[8 + offset] = 0xFF
     return zlib.crc32(covered)
 
 
-def append(frame: bytes) -> bytes:
-    """`frame` (Ethernet to pad) followed by its ICRC: what `roce_icrc.sv` does."""
-    return frame + icrc(frame).to_bytes(wire.ICRC_BYTES, "little")
+def append(frame: bytes, poisoned: bool = False) -> bytes:
+    """`frame` (Ethernet to pad) followed by its ICRC: what `roce_icrc.sv` does.
+
+    A poisoned packet gets the ICRC inverted: no receiver takes it.
+    """
+    return frame + (icrc(frame) ^ 0xFFFFFFFF * poisoned).to_bytes(wire.ICRC_BYTES, "little")
 
 
 def check(frame: bytes) -> bool:

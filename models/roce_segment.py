@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from framelane.models import wire
-from framelane.models.roce_qp import QpContext, Segmentation
+from framelane.models.roce_qp import QpContext, Segmentation, Service
 from framelane.models.wire import Opcode
 
 MAX_MESSAGE_BYTES = 1 << 31
@@ -12,23 +12,32 @@ MAX_MESSAGE_BYTES = 1 << 31
 
 
 class Status(IntEnum):
-    """How a message ended; `roce_segment.sv` reports it once for every message, in their order."""
+    """How a message ended; reported once for every message, in their order."""
 
     OK = 0
     BAD_QP = 1
     """The QP index is outside the table, or the QP is not enabled."""
     BAD_LENGTH = 2
     """0 or more than 2^31 bytes."""
+    SHORT = 3
+    """The payload stream ended before the message did; found by `roce_join.sv`."""
+    LONG = 4
+    """The payload stream went on behind the message's end; found by `roce_join.sv`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One RDMA WRITE: destination `address` (64 bits), `length` in bytes, index of its QP, and an immediate or None."""
+    """One RDMA WRITE: destination `address` (64 bits), `length` in bytes, index of its QP, and an immediate or None.
+
+    `psn` repeats a message that was sent before with this PSN first, and leaves the QP's own PSN as it is; None sends a
+    new one.
+    """
 
     address: int
     length: int
     qp: int = 0
     imm: int | None = None
+    psn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,8 @@ class PacketCommand:
     length: int
     reth: wire.Reth | None
     imm: int | None
+    src_port: int
+    ack_request: bool
 
 
 def status(message: Message, qps: tuple[QpContext, ...]) -> Status:
@@ -58,21 +69,27 @@ def segment(message: Message, qp: QpContext, psn: int) -> list[PacketCommand]:
     In `message` form the immediate travels with the last packet, in `only` form with the last WRITE ONLY.
     """
     commands: list[PacketCommand] = []
+    service = wire.UC if qp.service is Service.UC else 0
     for offset in range(0, message.length, qp.mtu):
         length = min(qp.mtu, message.length - offset)
-        last = offset + length == message.length
+        first, last = offset == 0, offset + length == message.length
         imm = message.imm if last else None
         if qp.segmentation is Segmentation.ONLY:
             opcode = Opcode.WRITE_ONLY
             reth: wire.Reth | None = wire.Reth(message.address + offset & (1 << 64) - 1, qp.rkey, length)
         else:
-            reth = wire.Reth(message.address, qp.rkey, message.length) if offset == 0 else None
-            opcode = {
-                (True, True): Opcode.WRITE_ONLY,
-                (True, False): Opcode.WRITE_FIRST,
-                (False, False): Opcode.WRITE_MIDDLE,
-                (False, True): Opcode.WRITE_LAST,
-            }[offset == 0, last]
-        code = opcode + wire.UC + (1 if imm is not None else 0)
-        commands.append(PacketCommand(code, (psn + len(commands)) & 0xFFFFFF, offset, length, reth, imm))
+            opcode = _FORMS[first, last]
+            reth = wire.Reth(message.address, qp.rkey, message.length) if first else None
+        code = opcode + service + (1 if imm is not None else 0)
+        at = (psn + len(commands)) & 0xFFFFFF
+        commands.append(PacketCommand(code, at, offset, length, reth, imm, qp.port_of(psn), qp.asks_ack(at, last)))
     return commands
+
+
+_FORMS = {
+    (True, True): Opcode.WRITE_ONLY,
+    (True, False): Opcode.WRITE_FIRST,
+    (False, False): Opcode.WRITE_MIDDLE,
+    (False, True): Opcode.WRITE_LAST,
+}
+"""By whether a packet is the first and the last of its message."""

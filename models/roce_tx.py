@@ -14,15 +14,19 @@ class RoceTx:
         self._psn = [qp.psn for qp in qps]
 
     def send(self, message: Message, payload: bytes) -> tuple[Status, list[bytes]]:
-        """Status of `message` and its packets as Ethernet frames without FCS; no packet where the status is not OK."""
+        """Status of `message` and its packets as Ethernet frames without FCS.
+
+        `payload` is its packet on the payload stream; where that is shorter than the message, the packet that lacks
+        bytes has a wrong ICRC and is the last (see `roce_join`). A refused message sends nothing.
+        """
         status = roce_segment.status(message, self._qps)
         if status is not Status.OK:
             return status, []
         qp = self._qps[message.qp]
-        commands = roce_segment.segment(message, qp, self._psn[message.qp])
-        self._psn[message.qp] = self._psn[message.qp] + len(commands) & 0xFFFFFF
-        frames = []
-        for command in commands:
-            part = payload[command.offset : command.offset + command.length]
-            frames.append(roce_icrc.append(roce_join.join(roce_header.header(command, qp, self._local), part)))
-        return status, frames
+        first = self._psn[message.qp] if message.psn is None else message.psn
+        commands = roce_segment.segment(message, qp, first)
+        if message.psn is None:
+            self._psn[message.qp] = first + len(commands) & 0xFFFFFF
+        headers = [(roce_header.header(command, qp, self._local), command.length) for command in commands]
+        status, joined = roce_join.join_message(headers, payload)
+        return status, [roce_icrc.append(frame, poisoned) for frame, poisoned in joined]

@@ -1,19 +1,24 @@
-"""RoCEv2 packets of an RDMA WRITE on the wire: Ethernet, IPv4, UDP, BTH, RETH, ImmDt.
+"""RoCEv2 packets of an RDMA WRITE on the wire: Ethernet with or without VLAN tag, IPv4, UDP, BTH, RETH, ImmDt.
 
-Layouts: IEEE 802.3; RFC 791; RFC 768; InfiniBand Architecture Specification vol. 1, 9.2 (BTH), 9.3.3 (RETH), 9.3.6
-(ImmDt), annex A17 (RoCEv2). Multi-byte fields are big-endian; the ICRC alone is sent least significant byte first.
+Layouts: IEEE 802.3; IEEE 802.1Q, 9.6 (VLAN tag); RFC 791; RFC 768; InfiniBand Architecture Specification vol. 1, 9.2
+(BTH), 9.3.3 (RETH), 9.3.6 (ImmDt), annex A17 (RoCEv2). Multi-byte fields are big-endian; the ICRC alone is sent least
+significant byte first.
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from framelane.models.errors import PacketError
 
 ROCE_PORT = 4791
 ETHERTYPE_IPV4 = 0x0800
+ETHERTYPE_VLAN = 0x8100
 PROTOCOL_UDP = 17
-ETH_BYTES, IP_BYTES, UDP_BYTES, BTH_BYTES, RETH_BYTES, IMM_BYTES, ICRC_BYTES = 14, 20, 8, 12, 16, 4, 4
+ETH_BYTES, VLAN_BYTES, IP_BYTES, UDP_BYTES, BTH_BYTES, RETH_BYTES, IMM_BYTES, ICRC_BYTES = 14, 4, 20, 8, 12, 16, 4, 4
+WIRE_BYTES = 24
+"""Bytes of the line beside an Ethernet frame without FCS (IEEE 802.3): preamble and SFD 8, FCS 4, gap 12."""
+
 MTUS = (256, 512, 1024, 2048, 4096)
 """Path MTUs of InfiniBand: bytes of payload in every packet of a message but the last."""
 
@@ -66,7 +71,11 @@ class Reth:
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """Every header field of one packet that is not fixed by the format. `opcode` includes the service's bits."""
+    """Every header field of one packet that is not fixed by the format.
+
+    `opcode` includes the service's bits; `vlan` is the tag control information (priority 3 bits, DEI 1, VLAN id 12) or
+    None for a frame without tag.
+    """
 
     src: Endpoint
     dst: Endpoint
@@ -81,6 +90,7 @@ class Headers:
     tos: int = 0
     ttl: int = 64
     ack_request: bool = False
+    vlan: int | None = None
 
     @property
     def pad(self) -> int:
@@ -97,14 +107,15 @@ def ip_checksum(header: bytes) -> int:
 
 
 def pack(h: Headers) -> bytes:
-    """The header bytes of a packet, Ethernet to ImmDt: 54, 58, 70 or 74 bytes.
+    """The header bytes of a packet, Ethernet to ImmDt: 54, 58, 70 or 74 bytes, 4 more with a VLAN tag.
 
     IP: ID 0 with DF (RFC 6864 allows it, and a receiver behind a UDP socket can then check the ICRC). UDP checksum 0
     (annex A17). BTH: SE 0, M 1 (migrated), transport version 0.
     """
     extra = (RETH_BYTES if h.reth else 0) + (IMM_BYTES if h.imm is not None else 0)
     udp_bytes = UDP_BYTES + BTH_BYTES + extra + h.payload_bytes + h.pad + ICRC_BYTES
-    eth = h.dst.mac.to_bytes(6, "big") + h.src.mac.to_bytes(6, "big") + struct.pack(">H", ETHERTYPE_IPV4)
+    tag = struct.pack(">HH", ETHERTYPE_VLAN, h.vlan) if h.vlan is not None else b""
+    eth = h.dst.mac.to_bytes(6, "big") + h.src.mac.to_bytes(6, "big") + tag + struct.pack(">H", ETHERTYPE_IPV4)
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, h.tos, IP_BYTES + udp_bytes, 0, 0x4000, h.ttl, PROTOCOL_UDP, 0, h.src.ip, h.dst.ip
     )
@@ -116,21 +127,31 @@ def pack(h: Headers) -> bytes:
     return eth + ip + udp + bth + reth + imm
 
 
+def ip_offset(frame: bytes) -> int:
+    """Bytes in front of the IPv4 header: 14, or 18 in a frame with a VLAN tag."""
+    tagged = frame[12:14] == ETHERTYPE_VLAN.to_bytes(2, "big")
+    return ETH_BYTES + VLAN_BYTES if tagged else ETH_BYTES
+
+
 def parse(frame: bytes) -> tuple[Headers, bytes]:
     """Invert `pack` on a whole Ethernet frame (without FCS): its headers and its payload without pad and ICRC.
 
     Raises PacketError with the field that is wrong. The ICRC is not checked here: see `roce_icrc.check`.
     """
-    if len(frame) < ETH_BYTES + IP_BYTES or frame[12:14] != b"\x08\x00":
+    at = ip_offset(frame)
+    if len(frame) < at + IP_BYTES or frame[at - 2 : at] != ETHERTYPE_IPV4.to_bytes(2, "big"):
         raise PacketError("ethernet", f"not an IPv4 packet ({len(frame)} bytes)")
-    version, tos, ip_bytes, _, _, ttl, protocol, _, src_ip, dst_ip = struct.unpack_from(">BBHHHBBHII", frame, ETH_BYTES)
-    if version != 0x45 or protocol != PROTOCOL_UDP or ip_bytes > len(frame) - ETH_BYTES:
+    version, tos, ip_bytes, _, _, ttl, protocol, _, src_ip, dst_ip = struct.unpack_from(">BBHHHBBHII", frame, at)
+    if version != 0x45 or protocol != PROTOCOL_UDP or ip_bytes > len(frame) - at:
         raise PacketError("ipv4", f"version/IHL {version:#x}, protocol {protocol}, {ip_bytes} bytes announced")
-    if ip_checksum(frame[ETH_BYTES : ETH_BYTES + IP_BYTES]):
+    if ip_checksum(frame[at : at + IP_BYTES]):
         raise PacketError("checksum", "the IPv4 header checksum is wrong")
     mac_dst, mac_src = int.from_bytes(frame[0:6], "big"), int.from_bytes(frame[6:12], "big")
-    datagram = frame[ETH_BYTES + IP_BYTES : ETH_BYTES + ip_bytes]
-    return parse_udp(datagram, Endpoint(mac_src, src_ip), Endpoint(mac_dst, dst_ip), tos, ttl)
+    headers, payload = parse_udp(
+        frame[at + IP_BYTES : at + ip_bytes], Endpoint(mac_src, src_ip), Endpoint(mac_dst, dst_ip), tos, ttl
+    )
+    vlan = int.from_bytes(frame[at - 4 : at - 2], "big") if at > ETH_BYTES else None
+    return replace(headers, vlan=vlan), payload
 
 
 def parse_udp(datagram: bytes, src: Endpoint, dst: Endpoint, tos: int = 0, ttl: int = 64) -> tuple[Headers, bytes]:

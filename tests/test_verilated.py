@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from framelane.driver.verilated import MAX_QPS, WIDTHS, TxSimulator
+from framelane.driver.library import WIDTHS
+from framelane.driver.simulation import MAX_QPS
+from framelane.driver.verilated import TxSimulator
 from framelane.models.bd_gen import FrameEvent
 from framelane.models.errors import ConfigError, SimulationError
 from framelane.models.session import Session
@@ -55,7 +57,7 @@ def test_a_disabled_qp_drains_its_frames_before_the_run_ends(make_session: MakeS
         simulator.write_memory(0, bytes(session.image_bytes))
         simulator.offer(FrameEvent(0, 0, 0, 0))
         assert simulator.run() == []
-        assert simulator.counters().messages_refused == 2
+        assert simulator.counters().bad_qp == simulator.counters().messages_failed == 2
 
 
 def test_a_frame_outside_the_memory_is_counted(make_session: MakeSession) -> None:

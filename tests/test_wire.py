@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scapy.contrib.roce import BTH, cnp
 from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
+from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 
 from framelane.models import roce_icrc, roce_join, wire
@@ -56,6 +56,7 @@ def random_headers(rng: np.random.Generator) -> Headers:
         tos=bits(8),
         ttl=bits(8),
         ack_request=bool(bits(1)),
+        vlan=bits(16) if bits(1) else None,
     )
 
 
@@ -71,7 +72,7 @@ def test_every_header_comes_back_from_its_bytes() -> None:
         frame = frame_of(headers, payload)
         assert wire.parse(frame) == (headers, payload)
         assert roce_icrc.check(frame)
-        assert len(frame) % 4 == 2, "14 bytes of Ethernet, then whole words"
+        assert len(frame) % 4 == 2, "14 or 18 bytes of Ethernet, then whole words"
 
 
 def test_scapy_computes_the_same_icrc_for_any_packet() -> None:
@@ -94,6 +95,12 @@ def test_packets_of_scapys_own_making_have_the_icrc_we_expect() -> None:
     congestion = Ether() / IP(src="10.0.0.1", dst="10.0.0.2", ttl=9) / UDP(dport=4791, sport=55227) / cnp(dqpn=0xD2)
     assert roce_icrc.check(bytes(congestion))
     assert not roce_icrc.check(bytes(congestion)[:-1] + b"\x00")
+
+
+def test_scapy_finds_the_vlan_tag_and_what_is_behind_it() -> None:
+    packet = Ether(frame_of(replace(HEADERS, vlan=0xB123), b"hello"))
+    tag = packet[Dot1Q]
+    assert (tag.prio, tag.dei, tag.vlan, packet[BTH].psn) == (5, 1, 0x123, 0xFFFFFF)
 
 
 def test_scapy_names_the_fields_alike() -> None:

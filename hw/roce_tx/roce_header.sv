@@ -1,4 +1,4 @@
-// Lays the headers of a packet, Ethernet to ImmDt, on a stream: 54 to 74 bytes, the last beat partial.
+// Lays the headers of a packet, Ethernet to ImmDt, on a stream: 54 to 78 bytes, the last beat partial.
 module roce_header
   import roce_pkg::*;
 #(
@@ -30,9 +30,12 @@ module roce_header
   localparam int unsigned HEADER_W = HEADER_BYTES_MAX * 8;
 
   packet_t pkt;
-  base_t base;
-  logic [15:0] udp_length, total_length;
-  logic [16:0] sum;
+  ipv4_t ip;
+  udp_t udp;
+  bth_t bth;
+  logic [15:0] udp_length;
+  logic [1:0] words;
+  logic [$bits(reth_t)+8*IMM_BYTES-1:0] extended;  // RETH, ImmDt: those that there are, then what does not count
   logic [HEADER_W-1:0] bytes;  // first byte on the left
   logic [BEATS*DataW-1:0] lanes;
   logic [BEATS-1:0][KeepW-1:0] keeps;
@@ -40,43 +43,44 @@ module roce_header
   logic last, ready;
 
   assign pkt = s_axis_pkt_tdata;
-  assign udp_length = 16'($bits(udp_t) / 8 + $bits(bth_t) / 8 + ICRC_BYTES) + (pkt.has_reth ? 16'(RETH_BYTES) : '0) +
-      (pkt.has_imm ? 16'(IMM_BYTES) : '0) + {3'd0, (pkt.length + 13'd3) & ~13'd3};
-  assign total_length = udp_length + 16'($bits(ipv4_t) / 8);
-  assign sum = {1'b0, pkt.checksum} + {1'b0, total_length};
+  assign udp_length = 16'(pkt.udp_length);
+  assign words = 2'(pkt.path.has_vlan) + 2'(pkt.has_imm);
+  assign ip = '{
+          version_ihl: IPV4_VERSION_IHL,
+          tos: pkt.path.tos,
+          total_length: udp_length + 16'(IP_BYTES),
+          id: '0,
+          flags_fragment: IPV4_DONT_FRAGMENT,
+          ttl: pkt.path.ttl,
+          protocol: IPV4_PROTOCOL_UDP,
+          checksum: ~(pkt.checksum[15:0] + {15'd0, pkt.checksum[16]}),
+          src: local_ip_i,
+          dst: pkt.path.dst_ip
+      };
+  assign udp = '{src_port: pkt.path.src_port, dst_port: ROCE_PORT, length: udp_length, checksum: '0};
+  assign bth = '{
+          opcode: pkt.opcode,
+          solicited: 1'b0,
+          migrated: 1'b1,
+          pad: 2'd0 - pkt.length[1:0],
+          version: '0,
+          pkey: pkt.path.pkey,
+          resv8a: '0,
+          dest_qpn: pkt.path.dest_qpn,
+          ack_request: pkt.ack_request,
+          resv7: '0,
+          psn: pkt.psn
+      };
+  assign extended = pkt.has_reth ? {pkt.reth, pkt.imm} : {pkt.imm, pkt.reth};
 
+  // A tag is in the middle of eth_t, before its EtherType.
   always_comb begin
-    base.eth = '{dst: pkt.qp.dst_mac, src: local_mac_i, ethertype: ETHERTYPE_IPV4};
-    base.ip = '{
-        version_ihl: IPV4_VERSION_IHL,
-        tos: pkt.qp.tos,
-        total_length: total_length,
-        id: '0,
-        flags_fragment: IPV4_DONT_FRAGMENT,
-        ttl: pkt.qp.ttl,
-        protocol: IPV4_PROTOCOL_UDP,
-        checksum: ~(sum[15:0] + {15'd0, sum[16]}),
-        src: local_ip_i,
-        dst: pkt.qp.dst_ip
-    };
-    base.udp = '{src_port: pkt.qp.src_port, dst_port: ROCE_PORT, length: udp_length, checksum: '0};
-    base.bth = '{
-        opcode: pkt.opcode,
-        solicited: 1'b0,
-        migrated: 1'b1,
-        pad: 2'd0 - pkt.length[1:0],
-        version: '0,
-        pkey: pkt.qp.pkey,
-        resv8a: '0,
-        dest_qpn: pkt.qp.dest_qpn,
-        ack_request: 1'b0,
-        resv7: '0,
-        psn: pkt.qp.psn
-    };
-    bytes = {base, pkt.reth, pkt.imm};
-    if (!pkt.has_reth) bytes = {base, pkt.imm, {$bits(reth_t) {1'b0}}};
-    if (!pkt.has_imm && pkt.has_reth) bytes[31:0] = '0;
-    if (!pkt.has_imm && !pkt.has_reth) bytes[$bits(reth_t)+31:0] = '0;
+    bytes = {pkt.path.dst_mac, local_mac_i, ETHERTYPE_IPV4, ip, udp, bth, extended, {8 * VLAN_BYTES{1'b0}}};
+    if (pkt.path.has_vlan) begin
+      bytes = {
+        pkt.path.dst_mac, local_mac_i, ETHERTYPE_VLAN, pkt.path.tci, ETHERTYPE_IPV4, ip, udp, bth, extended
+      };
+    end
   end
 
   // Byte k of the packet is lane k.
@@ -88,10 +92,12 @@ module roce_header
   always_comb begin
     keeps = '0;
     last_beat = '0;
-    for (int unsigned kind = 0; kind < HEADER_KINDS; kind++) begin
-      if ({pkt.has_reth, pkt.has_imm} == 2'(kind)) begin
-        keeps = (BEATS * KeepW)'({HEADER_BYTES_MAX{1'b1}} >> (HEADER_BYTES_MAX - header_bytes(2'(kind))));
-        last_beat = COUNT_W'((header_bytes(2'(kind)) - 1) / KeepW);
+    for (int unsigned w = 0; w < WORD_KINDS; w++) begin
+      for (int unsigned r = 0; r < 2; r++) begin
+        if (words == 2'(w) && pkt.has_reth == 1'(r)) begin
+          keeps = (BEATS * KeepW)'({HEADER_BYTES_MAX{1'b1}} >> (HEADER_BYTES_MAX - header_bytes(1'(r), w)));
+          last_beat = COUNT_W'((header_bytes(1'(r), w) - 1) / KeepW);
+        end
       end
     end
   end
@@ -100,7 +106,15 @@ module roce_header
   assign s_axis_pkt_tready = ready && last;
 
   header_user_t user;
-  assign user = '{status: pkt.status, ends: pkt.ends, index: pkt.index, length: pkt.length};
+  assign user = '{
+          status: pkt.status,
+          ends: pkt.ends,
+          index: pkt.index,
+          length: pkt.length,
+          reth: pkt.has_reth,
+          words: words,
+          has_vlan: pkt.path.has_vlan
+      };
 
   axis_reg #(
       .DataW(DataW + KeepW + 1 + $bits(header_user_t))

@@ -1,4 +1,5 @@
-// Appends the ICRC (IBA 7.8.1, annex A17) to packets that end before it: Ethernet without VLAN tag, IPv4, UDP, BTH, ..., pad.
+// Appends the ICRC (IBA 7.8.1, annex A17) to packets that end before it: Ethernet, IPv4, UDP, BTH, ..., pad. To poisoned
+// ones its inverse.
 // Packets end 2 bytes behind a multiple of 4; where the four bytes do not fit the last beat, one beat follows.
 // Three cycles from input to output; nothing is held back while the sink is ready.
 module roce_icrc
@@ -12,11 +13,12 @@ module roce_icrc
     input logic clk,
     input logic rst,
 
-    input  logic [DataW-1:0] s_axis_tdata,
-    input  logic [KeepW-1:0] s_axis_tkeep,
-    input  logic             s_axis_tlast,
-    input  logic             s_axis_tvalid,
-    output logic             s_axis_tready,
+    input  logic         [DataW-1:0] s_axis_tdata,
+    input  logic         [KeepW-1:0] s_axis_tkeep,
+    input  logic                     s_axis_tlast,
+    input  packet_user_t             s_axis_tuser,
+    input  logic                     s_axis_tvalid,
+    output logic                     s_axis_tready,
 
     output logic [DataW-1:0] m_axis_tdata,
     output logic [KeepW-1:0] m_axis_tkeep,
@@ -30,7 +32,7 @@ module roce_icrc
   localparam int unsigned WORD_W = $clog2(WORDS);
   localparam int unsigned LOW_W = WORD_W < 2 ? WORD_W : 2;  // bits of the word count undone in the second stage
   localparam int unsigned HIGH_W = WORD_W - LOW_W;  // and in the third
-  localparam int unsigned START_BEATS = (BASE_BYTES + KeepW - 1) / KeepW;  // that hold bytes which do not count as sent
+  localparam int unsigned START_BEATS = (BASE_BYTES + VLAN_BYTES + KeepW - 1) / KeepW;  // with bytes that do not count
   localparam int unsigned START_W = $clog2(START_BEATS + 1);
 
   if (DataW < 64 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : gen_check
@@ -63,13 +65,25 @@ module roce_icrc
   localparam low_back_t LOW_BACK = low_back();
   localparam high_back_t HIGH_BACK = high_back();
 
-  // Offsets in the frame of the bytes that routers may change: they count as ones.
-  function automatic logic is_variant(input int unsigned offset);
-    localparam int unsigned IP = ETH_BYTES;
-    localparam int unsigned UDP = IP + $bits(ipv4_t) / 8;
-    localparam int unsigned BTH = UDP + $bits(udp_t) / 8;
-    return offset == IP + 1 || offset == IP + 8 || offset == IP + 10 || offset == IP + 11 ||  // TOS, TTL, checksum
+  // Offsets from the IPv4 header on of the bytes that routers may change: they count as ones.
+  function automatic logic is_variant(input int offset);
+    localparam int UDP = IP_BYTES;
+    localparam int BTH = UDP + $bits(udp_t) / 8;
+    return offset == 1 || offset == 8 || offset == 10 || offset == 11 ||  // TOS, TTL, checksum
     offset == UDP + 6 || offset == UDP + 7 || offset == BTH + 4;  // checksum, resv8a
+  endfunction
+
+  function automatic int ip_offset(input int unsigned beat, input int unsigned lane, input int unsigned tag);
+    return int'(beat * KeepW + lane) - int'(ETH_BYTES + tag * VLAN_BYTES);
+  endfunction
+
+  function automatic logic [7:0] counted_byte(input logic [7:0] sent, input int offset);
+    logic [7:0] value;
+    value = sent;
+    if (offset < 0) value = 8'h00;
+    else if (is_variant(offset)) value = 8'hff;
+    if (offset >= 0 && offset < 4) value ^= SEED[8*(offset%4)+:8];
+    return value;
   endfunction
 
   // Stage 0: the beat as it counts, the Ethernet header as leading zeros of a state 0, the seed added behind it.
@@ -81,12 +95,11 @@ module roce_icrc
   always_comb begin
     counted = s_axis_tdata;
     for (int unsigned b = 0; b < START_BEATS; b++) begin
-      if (beat_q == START_W'(b)) begin
-        for (int unsigned k = 0; k < KeepW; k++) begin
-          if (b * KeepW + k < ETH_BYTES) counted[8*k+:8] = 8'h00;
-          else if (is_variant(b * KeepW + k)) counted[8*k+:8] = 8'hff;
-          if (b * KeepW + k >= ETH_BYTES && b * KeepW + k < ETH_BYTES + 4)
-            counted[8*k+:8] ^= SEED[8*((b*KeepW+k-ETH_BYTES)%4)+:8];
+      for (int unsigned tag = 0; tag < 2; tag++) begin
+        if (beat_q == START_W'(b) && s_axis_tuser.has_vlan == 1'(tag)) begin
+          for (int unsigned k = 0; k < KeepW; k++) begin
+            counted[8*k+:8] = counted_byte(s_axis_tdata[8*k+:8], ip_offset(b, k, tag));
+          end
         end
       end
     end
@@ -108,6 +121,7 @@ module roce_icrc
     logic [DataW-1:0] data;
     logic             end_of_data;  // the packet's last byte before the ICRC is in this beat
     logic             straddle;     // this beat holds only the second half of the ICRC
+    logic             poisoned;
     logic [WORD_W-1:0] word;
   } beat_t;
   beat_t beat1_q, beat2_q;
@@ -121,6 +135,7 @@ module roce_icrc
       first1_q <= beat_q == '0;
       beat1_q.end_of_data <= !straddle_q && s_axis_tlast;
       beat1_q.straddle <= straddle_q;
+      if (!straddle_q) beat1_q.poisoned <= s_axis_tuser.poisoned;
       beat1_q.word <= straddle_q ? '1 : word;
       for (int unsigned r = 0; r < 32; r++) part_q[r] <= ^(DATA_ROWS[r] & counted);
       straddle_q <= accept && s_axis_tlast && word == '1;
@@ -168,11 +183,11 @@ module roce_icrc
     always_comb begin
       crc = '0;
       for (int unsigned u = 0; u < 1 << HIGH_W; u++) begin
-        if (high == HIGH_W'(u)) crc = ~multiply(HIGH_BACK[u], ending_q);
+        if (high == HIGH_W'(u)) crc = multiply(HIGH_BACK[u], ending_q) ^ {32{!beat2_q.poisoned}};
       end
     end
   end else begin : gen_no_high
-    assign crc = ~ending_q;
+    assign crc = ending_q ^ {32{!beat2_q.poisoned}};
   end
 
   always_comb begin

@@ -1,5 +1,6 @@
 // Appends payload to headers: header bytes, payload bytes, zeros up to a multiple of four bytes of payload. No ICRC yet.
-// The payload of a message is one packet on its stream; each packet but the last takes whole beats of it.
+// The payload of a message is one packet on its stream; each packet but the last takes whole beats of it. Where that stream
+// is shorter than its message, the packet that lacks bytes ends in zeros, poisoned, and those behind it are left out.
 module roce_join
   import roce_pkg::*;
 #(
@@ -23,11 +24,12 @@ module roce_join
     input  logic             s_axis_payload_tvalid,
     output logic             s_axis_payload_tready,
 
-    output logic [DataW-1:0] m_axis_tdata,
-    output logic [KeepW-1:0] m_axis_tkeep,
-    output logic             m_axis_tlast,
-    output logic             m_axis_tvalid,
-    input  logic             m_axis_tready,
+    output logic         [DataW-1:0] m_axis_tdata,
+    output logic         [KeepW-1:0] m_axis_tkeep,
+    output logic                     m_axis_tlast,
+    output packet_user_t             m_axis_tuser,
+    output logic                     m_axis_tvalid,
+    input  logic                     m_axis_tready,
 
     // One pulse a message, in their order: all of its payload is taken
     output logic       status_valid_o,
@@ -35,49 +37,50 @@ module roce_join
     output logic [7:0] status_qp_o
 );
 
+  localparam int unsigned LANE_W = $clog2(KeepW);
+
   typedef enum logic [1:0] {
-    HEADER,   // passes header beats; the last, partial one takes the first payload bytes with it
+    HEADER,   // passes header beats; the last, partial one takes the first payload bytes with it. Or drops them
     PAYLOAD,  // takes a payload beat for each beat out
-    FLUSH,    // all payload is taken: empties what is left of the last beat
-    DISCARD   // drops the payload of a refused message
+    FLUSH,    // takes none: what is left of the last beat, or zeros where payload is missing
+    DISCARD   // drops the rest of the message's payload
   } state_e;
 
   state_e state_q, state_d;
 
-  // Payload moves up by the length of the last header beat: one of a few constants, told by where tkeep ends.
-  logic [HEADER_KINDS-1:0] shift, shift_q, shift_new;
-  logic [13:0] fill;  // header bytes in that beat
-  logic [13:0] left, left_q;  // bytes still to be sent, this beat's included
-  logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
-  logic [DataW-1:0] header, payload, previous_q, shifted;
-  logic merge, take, valid, last, ready, go;
-  logic refused, header_done;
+  // Header lanes in the last header beat: where the payload starts.
+  function automatic int unsigned start_lane(input logic reth, input int unsigned words);
+    return header_bytes(reth, words) % KeepW;
+  endfunction
+
   header_user_t user, user_q;
+  logic refused, dropped, merge, take;
+  logic [13:0] fill, left, left_q;  // bytes still to be sent, this beat's included
+  logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
+  logic all_read, valid, last, ready, go;
+
+  assign user = state_q == HEADER ? s_axis_hdr_tuser : user_q;
+  assign refused = user.status != OK;
+  assign merge = state_q == HEADER && s_axis_hdr_tlast;
+  assign take = (merge && !dropped) || state_q == PAYLOAD;  // this beat needs a payload beat
 
   always_comb begin
-    shift_new = '0;
     fill = '0;
-    for (int unsigned kind = 0; kind < HEADER_KINDS; kind++) begin
-      if (s_axis_hdr_tkeep[header_bytes(2'(kind))%KeepW-1] && !s_axis_hdr_tkeep[header_bytes(2'(kind))%KeepW]) begin
-        shift_new[kind] = 1'b1;
-        fill = 14'(header_bytes(2'(kind)) % KeepW);
+    for (int unsigned w = 0; w < WORD_KINDS; w++) begin
+      for (int unsigned r = 0; r < 2; r++) begin
+        if (user.words == 2'(w) && user.reth == 1'(r)) fill = 14'(start_lane(1'(r), w));
       end
     end
   end
 
-  assign user = state_q == HEADER ? s_axis_hdr_tuser : user_q;
-  assign refused = user.status != OK;
-  assign header_done = s_axis_hdr_tvalid && s_axis_hdr_tready && s_axis_hdr_tlast;
-  assign merge = state_q == HEADER && s_axis_hdr_tlast;
-  assign take = merge || state_q == PAYLOAD;  // this beat needs a payload beat
-  assign shift = merge ? shift_new : shift_q;
   assign left = merge ? fill + {1'b0, (user.length + 13'd3) & ~13'd3} : left_q;
   assign unread = merge ? user.length : unread_q;
+  assign all_read = unread <= 13'(KeepW);
   assign last = (state_q != HEADER || merge) && left < 14'(KeepW);  // never equal: headers end 2 bytes behind a word
 
   always_comb begin
     unique case (state_q)
-      HEADER:  valid = s_axis_hdr_tvalid && !refused && (!s_axis_hdr_tlast || s_axis_payload_tvalid);
+      HEADER:  valid = s_axis_hdr_tvalid && !dropped && (!s_axis_hdr_tlast || s_axis_payload_tvalid);
       PAYLOAD: valid = s_axis_payload_tvalid;
       FLUSH:   valid = 1'b1;
       default: valid = 1'b0;
@@ -85,71 +88,139 @@ module roce_join
   end
 
   assign go = valid && ready;
-  assign s_axis_hdr_tready = state_q == HEADER && (refused || go);
+  assign s_axis_hdr_tready = state_q == HEADER && (dropped || go);
   assign s_axis_payload_tready = (take && go) || state_q == DISCARD;
+
+  // Whether the payload is what the message says. Only the last beat of a stream may be partial.
+  logic [KeepW-1:0] wanted;
+  logic missing, beyond, ended, ended_q, too_short, too_short_q, too_long, too_long_q, poisoned, poisoned_q;
+  logic packet_end, message_end;
+
+  always_comb for (int unsigned k = 0; k < KeepW; k++) wanted[k] = 13'(k) < unread;
+  assign missing = (wanted & ~s_axis_payload_tkeep) != '0;
+  assign beyond = (~wanted & s_axis_payload_tkeep) != '0;
+
+  assign ended = ended_q || (take && s_axis_payload_tlast);
+  assign too_short = too_short_q || (take && (missing || (s_axis_payload_tlast && !(all_read && user.ends))));
+  assign too_long = too_long_q || (take && all_read && user.ends && (beyond || !s_axis_payload_tlast));
+  assign poisoned = poisoned_q || (take && (missing || (s_axis_payload_tlast && !all_read)));
+  assign dropped = refused || too_short_q;
+
+  assign packet_end = (go && last) || (s_axis_hdr_tvalid && s_axis_hdr_tready && s_axis_hdr_tlast && dropped);
+  assign message_end = state_q == DISCARD ? s_axis_payload_tvalid && s_axis_payload_tlast : packet_end &&
+      user.ends && (refused ? user.length == '0 : ended);
 
   always_comb begin
     state_d = state_q;
-    if (state_q == DISCARD) begin
-      if (s_axis_payload_tvalid && s_axis_payload_tlast) state_d = HEADER;
-    end else if (state_q == HEADER && s_axis_hdr_tvalid && refused) begin
-      if (s_axis_hdr_tlast && user.length != '0) state_d = DISCARD;
-    end else if (go && (take || state_q == FLUSH)) begin
-      if (last) state_d = HEADER;
-      else if (unread > 13'(KeepW)) state_d = PAYLOAD;
-      else state_d = FLUSH;
-    end
+    if (message_end) state_d = HEADER;
+    else if (packet_end) state_d = user.ends ? DISCARD : HEADER;
+    else if (go && (take || state_q == FLUSH)) state_d = all_read || too_short ? FLUSH : PAYLOAD;
   end
-
-  // Bytes that are not kept count as zero: they become the pad.
-  always_comb begin
-    for (int unsigned k = 0; k < KeepW; k++) begin
-      payload[8*k+:8] = take && s_axis_payload_tkeep[k] ? s_axis_payload_tdata[8*k+:8] : 8'd0;
-    end
-    shifted = '0;
-    for (int unsigned kind = 0; kind < HEADER_KINDS; kind++) begin
-      if (shift[kind]) begin
-        shifted |= DataW'({payload, previous_q} >> (8 * (KeepW - header_bytes(2'(kind)) % KeepW)));
-      end
-    end
-  end
-  assign header = state_q == HEADER ? s_axis_hdr_tdata : '0;
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
+    user_q  <= user;
     if (go) begin
-      shift_q <= shift;
       left_q <= left - 14'(KeepW);
       unread_q <= unread - 13'(KeepW);
-      previous_q <= last ? '0 : payload;
+      ended_q <= ended;
+      too_short_q <= too_short;
+      too_long_q <= too_long;
+      poisoned_q <= poisoned && !last;
+    end
+    if (rst || message_end) begin
+      ended_q <= 1'b0;
+      too_short_q <= 1'b0;
+      too_long_q  <= 1'b0;
     end
     if (rst) begin
       state_q <= HEADER;
-      previous_q <= '0;
+      poisoned_q <= 1'b0;
     end
   end
 
-  // A message ends with its last packet, or with its payload where it is refused.
+  // What the status needs, one cycle later.
+  status_e given_q;
+  logic was_short_q, was_long_q;
+
   always_ff @(posedge clk) begin
-    user_q <= user;
-    status_valid_o <= user.ends && state_d == HEADER && (state_q != HEADER || header_done);
-    status_o <= user.status;
+    status_valid_o <= message_end;
     status_qp_o <= user.index;
+    given_q <= user.status;
+    was_short_q <= too_short;
+    was_long_q <= too_long;
     if (rst) status_valid_o <= 1'b0;
   end
 
+  always_comb begin
+    status_o = given_q;
+    if (given_q == OK && was_short_q) status_o = SHORT;
+    else if (given_q == OK && was_long_q) status_o = LONG;
+  end
+
+  // Lanes. The window is this payload beat above the one before it; what a beat out shows of it starts at one of six lanes:
+  // by the RETH at one of two, then up to two words below. Bytes that do not count are zeros, and become the pad.
+  localparam int unsigned MARGIN = 8;  // lanes by which the words may move the view
+
+  logic [2*KeepW-1:0][7:0] window;
+  logic [2*KeepW-1:0] counts;
+  logic [KeepW+2*MARGIN-1:0][7:0] view;
+  logic [KeepW-1:0][7:0] previous_q, lanes;
+  logic [KeepW-1:0] counts_q, is_header;
+
+  assign counts = {{KeepW{take}} & wanted & s_axis_payload_tkeep, counts_q};
+  assign window = {s_axis_payload_tdata, previous_q};
+  assign is_header = state_q == HEADER ? s_axis_hdr_tkeep : '0;
+
+  for (genvar v = 0; v < KeepW + 2 * MARGIN; v++) begin : gen_view
+    localparam int AT = v + KeepW - MARGIN;
+    localparam int WITH_RETH = AT - start_lane(1'b1, 0);
+    localparam int WITHOUT = AT - start_lane(1'b0, 0);
+    logic [7:0] with_reth, without;
+    if (WITH_RETH >= 0 && WITH_RETH < 2 * KeepW) begin : gen_with
+      assign with_reth = window[WITH_RETH] & {8{counts[WITH_RETH]}};
+    end else begin : gen_no_with
+      assign with_reth = '0;
+    end
+    if (WITHOUT >= 0 && WITHOUT < 2 * KeepW) begin : gen_without
+      assign without = window[WITHOUT] & {8{counts[WITHOUT]}};
+    end else begin : gen_no_without
+      assign without = '0;
+    end
+    assign view[v] = user.reth ? with_reth : without;
+  end
+
+  always_comb begin
+    for (int k = 0; k < KeepW; k++) begin
+      lanes[k] = view[k+MARGIN];
+      for (int w = 1; w < WORD_KINDS; w++) begin
+        if (user.words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
+      end
+      if (is_header[k]) lanes[k] = s_axis_hdr_tdata[8*k+:8];
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (go) begin
+      previous_q <= s_axis_payload_tdata;
+      counts_q   <= counts[KeepW+:KeepW];
+    end
+  end
+
   logic [KeepW-1:0] keep;
-  assign keep = last ? ~(~KeepW'(0) << left[$clog2(KeepW)-1:0]) : '1;
+  packet_user_t packet_user;
+  assign keep = last ? ~(~KeepW'(0) << left[LANE_W-1:0]) : '1;
+  assign packet_user = '{poisoned: poisoned, has_vlan: user.has_vlan};
 
   axis_reg #(
-      .DataW(DataW + KeepW + 1)
+      .DataW(DataW + KeepW + 1 + $bits(packet_user_t))
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata ({last, keep, header | shifted}),
+      .s_axis_tdata ({packet_user, last, keep, lanes}),
       .s_axis_tvalid(valid),
       .s_axis_tready(ready),
-      .m_axis_tdata ({m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .m_axis_tdata ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
       .m_axis_tvalid,
       .m_axis_tready
   );

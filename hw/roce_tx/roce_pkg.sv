@@ -53,6 +53,12 @@ package roce_pkg;
     logic [31:0] length;
   } reth_t;
 
+  // IEEE 802.1Q, 9.6: between the source address and the EtherType
+  typedef struct packed {
+    logic [15:0] tpid;
+    logic [15:0] tci;
+  } vlan_t;
+
   // The part that every packet has: 54 bytes.
   typedef struct packed {
     eth_t  eth;
@@ -62,23 +68,28 @@ package roce_pkg;
   } base_t;
 
   localparam int unsigned ETH_BYTES = $bits(eth_t) / 8;
+  localparam int unsigned VLAN_BYTES = $bits(vlan_t) / 8;
+  localparam int unsigned IP_BYTES = $bits(ipv4_t) / 8;
   localparam int unsigned BASE_BYTES = $bits(base_t) / 8;
   localparam int unsigned RETH_BYTES = $bits(reth_t) / 8;
   localparam int unsigned IMM_BYTES = 4;  // IBA 9.3.6
   localparam int unsigned ICRC_BYTES = 4;  // IBA 7.8.1
-  localparam int unsigned HEADER_BYTES_MAX = BASE_BYTES + RETH_BYTES + IMM_BYTES;
+  localparam int unsigned HEADER_BYTES_MAX = BASE_BYTES + VLAN_BYTES + RETH_BYTES + IMM_BYTES;
+  localparam int unsigned LINE_BYTES = 24;  // preamble and SFD, FCS, gap: on the line beside a frame (IEEE 802.3)
 
-  // Bytes before the payload, by what the packet has: bit 1 a RETH, bit 0 an ImmDt.
-  localparam int unsigned HEADER_KINDS = 4;
-  function automatic int unsigned header_bytes(input logic [1:0] kind);
-    return BASE_BYTES + (kind[1] ? RETH_BYTES : 0) + (kind[0] ? IMM_BYTES : 0);
+  // Bytes before the payload, by what the packet has beside the base: `words` of 4 bytes (VLAN tag, ImmDt), a RETH.
+  localparam int unsigned WORD_KINDS = 3;
+  function automatic int unsigned header_bytes(input logic reth, input int unsigned words);
+    return BASE_BYTES + (reth ? RETH_BYTES : 0) + 4 * words;
   endfunction
 
   localparam logic [15:0] ETHERTYPE_IPV4 = 16'h0800;
+  localparam logic [15:0] ETHERTYPE_VLAN = 16'h8100;
   localparam logic [7:0] IPV4_VERSION_IHL = 8'h45;
   localparam logic [15:0] IPV4_DONT_FRAGMENT = 16'h4000;
   localparam logic [7:0] IPV4_PROTOCOL_UDP = 8'd17;
   localparam logic [15:0] ROCE_PORT = 16'd4791;
+  localparam logic [1:0] ENTROPY_PORTS = 2'b11;  // top bits of a source port that carries entropy (IBA A17.9.3.2)
 
   // IBA table 38: low bits of the opcodes of RDMA WRITE, and the bits of the service.
   localparam logic [7:0] OP_WRITE_FIRST = 8'h06;
@@ -93,28 +104,77 @@ package roce_pkg;
   localparam logic [31:0] MESSAGE_BYTES_MAX = 32'h8000_0000;  // IBA 9.4.3
 
   typedef enum logic {
+    UC = 1'b0,
+    RC = 1'b1
+  } service_e;
+
+  typedef enum logic {
     ONLY    = 1'b0,  // every packet a WRITE ONLY
     MESSAGE = 1'b1   // FIRST, MIDDLE, LAST
   } segmentation_e;
 
-  // One queue pair. Model: roce_qp.QpContext.
+  // Which packets of an RC QP have AckReq set.
+  typedef enum logic [1:0] {
+    NEVER    = 2'd0,
+    LAST     = 2'd1,  // the last of every message
+    INTERVAL = 2'd2   // those, and every one whose PSN + 1 is a multiple of 2^ack_log2
+  } ack_policy_e;
+
+  // What the headers of all packets of a QP share.
+  typedef struct packed {
+    logic        has_vlan;  // with a VLAN tag
+    logic [15:0] tci;       // priority 3 bits, DEI 1, VLAN id 12
+    logic [47:0] dst_mac;
+    logic [31:0] dst_ip;
+    logic [15:0] src_port;
+    logic [23:0] dest_qpn;
+    logic [15:0] pkey;
+    logic [7:0]  tos;       // DSCP 6 bits, ECN 2
+    logic [7:0]  ttl;
+  } path_t;
+
+  // One queue pair, as it is written. Model: roce_qp.QpContext.
   typedef struct packed {
     logic          enabled;
+    service_e      service;
     segmentation_e segmentation;
     logic [3:0]    mtu_log2;      // path MTU: 8 (256 bytes) to 12 (4096), else the QP is not enabled
-    logic [47:0]   dst_mac;
-    logic [31:0]   dst_ip;
-    logic [15:0]   src_port;
-    logic [23:0]   dest_qpn;
+    ack_policy_e   ack_policy;    // counts with RC
+    logic [3:0]    ack_log2;
+    logic          entropy;       // the source port comes from QPN and first PSN of each message
     logic [31:0]   rkey;
-    logic [15:0]   pkey;
-    logic [7:0]    tos;
-    logic [7:0]    ttl;
+    logic [23:0]   rate;          // 2^-16 bytes of the line a cycle; 0: not limited
+    logic [23:0]   burst;         // bytes
+    path_t         path;
     logic [23:0]   psn;           // of the next packet
   } qp_t;
 
+  // A write to the QP table.
+  typedef struct packed {
+    logic       set_psn;  // else the QP goes on with its own PSN
+    logic [7:0] index;
+    qp_t        qp;
+  } qp_write_t;
+
+  // One queue pair, as it is read.
+  typedef struct packed {
+    logic          enabled;
+    service_e      service;
+    segmentation_e segmentation;
+    logic [3:0]    mtu_log2;
+    ack_policy_e   ack_policy;
+    logic [3:0]    ack_log2;
+    logic          entropy;
+    logic          limited;
+    logic [31:0]   rkey;
+    logic [15:0]   checksum;      // one's complement sum of the IPv4 header, of total_length its own 20 bytes only
+    path_t         path;
+  } context_t;
+
   // One RDMA WRITE. Model: roce_segment.Message.
   typedef struct packed {
+    logic        replay;     // sent before: `psn` is its first PSN, and the QP's own stays as it is
+    logic [23:0] psn;
     logic        imm_valid;
     logic [31:0] imm;
     logic [7:0]  qp;         // index in the table
@@ -123,25 +183,38 @@ package roce_pkg;
   } message_t;
 
   // How a message ended. Model: roce_segment.Status.
-  typedef enum logic [1:0] {
-    OK = 2'd0,
-    BAD_QP = 2'd1,     // index outside the table, or QP not enabled
-    BAD_LENGTH = 2'd2  // 0 or above 2^31
+  typedef enum logic [2:0] {
+    OK = 3'd0,
+    BAD_QP = 3'd1,      // index outside the table, or QP not enabled
+    BAD_LENGTH = 3'd2,  // 0 or above 2^31
+    SHORT = 3'd3,       // its payload ended before it
+    LONG = 3'd4         // its payload went on behind it
   } status_e;
+
+  // Messages that ended with each error, modulo 2^32.
+  typedef struct packed {
+    logic [31:0] too_long;
+    logic [31:0] too_short;
+    logic [31:0] bad_length;
+    logic [31:0] bad_qp;
+  } errors_t;
 
   // One packet of a message. Model: roce_segment.PacketCommand.
   typedef struct packed {
-    status_e     status;    // of the message; where not OK, no packet: its payload is dropped
-    logic        ends;      // the message's last packet
-    logic [7:0]  index;     // of the QP, in the table
+    status_e     status;      // of the message; where not OK, no packet: its payload is dropped
+    logic        ends;        // the message's last packet
+    logic [7:0]  index;       // of the QP, in the table
     logic [7:0]  opcode;
     logic        has_reth;
     logic        has_imm;
-    logic [12:0] length;    // payload bytes; of a refused message 0 if it has none to drop, else 1
+    logic        ack_request;
+    logic [23:0] psn;
+    logic [12:0] length;      // payload bytes; of a refused message 0 if it has none to drop, else 1
+    logic [12:0] udp_length;
+    logic [16:0] checksum;    // sum of the IPv4 header, the carry not yet added again, not inverted
     reth_t       reth;
     logic [31:0] imm;
-    logic [15:0] checksum;  // of the IPv4 header without total_length, not inverted
-    qp_t         qp;        // psn is this packet's
+    path_t       path;        // src_port is this message's
   } packet_t;
 
   // What travels beside a header on its stream, fields as in packet_t.
@@ -150,6 +223,15 @@ package roce_pkg;
     logic        ends;
     logic [7:0]  index;
     logic [12:0] length;
+    logic        reth;    // what header_bytes() asks for
+    logic [1:0]  words;
+    logic        has_vlan;
   } header_user_t;
+
+  // What travels beside a packet on its stream, valid at its last beat the one, all the time the other.
+  typedef struct packed {
+    logic poisoned;  // bytes are missing: no receiver may place it
+    logic has_vlan;
+  } packet_user_t;
 
 endpackage

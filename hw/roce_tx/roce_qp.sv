@@ -1,29 +1,29 @@
 // The QP table: contexts written at run time, read by index in the same cycle. Keeps the PSN of every QP.
-// A QP that is being written must be idle.
+// A write takes ten cycles and is in force when s_axis_qp_tready is high again. Messages that have begun keep what they had.
 module roce_qp
   import roce_pkg::*;
 #(
-    parameter int unsigned NumQp = 16,
-
-    localparam int unsigned IndexW = $clog2(NumQp)
+    parameter int unsigned NumQp = 16
 ) (
     input logic clk,
     input logic rst,
 
-    // Configuration
-    input logic [31:0]       local_ip_i,  // stable from the write of a QP on
-    input logic              write_i,
-    input logic [IndexW-1:0] write_index_i,
-    input qp_t               write_qp_i,
+    input logic [31:0] local_ip_i,  // stable from the write of a QP on
 
-    // Look-up by the segmenter: checksum is the sum of the IPv4 header's words except total_length
-    input  logic [ 7:0] index_i,
-    output qp_t         qp_o,       // not enabled where there is no such QP
-    output logic [15:0] checksum_o,
+    // A QP whose PSN is set must be idle. An index outside the table writes nothing.
+    input  qp_write_t s_axis_qp_tdata,
+    input  logic      s_axis_qp_tvalid,
+    output logic      s_axis_qp_tready,
+
+    // Look-ups by the segmenter
+    input  logic     [ 7:0] index_i,
+    output context_t        context_o,    // not enabled where there is no such QP
+    input  logic     [ 7:0] psn_index_i,
+    output logic     [23:0] psn_o,
 
     // The next PSN of a QP, from the segmenter
     input logic        psn_write_i,
-    input logic [ 7:0] psn_index_i,
+    input logic [ 7:0] psn_write_index_i,
     input logic [23:0] psn_i,
 
     // Path MTU of any QP
@@ -31,72 +31,115 @@ module roce_qp
     output logic [3:0] mtu_log2_o
 );
 
-  localparam int unsigned CONTEXT_W = $bits(qp_t) - 1 - 24;  // without `enabled` and `psn`, which are registers
+  localparam int unsigned INDEX_W = $clog2(NumQp);
 
   if (NumQp < 2 || NumQp > 256 || (NumQp & (NumQp - 1)) != 0) begin : gen_check
     $error("%m: NumQp = %0d must be a power of two, 2 to 256", NumQp);
   end
 
-  logic [CONTEXT_W-1:0] contexts[NumQp];
-  logic [15:0] checksums[NumQp];
-  logic [3:0] mtus[NumQp];
-  logic [NumQp-1:0] enabled_q;
-  logic [NumQp-1:0][23:0] psn_q;
+  typedef logic [INDEX_W-1:0] index_t;
 
-  logic write_q;
-  logic [IndexW-1:0] write_index_q;
-  qp_t writing_q;
-  logic [15:0] sum_q;
-
-  function automatic logic [15:0] add_ones_complement(input logic [15:0] a, input logic [15:0] b);
-    logic [16:0] sum;
-    sum = {1'b0, a} + {1'b0, b};
-    return sum[15:0] + {15'd0, sum[16]};
+  function automatic logic exists(input logic [7:0] index);
+    return 9'(index) < 9'(NumQp);
   endfunction
 
   function automatic logic mtu_exists(input logic [3:0] mtu_log2);
     return mtu_log2 >= MTU_LOG2_MIN && mtu_log2 <= MTU_LOG2_MAX;
   endfunction
 
-  // A write takes two cycles: the sum of what is constant in the IPv4 header is done here, not in the path of the packets.
-  function automatic logic [15:0] header_sum(input logic [7:0] tos, input logic [7:0] ttl,
-                                             input logic [31:0] local_ip, input logic [31:0] dst_ip);
-    logic [15:0] sum;
-    sum = add_ones_complement({IPV4_VERSION_IHL, tos}, IPV4_DONT_FRAGMENT);
-    sum = add_ones_complement(sum, {ttl, IPV4_PROTOCOL_UDP});
-    sum = add_ones_complement(sum, local_ip[31:16]);
-    sum = add_ones_complement(sum, local_ip[15:0]);
-    sum = add_ones_complement(sum, dst_ip[31:16]);
-    return add_ones_complement(sum, dst_ip[15:0]);
-  endfunction
+  context_t contexts[NumQp];
+  logic [3:0] mtus[NumQp];
+  logic [23:0] psns[NumQp];
+  logic [NumQp-1:0] enabled_q;
+
+  // A write: the header's words are summed, one a cycle, the carry of each added with the next; then the tables are written,
+  // the PSN when the segmenter writes none.
+  typedef enum logic [1:0] {
+    IDLE,
+    SUM,      // one word a cycle
+    STORE,    // all but the PSN
+    STORE_PSN
+  } state_e;
+
+  localparam int unsigned WORDS = 8;
+
+  state_e state_q;
+  qp_write_t write_q;
+  logic [$clog2(WORDS)-1:0] word_q;
+  logic [16:0] sum_q;
+  logic limited_q, usable_q;
+  logic [WORDS-1:0][15:0] words;
+  context_t written;
+  logic psn_free;
+
+  assign words = {
+    16'd0,  // for the last carry
+    IPV4_DONT_FRAGMENT | 16'(IP_BYTES),
+    write_q.qp.path.dst_ip,
+    local_ip_i,
+    {write_q.qp.path.ttl, IPV4_PROTOCOL_UDP},
+    {IPV4_VERSION_IHL, write_q.qp.path.tos}
+  };
+  assign written = '{
+          enabled: 1'b1,
+          service: write_q.qp.service,
+          segmentation: write_q.qp.segmentation,
+          mtu_log2: write_q.qp.mtu_log2,
+          ack_policy: write_q.qp.ack_policy,
+          ack_log2: write_q.qp.ack_log2,
+          entropy: write_q.qp.entropy,
+          limited: limited_q,
+          rkey: write_q.qp.rkey,
+          checksum: sum_q[15:0],
+          path: write_q.qp.path
+      };
+  assign s_axis_qp_tready = state_q == IDLE;
+  assign psn_free = !psn_write_i;
 
   always_ff @(posedge clk) begin
-    write_q <= write_i;
-    write_index_q <= write_index_i;
-    writing_q <= write_qp_i;
-    sum_q <= header_sum(write_qp_i.tos, write_qp_i.ttl, local_ip_i, write_qp_i.dst_ip);
-    if (psn_write_i && exists(psn_index_i)) psn_q[psn_index_i[IndexW-1:0]] <= psn_i;
-    if (write_q) begin
-      contexts[write_index_q] <= writing_q[CONTEXT_W+23:24];
-      checksums[write_index_q] <= sum_q;
-      mtus[write_index_q] <= writing_q.mtu_log2;
-      enabled_q[write_index_q] <= writing_q.enabled && mtu_exists(writing_q.mtu_log2);
-      psn_q[write_index_q] <= writing_q.psn;
+    unique case (state_q)
+      IDLE: begin
+        write_q <= s_axis_qp_tdata;
+        word_q  <= '0;
+        sum_q   <= '0;
+        if (s_axis_qp_tvalid && exists(s_axis_qp_tdata.index)) state_q <= SUM;
+      end
+      SUM: begin
+        sum_q <= 17'(sum_q[15:0]) + 17'(words[word_q]) + 17'(sum_q[16]);
+        word_q <= word_q + 1'b1;
+        limited_q <= write_q.qp.rate != '0;
+        usable_q <= write_q.qp.enabled && mtu_exists(write_q.qp.mtu_log2);
+        if (word_q == '1) state_q <= STORE;
+      end
+      STORE: state_q <= STORE_PSN;
+      STORE_PSN: if (psn_free || !write_q.set_psn) state_q <= IDLE;
+    endcase
+    if (state_q == STORE) begin
+      contexts[index_t'(write_q.index)] <= written;
+      mtus[index_t'(write_q.index)] <= write_q.qp.mtu_log2;
+      enabled_q[index_t'(write_q.index)] <= usable_q;
     end
     if (rst) begin
-      write_q   <= 1'b0;
+      state_q   <= IDLE;
       enabled_q <= '0;
     end
   end
 
-  function automatic logic exists(input logic [7:0] index);
-    return 9'(index) < 9'(NumQp);
-  endfunction
+  always_ff @(posedge clk) begin
+    if (psn_write_i) psns[index_t'(psn_write_index_i)] <= psn_i;
+    else if (state_q == STORE_PSN && write_q.set_psn) psns[index_t'(write_q.index)] <= write_q.qp.psn;
+  end
 
-  logic [IndexW-1:0] index;
-  assign index = index_i[IndexW-1:0];
-  assign qp_o = {enabled_q[index] && exists(index_i), contexts[index], psn_q[index]};
-  assign checksum_o = checksums[index];
-  assign mtu_log2_o = exists(mtu_index_i) ? mtus[mtu_index_i[IndexW-1:0]] : '0;
+  always_comb begin
+    context_o = contexts[index_t'(index_i)];
+    context_o.enabled = enabled_q[index_t'(index_i)] && exists(index_i);
+  end
+
+  assign psn_o = psns[index_t'(psn_index_i)];
+  // The segmenter gives no index outside the table here: its messages have a QP.
+  logic unused;
+  assign unused = ^{psn_index_i, psn_write_index_i};
+
+  assign mtu_log2_o = exists(mtu_index_i) ? mtus[index_t'(mtu_index_i)] : '0;
 
 endmodule

@@ -1,5 +1,7 @@
-// Cuts messages into packets: opcode, PSN, length and RETH of each, one packet a cycle.
+// Cuts messages into packets: opcode, PSN, lengths and RETH of each, one packet a cycle.
 // A message that cannot be served passes as one packet with its status: no header follows from it, its payload is dropped.
+//
+//   message -> look up its QP -> count its packets -> one packet, held until the QP's token bucket lets it go
 module roce_segment
   import roce_pkg::*;
 (
@@ -10,21 +12,33 @@ module roce_segment
     input  logic     s_axis_msg_tvalid,
     output logic     s_axis_msg_tready,
 
-    // QP table: the context of a message's QP, the PSN after its last packet
-    output logic [ 7:0] index_o,
-    input  qp_t         qp_i,
-    input  logic [15:0] checksum_i,
-    output logic        psn_write_o,
-    output logic [ 7:0] psn_index_o,
-    output logic [23:0] psn_o,
+    // QP table: the context of a message's QP, its next PSN, the PSN after the message
+    output logic     [ 7:0] index_o,
+    input  context_t        context_i,
+    output logic     [ 7:0] psn_index_o,
+    input  logic     [23:0] psn_i,
+    output logic            psn_write_o,
+    output logic     [ 7:0] psn_write_index_o,
+    output logic     [23:0] psn_o,
+
+    // Token buckets: that of the packet's QP, and the bytes on the line of a packet that has left
+    output logic [ 7:0] bucket_index_o,
+    input  logic        bucket_open_i,
+    output logic        spend_o,
+    output logic [13:0] spend_bytes_o,
 
     output packet_t m_axis_pkt_tdata,
     output logic    m_axis_pkt_tvalid,
     input  logic    m_axis_pkt_tready
 );
 
-  message_t message, message_q;
-  logic message_valid, message_ready;
+  localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
+  localparam int unsigned UDP_BYTES = ($bits(udp_t) + $bits(bth_t)) / 8 + ICRC_BYTES;  // beside payload, RETH and ImmDt
+
+  logic look_ready, count_ready, packet_ready;
+
+  message_t message;
+  logic message_valid;
 
   axis_skid #(
       .DataW($bits(message_t))
@@ -36,91 +50,180 @@ module roce_segment
       .s_axis_tready(s_axis_msg_tready),
       .m_axis_tdata (message),
       .m_axis_tvalid(message_valid),
-      .m_axis_tready(message_ready)
+      .m_axis_tready(look_ready)
   );
 
-  // The message under way: message_q.address moves on with its packets, left_q counts the bytes that are not yet in a packet,
-  // this one's included.
-  logic busy_q, first_q, last_q;
-  status_e status, status_q;
-  qp_t qp_q;
-  logic [15:0] checksum_q;
-  logic [31:0] left_q, left_next, left_new;
-  logic [12:0] length_q, mtu, mtu_new;
-  logic done;
-
-  function automatic logic [12:0] packet_length(input logic [31:0] left, input logic [12:0] limit);
-    return left < 32'(limit) ? left[12:0] : limit;
-  endfunction
+  // Look up: the message beside its QP. `extent` is the offset of its last byte.
+  logic look_valid_q;
+  message_t look_q;
+  context_t context_q;
+  logic [31:0] extent_q;
 
   assign index_o = message.qp;
-  assign mtu = 13'd1 << qp_q.mtu_log2;
-  assign mtu_new = 13'd1 << qp_i.mtu_log2;
-  assign left_next = left_q - 32'(length_q);
-  assign left_new = message.length;
+  assign look_ready = !look_valid_q || count_ready;
+
+  always_ff @(posedge clk) begin
+    if (look_ready) begin
+      look_valid_q <= message_valid;
+      look_q <= message;
+      context_q <= context_i;
+      extent_q <= message.length - 1'b1;
+    end
+    if (rst) look_valid_q <= 1'b0;
+  end
+
+  // Count: the message under way. Its address, PSN and `more`, the packets behind this one, move on with every packet.
+  logic valid_q, first_q, last_q, replay_q, imm_valid_q;
+  logic [7:0] index_q;
+  logic [31:0] imm_q, message_bytes_q;
+  logic [63:0] address_q;
+  context_t qp_q;
+  status_e status, status_q;
+  logic [23:0] more, more_q, psn_q, psn_next, first_psn_q;
+  logic [12:0] mtu_q, mtu, tail, tail_q;
+  logic step;
 
   always_comb begin
     status = OK;
-    if (!qp_i.enabled) status = BAD_QP;
-    else if (message.length == '0 || message.length > MESSAGE_BYTES_MAX) status = BAD_LENGTH;
+    if (!context_q.enabled) status = BAD_QP;
+    else if (look_q.length == '0 || look_q.length > MESSAGE_BYTES_MAX) status = BAD_LENGTH;
   end
 
-  assign done = busy_q && last_q && m_axis_pkt_tready;
-  assign message_ready = !busy_q || done;
+  // The path MTU is one of five powers of two.
+  always_comb begin
+    mtu  = '0;
+    more = '0;
+    for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
+      if (context_q.mtu_log2 == 4'(log2)) begin
+        mtu  = 13'd1 << log2;
+        more = 24'(extent_q >> log2);
+      end
+    end
+    tail = look_q.length[12:0] & (mtu - 1'b1);
+    if (tail == '0) tail = mtu;
+  end
+
+  assign psn_index_o = look_q.qp;
+  assign psn_next = psn_q + 1'b1;
+  assign count_ready = !valid_q || (step && last_q);
+  assign step = valid_q && packet_ready;
 
   always_ff @(posedge clk) begin
-    if (message_ready) begin
-      busy_q <= message_valid;
-      message_q <= message;
-      qp_q <= qp_i;
-      checksum_q <= checksum_i;
+    if (count_ready) begin
+      valid_q <= look_valid_q;
+      replay_q <= look_q.replay;
+      imm_valid_q <= look_q.imm_valid;
+      imm_q <= look_q.imm;
+      index_q <= look_q.qp;
+      message_bytes_q <= look_q.length;
+      address_q <= look_q.address;
+      qp_q <= context_q;
       status_q <= status;
       first_q <= 1'b1;
-      last_q <= status != OK || left_new <= 32'(mtu_new);
-      left_q <= left_new;
-      length_q <= status != OK ? 13'(message.length != '0) : packet_length(left_new, mtu_new);
-      if (psn_write_o && psn_index_o == message.qp) qp_q.psn <= psn_o;
-    end else if (m_axis_pkt_tready) begin
+      last_q <= status != OK || more == '0;
+      more_q <= more;
+      mtu_q <= mtu;
+      tail_q <= status != OK ? 13'(look_q.length != '0) : tail;
+      psn_q <= psn_i;
+      first_psn_q <= psn_i;
+      if (psn_write_o && index_q == look_q.qp) begin
+        psn_q <= psn_next;
+        first_psn_q <= psn_next;
+      end
+      if (look_q.replay) begin
+        psn_q <= look_q.psn;
+        first_psn_q <= look_q.psn;
+      end
+    end else if (step) begin
       first_q <= 1'b0;
-      last_q <= left_next <= 32'(mtu);
-      left_q <= left_next;
-      length_q <= packet_length(left_next, mtu);
-      message_q.address <= message_q.address + 64'(mtu);
-      qp_q.psn <= qp_q.psn + 1'b1;
+      last_q <= more_q == 24'd1;
+      more_q <= more_q - 1'b1;
+      psn_q <= psn_next;
+      address_q <= address_q + 64'(mtu_q);
     end
-    if (rst) busy_q <= 1'b0;
+    if (rst) valid_q <= 1'b0;
   end
 
-  assign psn_write_o = done && status_q == OK;
-  assign psn_index_o = message_q.qp;
-  assign psn_o = qp_q.psn + 1'b1;
+  assign psn_write_o = step && last_q && status_q == OK && !replay_q;
+  assign psn_write_index_o = index_q;
+  assign psn_o = psn_next;
 
-  logic only;
+  // Packet: the fields of one. The source port's entropy is the same for all packets of a message.
+  packet_t pkt, pkt_q;
+  logic pkt_valid_q, limited_q;
+  logic only, imm;
+  logic [12:0] length;
+  logic [23:0] mixed;
+
   assign only = qp_q.segmentation == ONLY;
-  assign m_axis_pkt_tvalid = busy_q;
+  assign imm = last_q && imm_valid_q;
+  assign length = last_q ? tail_q : mtu_q;
+  assign mixed = qp_q.path.dest_qpn ^ first_psn_q;
+
+  // PSN + 1 is a multiple of 2^log2.
+  function automatic logic ends_interval(input logic [23:0] psn, input logic [3:0] log2);
+    return (~psn & ~(~24'd0 << log2)) == '0;
+  endfunction
 
   always_comb begin
-    m_axis_pkt_tdata.status = status_q;
-    m_axis_pkt_tdata.ends = last_q;
-    m_axis_pkt_tdata.index = message_q.qp;
-    m_axis_pkt_tdata.has_reth = only || first_q;
-    m_axis_pkt_tdata.has_imm = last_q && message_q.imm_valid;
-    m_axis_pkt_tdata.length = length_q;
-    m_axis_pkt_tdata.reth.address = message_q.address;
-    m_axis_pkt_tdata.reth.rkey = qp_q.rkey;
-    m_axis_pkt_tdata.reth.length = only ? 32'(length_q) : message_q.length;
-    m_axis_pkt_tdata.imm = message_q.imm;
-    m_axis_pkt_tdata.checksum = checksum_q;
-    m_axis_pkt_tdata.qp = qp_q;
-    unique case ({
-      only || (first_q && last_q), first_q, last_q
-    })
-      3'b010:  m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_FIRST;
-      3'b000:  m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_MIDDLE;
-      3'b001:  m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_LAST;
-      default: m_axis_pkt_tdata.opcode = OP_UC | OP_WRITE_ONLY;
-    endcase
-    if (m_axis_pkt_tdata.has_imm) m_axis_pkt_tdata.opcode |= OP_WITH_IMM;
+    pkt.status = status_q;
+    pkt.ends = last_q;
+    pkt.index = index_q;
+    pkt.opcode = OP_WRITE_ONLY;
+    if (!only) begin
+      unique case ({
+        first_q, last_q
+      })
+        2'b10:   pkt.opcode = OP_WRITE_FIRST;
+        2'b00:   pkt.opcode = OP_WRITE_MIDDLE;
+        2'b01:   pkt.opcode = OP_WRITE_LAST;
+        default: pkt.opcode = OP_WRITE_ONLY;
+      endcase
+    end
+    if (imm) pkt.opcode |= OP_WITH_IMM;
+    if (qp_q.service == UC) pkt.opcode |= OP_UC;
+    pkt.has_reth = only || first_q;
+    pkt.has_imm = imm;
+    pkt.ack_request = qp_q.service == RC && ((qp_q.ack_policy != NEVER && last_q) ||
+        (qp_q.ack_policy == INTERVAL && ends_interval(psn_q, qp_q.ack_log2)));
+    pkt.psn = psn_q;
+    pkt.length = length;
+    pkt.udp_length = 13'(UDP_BYTES) + (pkt.has_reth ? 13'(RETH_BYTES) : '0) + (imm ? 13'(IMM_BYTES) : '0) +
+        ((length + 13'd3) & ~13'd3);
+    pkt.checksum = {1'b0, qp_q.checksum} + 17'(pkt.udp_length);
+    pkt.reth = '{address: address_q, rkey: qp_q.rkey, length: only ? 32'(length) : message_bytes_q};
+    pkt.imm = imm_q;
+    pkt.path = qp_q.path;
+    if (qp_q.entropy) pkt.path.src_port = {ENTROPY_PORTS, mixed[13:0] ^ 14'(mixed[23:14])};
   end
+
+  // A packet of a limited QP waits until its bucket has seen the packet before, and is open.
+  logic [2:0] waited_q;
+  logic open_q;
+
+  assign m_axis_pkt_tdata = pkt_q;
+  assign m_axis_pkt_tvalid = pkt_valid_q && (!limited_q || open_q);
+  assign packet_ready = !pkt_valid_q || (m_axis_pkt_tvalid && m_axis_pkt_tready);
+  assign bucket_index_o = pkt_q.index;
+  assign spend_o = m_axis_pkt_tvalid && m_axis_pkt_tready && limited_q;
+  assign spend_bytes_o = 14'(pkt_q.udp_length) + 14'(IP_BYTES + ETH_BYTES + LINE_BYTES) +
+      (pkt_q.path.has_vlan ? 14'(VLAN_BYTES) : '0);
+
+  always_ff @(posedge clk) begin
+    if (packet_ready) begin
+      pkt_valid_q <= valid_q;
+      pkt_q <= pkt;
+      limited_q <= qp_q.limited && status_q == OK;
+      waited_q <= '0;
+      open_q <= 1'b0;
+    end else begin
+      if (waited_q != LOOK) waited_q <= waited_q + 1'b1;
+      if (waited_q == LOOK && bucket_open_i) open_q <= 1'b1;
+    end
+    if (rst) pkt_valid_q <= 1'b0;
+  end
+
+  logic unused;
+  assign unused = ^{qp_q.enabled, qp_q.mtu_log2};
 
 endmodule

@@ -1,16 +1,16 @@
-// RoCEv2 packetizer: messages (RDMA WRITEs) and their payload in, packets out. Wiring, and a count of what is under way.
+// RoCEv2 packetizer: messages (RDMA WRITEs) and their payload in, packets out. Wiring, and counts of what is under way and of
+// what went wrong.
 //
-//   messages -> roce_segment -> roce_header --.
-//                   |                          roce_join -> roce_icrc -> packets
-//                roce_qp           payload  --'
+//           messages -> roce_segment -> roce_header --.
+//                        |        |                    roce_join -> roce_icrc -> packets
+//                     roce_qp  roce_pacer    payload --'
 module roce_tx
   import roce_pkg::*;
 #(
     parameter int unsigned DataW = 512,
     parameter int unsigned NumQp = 16,
 
-    localparam int unsigned KeepW  = DataW / 8,
-    localparam int unsigned IndexW = $clog2(NumQp)
+    localparam int unsigned KeepW = DataW / 8
 ) (
     input logic clk,
     input logic rst,
@@ -19,10 +19,10 @@ module roce_tx
     input logic [47:0] local_mac_i,
     input logic [31:0] local_ip_i,
 
-    // QP table: a write is in force two cycles later; the QP must be idle
-    input logic              qp_write_i,
-    input logic [IndexW-1:0] qp_write_index_i,
-    input qp_t               qp_write_data_i,
+    // QP table: a write is in force when tready is high again; a QP whose PSN is set must be idle
+    input  qp_write_t s_axis_qp_tdata,
+    input  logic      s_axis_qp_tvalid,
+    output logic      s_axis_qp_tready,
 
     // Path MTU of any QP, for those who count packets
     input  logic [7:0] mtu_index_i,
@@ -32,7 +32,7 @@ module roce_tx
     input  logic     s_axis_msg_tvalid,
     output logic     s_axis_msg_tready,
 
-    // One packet a message, of exactly the message's length
+    // One packet a message, of the message's length
     input  logic [DataW-1:0] s_axis_payload_tdata,
     input  logic [KeepW-1:0] s_axis_payload_tkeep,
     input  logic             s_axis_payload_tlast,
@@ -50,16 +50,17 @@ module roce_tx
     output logic       status_valid_o,
     output status_e    status_o,
     output logic [7:0] status_qp_o,
+    output errors_t    errors_o,
 
     // No message is under way, and no packet
     output logic idle_o
 );
 
-  logic [7:0] index, psn_index;
-  qp_t qp;
-  logic [15:0] checksum;
-  logic [23:0] psn;
-  logic psn_write;
+  logic [7:0] index, psn_index, psn_write_index, bucket_index;
+  context_t qp;
+  logic [23:0] psn, psn_after;
+  logic psn_write, bucket_open, spend;
+  logic [13:0] spend_bytes;
 
   roce_qp #(
       .NumQp(NumQp)
@@ -67,17 +68,33 @@ module roce_tx
       .clk,
       .rst,
       .local_ip_i,
-      .write_i      (qp_write_i),
-      .write_index_i(qp_write_index_i),
-      .write_qp_i   (qp_write_data_i),
-      .index_i      (index),
-      .qp_o         (qp),
-      .checksum_o   (checksum),
-      .psn_write_i  (psn_write),
-      .psn_index_i  (psn_index),
-      .psn_i        (psn),
+      .s_axis_qp_tdata,
+      .s_axis_qp_tvalid,
+      .s_axis_qp_tready,
+      .index_i          (index),
+      .context_o        (qp),
+      .psn_index_i      (psn_index),
+      .psn_o            (psn),
+      .psn_write_i      (psn_write),
+      .psn_write_index_i(psn_write_index),
+      .psn_i            (psn_after),
       .mtu_index_i,
       .mtu_log2_o
+  );
+
+  roce_pacer #(
+      .NumQp(NumQp)
+  ) u_pacer (
+      .clk,
+      .rst,
+      .write_i      (s_axis_qp_tvalid && s_axis_qp_tready),
+      .write_index_i(s_axis_qp_tdata.index),
+      .rate_i       (s_axis_qp_tdata.qp.rate),
+      .burst_i      (s_axis_qp_tdata.qp.burst),
+      .index_i      (bucket_index),
+      .open_o       (bucket_open),
+      .spend_i      (spend),
+      .spend_bytes_i(spend_bytes)
   );
 
   packet_t pkt_tdata;
@@ -90,11 +107,16 @@ module roce_tx
       .s_axis_msg_tvalid,
       .s_axis_msg_tready,
       .index_o          (index),
-      .qp_i             (qp),
-      .checksum_i       (checksum),
-      .psn_write_o      (psn_write),
+      .context_i        (qp),
       .psn_index_o      (psn_index),
-      .psn_o            (psn),
+      .psn_i            (psn),
+      .psn_write_o      (psn_write),
+      .psn_write_index_o(psn_write_index),
+      .psn_o            (psn_after),
+      .bucket_index_o   (bucket_index),
+      .bucket_open_i    (bucket_open),
+      .spend_o          (spend),
+      .spend_bytes_o    (spend_bytes),
       .m_axis_pkt_tdata (pkt_tdata),
       .m_axis_pkt_tvalid(pkt_tvalid),
       .m_axis_pkt_tready(pkt_tready)
@@ -103,6 +125,7 @@ module roce_tx
   logic [DataW-1:0] hdr_tdata, join_tdata;
   logic [KeepW-1:0] hdr_tkeep, join_tkeep;
   header_user_t hdr_tuser;
+  packet_user_t join_tuser;
   logic hdr_tlast, hdr_tvalid, hdr_tready;
   logic join_tlast, join_tvalid, join_tready;
 
@@ -143,6 +166,7 @@ module roce_tx
       .m_axis_tdata     (join_tdata),
       .m_axis_tkeep     (join_tkeep),
       .m_axis_tlast     (join_tlast),
+      .m_axis_tuser     (join_tuser),
       .m_axis_tvalid    (join_tvalid),
       .m_axis_tready    (join_tready),
       .status_valid_o,
@@ -158,6 +182,7 @@ module roce_tx
       .s_axis_tdata (join_tdata),
       .s_axis_tkeep (join_tkeep),
       .s_axis_tlast (join_tlast),
+      .s_axis_tuser (join_tuser),
       .s_axis_tvalid(join_tvalid),
       .s_axis_tready(join_tready),
       .m_axis_tdata,
@@ -173,9 +198,16 @@ module roce_tx
     messages_q <= messages_q + 8'(s_axis_msg_tvalid && s_axis_msg_tready) - 8'(status_valid_o);
     packets_q  <= packets_q + 8'(join_tvalid && join_tready && join_tlast) -
         8'(m_axis_tvalid && m_axis_tready && m_axis_tlast);
+    if (status_valid_o) begin
+      errors_o.bad_qp <= errors_o.bad_qp + 32'(status_o == BAD_QP);
+      errors_o.bad_length <= errors_o.bad_length + 32'(status_o == BAD_LENGTH);
+      errors_o.too_short <= errors_o.too_short + 32'(status_o == SHORT);
+      errors_o.too_long <= errors_o.too_long + 32'(status_o == LONG);
+    end
     if (rst) begin
       messages_q <= '0;
       packets_q  <= '0;
+      errors_o   <= '0;
     end
   end
 

@@ -13,19 +13,20 @@ module tx
     parameter int unsigned IdW   = 1,
     parameter int unsigned NumQp = 16,
 
-    localparam int unsigned KeepW  = DataW / 8,
-    localparam int unsigned IndexW = $clog2(NumQp)
+    localparam int unsigned KeepW = DataW / 8
 ) (
     input logic clk,
     input logic rst,
 
-    // Configuration, stable except in reset; a QP may be written while it is idle
-    input logic  [      47:0] local_mac_i,
-    input logic  [      31:0] local_ip_i,
-    input logic               qp_write_i,
-    input logic  [IndexW-1:0] qp_write_index_i,
-    input qp_t                qp_write_data_i,
-    input flow_t              flow_i,
+    // Configuration, stable except in reset
+    input logic  [47:0] local_mac_i,
+    input logic  [31:0] local_ip_i,
+    input flow_t        flow_i,
+
+    // QP table: a write is in force when tready is high again; a QP whose PSN is set must be idle
+    input  qp_write_t s_axis_qp_tdata,
+    input  logic      s_axis_qp_tvalid,
+    output logic      s_axis_qp_tready,
 
     // Credit: frame n may be sent only if n < window_end
     input logic [63:0] window_end_i,
@@ -60,12 +61,12 @@ module tx
     input  logic             m_axis_tready,
 
     // Counters since reset
-    output logic [63:0] frames_sent_o,
-    output logic [63:0] frames_dropped_o,    // for want of credit
-    output logic [63:0] frames_refused_o,    // at an address that is not aligned, or of 0 bytes
-    output logic [63:0] packets_o,           // that left, trailers included
-    output logic [31:0] messages_refused_o,  // by the packetizer: no such QP, or an impossible length
-    output logic [31:0] read_errors_o,       // beats of memory that came with an error and were sent all the same
+    output logic    [63:0] frames_sent_o,
+    output logic    [63:0] frames_dropped_o,  // for want of credit
+    output logic    [63:0] frames_refused_o,  // at an address that is not aligned, or of 0 bytes
+    output logic    [63:0] packets_o,         // that left, trailers included
+    output errors_t        message_errors_o,
+    output logic    [31:0] read_errors_o,     // beats of memory that came with an error and were sent all the same
 
     // Nothing is under way. Reset only then, or together with the memory: late data would pass for the next frame's
     output logic idle_o
@@ -233,6 +234,8 @@ module tx
   logic queued_tvalid, queued_tready;
 
   assign msg_tdata = '{
+          replay: 1'b0,
+          psn: '0,
           imm_valid: item.last,
           imm: item.imm,
           qp: item.qp,
@@ -267,9 +270,9 @@ module tx
       .rst,
       .local_mac_i,
       .local_ip_i,
-      .qp_write_i,
-      .qp_write_index_i,
-      .qp_write_data_i,
+      .s_axis_qp_tdata,
+      .s_axis_qp_tvalid,
+      .s_axis_qp_tready,
       .mtu_index_i          (flow_i.qp),
       .mtu_log2_o           (mtu_log2),
       .s_axis_msg_tdata     (queued_tdata),
@@ -288,6 +291,7 @@ module tx
       .status_valid_o       (status_valid),
       .status_o             (status),
       .status_qp_o          (status_qp),
+      .errors_o             (message_errors_o),
       .idle_o               (roce_idle)
   );
 
@@ -296,17 +300,15 @@ module tx
   always_ff @(posedge clk) begin
     descriptors_q <= descriptors_q + 8'(bd_tvalid && bd_tready) - 8'(status_valid);
     packets_o <= packets_o + 64'(m_axis_tvalid && m_axis_tready && m_axis_tlast);
-    messages_refused_o <= messages_refused_o + 32'(status_valid && status != OK);
     if (rst) begin
       descriptors_q <= '0;
       packets_o <= '0;
-      messages_refused_o <= '0;
     end
   end
 
   assign idle_o = bd_gen_idle && descriptors_q == '0 && roce_idle;
 
   logic unused;
-  assign unused = ^status_qp;
+  assign unused = ^{status, status_qp};
 
 endmodule

@@ -100,6 +100,8 @@ class Source:
         self._offered = False
         self.accepted: list[int] = []
         """Cycle of every handshake."""
+        self.pauses = 0
+        """Cycles in which there was an item to offer, and none was."""
         self.clear()
 
     def clear(self) -> None:
@@ -114,6 +116,10 @@ class Source:
         for beat in axis.beats(packet, width):
             self.items.append({"tdata": beat.data, "tkeep": beat.keep, "tlast": int(beat.last), **user})
 
+    def is_ready(self) -> bool:
+        """Whether tready is high."""
+        return bool(int(self._ready.value))
+
     def drive(self) -> None:
         if not self._offered and self.items and not self._stall():
             for suffix, value in self.items[0].items():
@@ -122,6 +128,7 @@ class Source:
             self._offered = True
 
     def sample(self, cycle: int) -> None:
+        self.pauses += bool(self.items) and not self._offered
         if self._offered and int(self._ready.value):
             self.items.popleft()
             self.accepted.append(cycle)
@@ -198,9 +205,9 @@ class Bench:
         chance = random.Random(self.random.random())
         return (lambda: chance.random() < STALL_SHARE) if stalls else (lambda: False)
 
-    def source(self, name: str) -> Source:
-        """A driver of the stream `<name>_t*`, which stalls if this bench's sources do."""
-        self._sources.append(Source(self.dut, name, self._pauses(self._stalls.source)))
+    def source(self, name: str, stalls: bool | None = None) -> Source:
+        """A driver of the stream `<name>_t*`, which stalls if `stalls` says so, else if this bench's sources do."""
+        self._sources.append(Source(self.dut, name, self._pauses(self._stalls.source if stalls is None else stalls)))
         return self._sources[-1]
 
     def sink(self, name: str) -> Sink:
@@ -253,6 +260,12 @@ class Bench:
         while not done():
             assert self.cycle - start < limit, f"not done after {limit} cycles"
             await self.step()
+
+    async def hand_over(self, source: Source, limit: int = 100) -> None:
+        """Run until `source` is empty and its stream is ready again."""
+        await self.until(lambda: not source.items, limit)
+        await self.step()
+        await self.until(source.is_ready, limit)
 
     async def drain(self, sink: Sink, items: int, quiet: int = 20) -> None:
         """Run until `sink` has `items` and all sources are empty; see that nothing more comes in `quiet` cycles."""

@@ -8,7 +8,7 @@ import pytest
 
 from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
 from framelane.driver import ports
-from framelane.driver.ports import HEADER_USER_T, PACKET_T, QP_T
+from framelane.driver.ports import HEADER_USER_T, PACKET_T
 from framelane.models import axis, roce_header, wire
 from framelane.models.roce_qp import QpContext
 from framelane.models.roce_segment import PacketCommand
@@ -17,42 +17,60 @@ from framelane.models.wire import Endpoint, Opcode, Reth
 LOCAL = Endpoint(mac=0x0A0B0C0D0E0F, ip=0xC0A80A01)
 
 
-def constant_sum(qp: QpContext) -> int:
-    """What roce_qp hands over: the IPv4 header's one's complement sum without total_length."""
-    words = (0x4500 | qp.tos, 0x4000, qp.ttl << 8 | 17, LOCAL.ip >> 16, LOCAL.ip, qp.dst.ip >> 16, qp.dst.ip)
+def header_sum(qp: QpContext, total_length: int) -> int:
+    """What the segmenter hands over: the IPv4 header's one's complement sum, the last carry not yet added."""
+    words = (0x4500 | qp.tos, 0x4000, qp.ttl << 8 | 17, LOCAL.ip >> 16, LOCAL.ip, qp.dst.ip >> 16, qp.dst.ip, 20)
     total = sum(w & 0xFFFF for w in words)
-    return (total - 1) % 0xFFFF + 1
+    return (total - 1) % 0xFFFF + 1 + total_length - 20
 
 
 def random_packet(random: Random, length: int) -> tuple[PacketCommand, QpContext]:
     draw = random.getrandbits
-    fields: dict[str, Any] = {"psn": draw(24), "src_port": draw(16), "pkey": draw(16), "tos": draw(8), "ttl": draw(8)}
-    qp = QpContext(Endpoint(draw(48), draw(32)), draw(24), draw(32), **fields)
+    fields: dict[str, Any] = {"pkey": draw(16), "tos": draw(8), "ttl": draw(8)}
+    qp = QpContext(Endpoint(draw(48), draw(32)), draw(24), draw(32), vlan=random.choice([None, draw(16)]), **fields)
     opcode = random.choice(list(Opcode))
     reth = Reth(draw(64), draw(32), draw(32)) if opcode.starts else None
     imm = draw(32) if opcode.has_imm else None
-    return PacketCommand(opcode + wire.UC, draw(24), 0, length, reth, imm), qp
+    service = random.choice([0, wire.UC])
+    return PacketCommand(opcode + service, draw(24), 0, length, reth, imm, draw(16), bool(draw(1))), qp
 
 
 def packed(command: PacketCommand, qp: QpContext, status: int = 0, ends: int = 1, index: int = 0) -> int:
     reth = command.reth or Reth(-1 & (1 << 64) - 1, 0xFFFFFFFF, 0xFFFFFFFF)
+    header = roce_header.header(command, qp, LOCAL)
+    total_length = len(header) - wire.ip_offset(header) + command.length + -command.length % 4 + wire.ICRC_BYTES
     return PACKET_T.pack(
-        {
+        ports.path_fields(qp)
+        | {
             "status": status,
             "ends": ends,
             "index": index,
             "opcode": command.opcode,
             "has_reth": command.reth is not None,
             "has_imm": command.imm is not None,
+            "ack_request": command.ack_request,
+            "psn": command.psn,
             "length": command.length,
+            "udp_length": total_length - wire.IP_BYTES,
+            "checksum": header_sum(qp, total_length),
             "reth_address": reth.address,
             "reth_rkey": reth.rkey,
             "reth_length": reth.length,
             "imm": 0xFFFFFFFF if command.imm is None else command.imm,
-            "checksum": constant_sum(qp),
-            "qp": QP_T.pack(QP_T.unpack(ports.qp_t(qp)) | {"psn": command.psn}),
+            "src_port": command.src_port,
         }
     )
+
+
+def beside(command: PacketCommand, qp: QpContext) -> dict[str, int]:
+    """What travels beside the header and follows from the packet."""
+    words = (qp.vlan is not None) + (command.imm is not None)
+    return {
+        "length": command.length,
+        "reth": command.reth is not None,
+        "words": words,
+        "has_vlan": qp.vlan is not None,
+    }
 
 
 @cocotb.test()
@@ -63,21 +81,24 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
     width = len(dut.m_axis_hdr_tdata)
     dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
     await bench.reset()
-    lengths = [4096, *(bench.random.randrange(1, 4097) for _ in range(200))]
+    lengths = [4096, 1, 2, 3, *(bench.random.randrange(1, 4097) for _ in range(200))]
     packets = [random_packet(bench.random, n) for n in lengths]
     draw = bench.random.randrange
-    beside = [{"status": draw(3), "ends": draw(2), "index": draw(256)} for _ in packets]
+    given = [{"status": draw(5), "ends": draw(2), "index": draw(256)} for _ in packets]
     source.items.extend(
-        {"tdata": packed(command, qp, **fields)} for (command, qp), fields in zip(packets, beside, strict=True)
+        {"tdata": packed(command, qp, **fields)} for (command, qp), fields in zip(packets, given, strict=True)
     )
     await bench.until(lambda: not source.items)
     for _ in range(40):
         await bench.step()
     expected = [roce_header.header(command, qp, LOCAL) for command, qp in packets]
     assert_same_packets(out.packets(width), expected)
-    assert not any(item["tdata"] >> 8 * item["tkeep"].bit_length() for item in out.items), "join needs zeros there"
-    users = [HEADER_USER_T.unpack(item["tuser"]) for item in out.items if item["tlast"]]
-    assert users == [fields | {"length": n} for fields, n in zip(beside, lengths, strict=True)]
+    users = iter([fields | beside(*packet) for fields, packet in zip(given, packets, strict=True)])
+    expected_user = next(users)
+    for item in out.items:
+        assert HEADER_USER_T.unpack(item["tuser"]) == expected_user
+        if item["tlast"]:
+            expected_user = next(users, {})
     if stalls is Stalls.NONE:
         assert out.taken[-1] - out.taken[0] == len(out.taken) - 1
 

@@ -1,16 +1,18 @@
 """roce_join: header, payload and pad come out as one packet for every length and header, without bubbles."""
 
+import itertools
 from typing import Any
 
 import cocotb
 import pytest
 
 from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
-from framelane.driver.ports import HEADER_USER_T
+from framelane.driver.ports import HEADER_USER_T, PACKET_USER_T
 from framelane.models import axis, roce_join
 from framelane.models.roce_segment import Status
 
-HEADERS = (54, 58, 70, 74)
+HEADERS = {54: (0, 0), 58: (0, 1), 62: (0, 2), 70: (1, 0), 74: (1, 1), 78: (1, 2)}
+"""Bytes of a header: whether with RETH, and how many words (VLAN tag, ImmDt) beside."""
 
 
 class JoinBench(Bench):
@@ -20,6 +22,8 @@ class JoinBench(Bench):
         self.headers, self.payload = self.source("s_axis_hdr"), self.source("s_axis_payload")
         self.out = self.sink("m_axis")
         self.expected: list[bytes] = []
+        self.users: list[dict[str, int]] = []
+        """Beside each packet: whether it is poisoned, whether it has a VLAN tag."""
         self.statuses: list[tuple[int, int]] = []
         self.expected_statuses: list[tuple[int, int]] = []
         self.watch(self._note_status)
@@ -29,35 +33,48 @@ class JoinBench(Bench):
             self.statuses.append((int(self.dut.status_o.value), int(self.dut.status_qp_o.value)))
 
     def forget(self) -> None:
-        for record in (self.expected, self.expected_statuses, self.statuses):
+        for record in (self.expected, self.users, self.expected_statuses, self.statuses):
             record.clear()
 
-    def send(self, *lengths: int, header: int | None = None, status: Status = Status.OK) -> None:
-        """Queue one message: a packet for each of `lengths`, their payloads as one packet on the payload stream."""
-        payload = self.random.randbytes(sum(lengths))
+    def send(
+        self, *lengths: int, header: int | None = None, status: Status = Status.OK, stream: int | None = None
+    ) -> None:
+        """Queue one message: a packet for each of `lengths`, and `stream` bytes (as many) on the payload stream."""
+        payload = self.random.randbytes(sum(lengths) if stream is None else stream)
         for beat in axis.beats(payload, self.width) if payload else ():
             # What is behind the last byte must not come out.
             junk = self.random.getrandbits(self.width) & ~((1 << 8 * beat.keep.bit_length()) - 1)
             self.payload.items.append({"tdata": beat.data | junk, "tkeep": beat.keep, "tlast": int(beat.last)})
-        at, index = 0, self.random.randrange(256)
-        self.expected_statuses.append((status, index))
+        index, vlan = self.random.randrange(256), self.random.randrange(2)
+        packets = []
         for k, length in enumerate(lengths):
-            head = self.random.randbytes(header or self.random.choice(HEADERS))
-            ends = k == len(lengths) - 1
-            fields = {"status": status, "ends": ends, "index": index, "length": length}
-            self.headers.send(head, self.width, tuser=HEADER_USER_T.pack(fields))
-            if status is Status.OK:
-                self.expected.append(roce_join.join(head, payload[at : at + length]))
-            at += length
+            size = header or self.random.choice(list(HEADERS))
+            head = self.random.randbytes(size)
+            reth, words = HEADERS[size]
+            fields = {"status": status, "ends": k == len(lengths) - 1, "index": index, "length": length}
+            user = HEADER_USER_T.pack(fields | {"reth": reth, "words": words, "has_vlan": vlan})
+            self.headers.send(head, self.width, tuser=user)
+            packets.append((head, length))
+        if status is Status.OK:
+            status, joined = roce_join.join_message(packets, payload)
+            self.expected += [frame for frame, _ in joined]
+            self.users += [{"poisoned": poisoned, "has_vlan": vlan} for _, poisoned in joined]
+        self.expected_statuses.append((status, index))
 
     async def check(self) -> None:
         await self.drain(self.out, sum(axis.n_beats(len(p), self.width) for p in self.expected))
         assert_same_packets(self.out.packets(self.width), self.expected)
+        users = [PACKET_USER_T.unpack(item["tuser"]) for item in self.out.items]
+        assert [user for user, item in zip(users, self.out.items, strict=True) if item["tlast"]] == self.users
+        vlans = [user["has_vlan"] for user in self.users]
+        ends = itertools.accumulate([0] + [item["tlast"] for item in self.out.items[:-1]])
+        assert [user["has_vlan"] for user in users] == [vlans[packet] for packet in ends]
+        await self.until(lambda: len(self.statuses) == len(self.expected_statuses))
         assert self.statuses == self.expected_statuses
 
 
 @cocotb.test()
-@cocotb.parametrize(stalls=ALL_STALLS, header=HEADERS)
+@cocotb.parametrize(stalls=ALL_STALLS, header=list(HEADERS))
 async def packets_equal_the_model_for_every_tail(dut: Any, stalls: Stalls, header: int) -> None:
     bench = JoinBench(dut, stalls)
     await bench.reset()
@@ -94,19 +111,90 @@ async def a_refused_message_leaves_no_trace_but_its_status(dut: Any, stalls: Sta
 
 
 @cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_stream_that_ends_early_poisons_its_packet_and_ends_its_message(dut: Any, stalls: Stalls) -> None:
+    bench = JoinBench(dut, stalls)
+    await bench.reset()
+    lanes = bench.width // 8
+    for missing in (1, 2, 3, 4, 5, lanes - 1, lanes, lanes + 1, 100, 255):
+        bench.send(256, stream=256 - missing)
+        bench.send(256, 256, 100, stream=256 - missing)
+        bench.send(256, 256, 100, stream=512 - missing)
+        bench.send(256, 256, 300, stream=512 + 300 - missing)
+        bench.send(missing)
+    for length in range(2, 2 * lanes + 2):
+        bench.send(length, stream=length - 1)
+        bench.send(length, stream=1)
+    await bench.check()
+    assert {user["poisoned"] for user in bench.users} == {0, 1}
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_stream_that_ends_with_a_packet_poisons_none(dut: Any, stalls: Stalls) -> None:
+    bench = JoinBench(dut, stalls)
+    await bench.reset()
+    for rest in (1, 64, 256):
+        bench.send(256, 256, rest, stream=256)
+        bench.send(rest)
+        bench.send(256, 256, rest, stream=512)
+    await bench.check()
+    assert not any(user["poisoned"] for user in bench.users)
+    assert {status for status, _ in bench.statuses} == {Status.OK, Status.SHORT}
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def what_a_stream_has_too_much_is_dropped(dut: Any, stalls: Stalls) -> None:
+    bench = JoinBench(dut, stalls)
+    await bench.reset()
+    lanes = bench.width // 8
+    for length in (1, 2, 3, 4, lanes - 1, lanes, lanes + 1, 250, 256):
+        for more in (1, 2, 3, lanes - 1, lanes, lanes + 1, 3 * lanes, 500):
+            bench.send(length, stream=length + more)
+            bench.send(256, length, stream=256 + length + more)
+            bench.send(more)
+    await bench.check()
+    assert not any(user["poisoned"] for user in bench.users)
+
+
+@cocotb.test()
+async def a_partial_beat_in_mid_stream_poisons_its_packet(dut: Any) -> None:
+    """Against the stream's contract: bytes are missing, and nobody can tell which."""
+    bench = JoinBench(dut)
+    await bench.reset()
+    for at in range(256 * 8 // bench.width):
+        bench.send(256)
+        beat = bench.payload.items[at - 256 * 8 // bench.width]
+        last = beat["tlast"]
+        beat["tkeep"] >>= 1
+        bench.send(40)
+        await bench.until(lambda: not bench.payload.items and not bench.headers.items)
+        for _ in range(20):
+            await bench.step()
+        users = [PACKET_USER_T.unpack(item["tuser"]) for item in bench.out.items if item["tlast"]]
+        assert [user["poisoned"] for user in users] == [1, 0], f"beat {at}, last {last}"
+        assert [status for status, _ in bench.statuses] == [Status.SHORT, Status.OK]
+        assert bench.out.packets(bench.width)[1] == bench.expected[-1]
+        bench.forget()
+        bench.out.clear()
+
+
+@cocotb.test()
 @cocotb.parametrize(stalls=ALL_STALLS, status=[Status.OK, Status.BAD_QP])
 async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any, stalls: Stalls, status: Status) -> None:
     bench = JoinBench(dut, stalls)
     for cycles in range(1, 25):
-        await bench.reset(cycles=1)
-        bench.send(100, status=status)
-        for _ in range(cycles):
-            await bench.step()
-        await bench.reset(cycles=1)
-        bench.forget()
-        bench.send(30)
-        await bench.check()
-        bench.forget()
+        for stream in (100, 40, 200):
+            await bench.reset(cycles=1)
+            bench.send(100, status=status, stream=stream)
+            for _ in range(cycles):
+                await bench.step()
+            await bench.reset(cycles=1)
+            bench.forget()
+            bench.send(30)
+            await bench.check()
+            bench.forget()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -1,35 +1,43 @@
 """roce_tx: packets equal the golden model and scapy's ICRC for any length, at line rate, whatever stalls."""
 
+import dataclasses
+from collections import Counter
 from typing import Any
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
 from framelane.driver import ports
-from framelane.models import axis
-from framelane.models.roce_qp import QpContext, Segmentation
+from framelane.driver.ports import ERRORS_T
+from framelane.models import axis, roce_icrc, roce_pacer, wire
+from framelane.models.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.roce_segment import MAX_MESSAGE_BYTES, Message, Status
 from framelane.models.roce_tx import RoceTx
 from framelane.models.wire import MTUS, Endpoint
 
 LOCAL = Endpoint(mac=0x02_0A_0B_0C_0D_0E, ip=0x0A000001)
+PIPELINE = 9
+"""Cycles from a message's acceptance to its first beat."""
 PEER = Endpoint(mac=0x02_1A_1B_1C_1D_1E, ip=0xC0A8FFFE)
 
 
 class RoceTxBench(Bench):
     """The packetizer with its QPs, and the golden model beside it."""
 
-    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, **only: bool) -> None:
+        """`only` may name the sources that stall: `msg`, `payload`."""
         super().__init__(dut, stalls)
         self.width = len(dut.m_axis_tdata)
-        self.msg, self.payload = self.source("s_axis_msg"), self.source("s_axis_payload")
+        self.msg = self.source("s_axis_msg", only.get("msg", False) if only else None)
+        self.payload = self.source("s_axis_payload", only.get("payload", False) if only else None)
+        self.qp_table = self.source("s_axis_qp", False)
         self.out = self.sink("m_axis")
         self.statuses: list[tuple[int, int]] = []
         self.watch(self._note_status)
         self.expected: list[bytes] = []
         self.expected_statuses: list[tuple[int, int]] = []
+        self.bubbles = self._pauses_before = 0
 
     def _note_status(self) -> None:
         if int(self.dut.idle_o.value):
@@ -37,26 +45,34 @@ class RoceTxBench(Bench):
         if int(self.dut.status_valid_o.value):
             self.statuses.append((int(self.dut.status_o.value), int(self.dut.status_qp_o.value)))
 
+    def note_bubble(self) -> None:
+        """Between the first beat and the last input, each cycle without a beat must have its pause before it."""
+        paused = self.msg.pauses + self.payload.pauses
+        if not self.out.items:
+            self._pauses_before = max(0, paused - PIPELINE)
+        elif self.payload.items and int(self.dut.m_axis_tready.value) and not int(self.dut.m_axis_tvalid.value):
+            self.bubbles += 1
+            assert self.bubbles <= paused - self._pauses_before, f"a bubble without a cause, cycle {self.cycle}"
+
     async def start(self, *qps: QpContext) -> None:
         self.dut.local_mac_i.value, self.dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
-        self.dut.qp_write_i.value = 0
         self.dut.mtu_index_i.value = 0
         await self.reset()
         for index, qp in enumerate(qps):
-            self.dut.qp_write_i.value = 1
-            self.dut.qp_write_index_i.value = index
-            self.dut.qp_write_data_i.value = ports.qp_t(qp)
-            await RisingEdge(self.dut.clk)
-        self.dut.qp_write_i.value = 0
-        await RisingEdge(self.dut.clk)
-        await RisingEdge(self.dut.clk)
+            await self.write(index, qp)
         self.model = RoceTx(LOCAL, qps)
 
-    def send(self, length: int, qp: int = 0, imm: int | None = None, address: int | None = None) -> None:
-        """Queue one message with random payload, in the design and in the model."""
-        address = self.random.getrandbits(64) if address is None else address
-        payload = self.random.randbytes(min(length, 1 << 16))
-        message = Message(address, length, qp, imm)
+    async def write(self, index: int, qp: QpContext, set_psn: bool = True) -> None:
+        self.qp_table.items.append({"tdata": ports.qp_write_t(index, qp, set_psn)})
+        await self.hand_over(self.qp_table)
+
+    def send(
+        self, length: int, qp: int = 0, imm: int | None = None, *, psn: int | None = None, stream: int | None = None
+    ) -> None:
+        """Queue one message with `stream` random bytes (as many as it says), in the design and in the model."""
+        address = self.random.getrandbits(64)
+        payload = self.random.randbytes(min(length, 1 << 16) if stream is None else stream)
+        message = Message(address, length, qp, imm, psn)
         self.msg.items.append({"tdata": ports.message_t(message)})
         if payload:
             self.payload.send(payload, self.width)
@@ -69,8 +85,16 @@ class RoceTxBench(Bench):
         beats = sum(axis.n_beats(len(p), self.width) for p in self.expected)
         await self.drain(self.out, beats)
         assert_same_packets(self.out.packets(self.width), self.expected)
+        await self.until(lambda: bool(int(self.dut.idle_o.value)))
         assert self.statuses == self.expected_statuses
-        assert int(self.dut.idle_o.value)
+        errors = ERRORS_T.unpack(int(self.dut.errors_o.value))
+        seen = Counter(status for status, _ in self.expected_statuses)
+        assert errors == {
+            "too_long": seen[Status.LONG],
+            "too_short": seen[Status.SHORT],
+            "bad_length": seen[Status.BAD_LENGTH],
+            "bad_qp": seen[Status.BAD_QP],
+        }
 
 
 def context(**changes: Any) -> QpContext:
@@ -78,11 +102,29 @@ def context(**changes: Any) -> QpContext:
     return QpContext(**(fields | changes))
 
 
+def every_kind(segmentation: Segmentation, count: int) -> list[QpContext]:
+    """QPs that differ in all that changes a packet's form."""
+    return [
+        context(
+            mtu=MTUS[k % 5],
+            segmentation=segmentation,
+            dest_qpn=k << 12,
+            service=Service(k % 2),
+            ack_policy=AckPolicy(k // 2 % 3) if k % 2 else AckPolicy.NEVER,
+            ack_log2=k % 4,
+            vlan=0xE001 + k if k % 3 == 0 else None,
+            entropy=k % 4 == 1,
+            pkey=0x7FFF - k,
+        )
+        for k in range(count)
+    ]
+
+
 @cocotb.test()
 @cocotb.parametrize(stalls=ALL_STALLS, segmentation=list(Segmentation))
 async def packets_equal_the_model_for_any_length(dut: Any, stalls: Stalls, segmentation: Segmentation) -> None:
     bench = RoceTxBench(dut, stalls)
-    table = [context(mtu=MTUS[k % 5], segmentation=segmentation, dest_qpn=k) for k in range(int(dut.NumQp.value))]
+    table = every_kind(segmentation, int(dut.NumQp.value))
     await bench.start(*table)
     lengths = [*range(1, 140), *(n * 256 + d for n in (1, 2, 3) for d in (-2, -1, 0, 1, 2)), 4095, 4096, 4097, 9001]
     for length in lengths:
@@ -115,17 +157,87 @@ async def a_long_message_leaves_without_bubbles(dut: Any) -> None:
 
 
 @cocotb.test()
-async def the_first_beat_leaves_at_most_6_cycles_after_the_first_came(dut: Any) -> None:
+@cocotb.parametrize(sink=[False, True], payload=[False, True], msg=[False, True])
+async def a_bubble_has_a_stall_that_explains_it(dut: Any, sink: bool, payload: bool, msg: bool) -> None:
+    bench = RoceTxBench(dut, Stalls.SINK if sink else Stalls.NONE, payload=payload, msg=msg)
+    bench.watch(bench.note_bubble)
+    await bench.start(*every_kind(Segmentation.ONLY, 8), *every_kind(Segmentation.MESSAGE, 8))
+    for _ in range(150):
+        bench.send(bench.random.randrange(1, 600), qp=bench.random.randrange(16))
+    await bench.check()
+    assert bench.bubbles > 0 or not payload
+    assert bench.bubbles == 0 or payload or msg
+
+
+@cocotb.test()
+async def the_first_beat_leaves_4_cycles_after_its_payload_and_9_after_its_message(dut: Any) -> None:
     bench = RoceTxBench(dut)
-    await bench.start(context(segmentation=Segmentation.MESSAGE, mtu=256))
-    for length in (1, 300, 4096):
-        for record in (bench.msg.accepted, bench.payload.accepted, bench.out, bench.expected):
+    await bench.start(context(segmentation=Segmentation.MESSAGE, mtu=256), context(vlan=1))
+    for length, qp in ((1, 0), (300, 0), (4096, 0), (100, 1)):
+        for record in (bench.msg.accepted, bench.payload.accepted, bench.expected, bench.expected_statuses):
             record.clear()
-        bench.send(length)
-        await bench.drain(bench.out, sum(axis.n_beats(len(p), bench.width) for p in bench.expected))
-        first_in = min(bench.msg.accepted[0], bench.payload.accepted[0])
-        assert bench.out.taken[0] - first_in <= 6
-        assert bench.out.taken[0] - bench.payload.accepted[0] <= 4
+        bench.statuses.clear()
+        bench.out.clear()
+        bench.send(length, qp)
+        await bench.check()
+        beats_before = 70 // (bench.width // 8)  # whole header beats: they leave before payload is taken
+        assert bench.out.taken[0] - bench.msg.accepted[0] <= PIPELINE
+        assert bench.out.taken[beats_before] - bench.payload.accepted[0] <= 4
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_stream_of_another_length_ends_in_its_error_and_the_next_one_is_served(dut: Any, stalls: Stalls) -> None:
+    bench = RoceTxBench(dut, stalls)
+    await bench.start(*every_kind(Segmentation.ONLY, 8), *every_kind(Segmentation.MESSAGE, 8))
+    for length in (2, 3, 64, 65, 256, 257, 700, 5000):
+        for stream in (1, length - 1, length // 2, length // 256 * 256, length, length + 1, length + 64, length + 700):
+            bench.send(length, bench.random.randrange(16), stream=stream or 1)
+    await bench.check()
+    broken = [p for p in bench.out.packets(bench.width) if not roce_icrc.check(p)]
+    assert broken, "nothing was poisoned"
+    assert {s for s, _ in bench.statuses} == {Status.OK, Status.SHORT, Status.LONG}
+
+
+@cocotb.test()
+async def a_repeated_message_has_its_old_psns_and_the_next_new_one_goes_on(dut: Any) -> None:
+    bench = RoceTxBench(dut)
+    await bench.start(context(psn=100, mtu=256, service=Service.RC, segmentation=Segmentation.MESSAGE, entropy=True))
+    bench.send(1000)
+    bench.send(600)
+    bench.send(1000, psn=100)
+    bench.send(600, psn=104)
+    bench.send(50)
+    await bench.check()
+    psns = [wire.parse(p)[0].psn for p in bench.out.packets(bench.width)]
+    assert psns == [*range(100, 107), *range(100, 107), 107]
+    ports_seen = [wire.parse(p)[0].src_port for p in bench.out.packets(bench.width)]
+    assert ports_seen[:7] == ports_seen[7:14], "a repeated message takes its old path"
+
+
+@cocotb.test()
+async def a_limited_qp_keeps_its_rate_and_one_without_limit_is_as_fast_as_ever(dut: Any) -> None:
+    bench = RoceTxBench(dut)
+    rate, burst = 4, 3000
+    limited = context(mtu=1024, rate=rate << roce_pacer.RATE_BITS, burst=burst, vlan=7)
+    await bench.start(limited, context())
+    for _ in range(1000):
+        await bench.step()  # the bucket fills
+    for _ in range(40):
+        bench.send(1500)
+    await bench.check()
+    packets = bench.out.packets(bench.width)
+    ends = [cycle for cycle, item in zip(bench.out.taken, bench.out.items, strict=True) if item["tlast"]]
+    sizes = [len(p) + wire.WIRE_BYTES for p in packets]
+    for k in range(len(ends)):
+        for n in range(k + 1, len(ends)):
+            assert sum(sizes[k + 1 : n]) <= burst + rate * (ends[n] - ends[k] + 40), "over the rate"
+    assert (sum(sizes[:-1]) - burst) / (ends[-1] - ends[0]) >= 0.97 * rate
+    first = len(bench.out.taken)
+    for _ in range(40):
+        bench.send(1500, qp=1)
+    await bench.check()
+    assert bench.out.taken[-1] - bench.out.taken[first] == len(bench.out.taken) - first - 1
 
 
 @cocotb.test()
@@ -138,7 +250,7 @@ async def a_refused_message_sends_nothing_and_the_next_one_is_served(dut: Any, s
     bench.send(MAX_MESSAGE_BYTES + 1, qp=0)
     bench.send(5000, qp=0)
     await bench.check()
-    assert {s for s, _ in bench.statuses} == set(Status)
+    assert {s for s, _ in bench.statuses} == {Status.OK, Status.BAD_QP, Status.BAD_LENGTH}
 
 
 @cocotb.test()
@@ -151,16 +263,35 @@ async def every_qp_keeps_its_own_psn_across_the_wrap(dut: Any) -> None:
 
 
 @cocotb.test()
-async def a_qp_that_is_written_again_starts_at_its_new_psn(dut: Any) -> None:
+async def a_qp_that_is_written_again_starts_at_its_new_psn_or_goes_on(dut: Any) -> None:
     bench = RoceTxBench(dut)
-    await bench.start(context(psn=5))
-    bench.send(100)
+    await bench.start(context(psn=5, mtu=256))
+    bench.send(600)
     await bench.check()
-    await bench.start(context(psn=77, rkey=1))
-    for record in (bench.expected, bench.expected_statuses, bench.statuses):
-        record.clear()
-    bench.send(100)
+    for qp, set_psn in ((context(psn=77, rkey=1, mtu=256), True), (context(psn=5, rkey=2, mtu=512), False)):
+        await bench.write(0, qp, set_psn)
+        psn = qp.psn if set_psn else 80
+        bench.model = RoceTx(LOCAL, (dataclasses.replace(qp, psn=psn),))
+        bench.send(600)
+        await bench.check()
+    psns = [wire.parse(p)[0].psn for p in bench.out.packets(bench.width)]
+    assert psns == [5, 6, 7, 77, 78, 79, 80, 81]
+
+
+@cocotb.test()
+async def a_message_that_has_begun_keeps_its_qp_while_that_is_written(dut: Any) -> None:
+    bench = RoceTxBench(dut)
+    await bench.start(context(rkey=1, mtu=256), context(rkey=9))
+    bench.send(5000)
+    for _ in range(PIPELINE):
+        await bench.step()
+    changed = context(rkey=2, mtu=256)
+    await bench.write(0, changed, set_psn=False)
+    bench.model = RoceTx(LOCAL, (dataclasses.replace(changed, psn=changed.psn + 20 & 0xFFFFFF),))
+    bench.send(300)
     await bench.check()
+    rkeys = [reth.rkey for p in bench.out.packets(bench.width) if (reth := wire.parse(p)[0].reth)]
+    assert rkeys == [1] * 20 + [2] * 2
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -11,15 +11,6 @@ Board* current = &default_board;
 
 constexpr uint8_t OKAY = 0, DECERR = 3;
 
-// xorshift64* (Vigna, ACM TOMS 42, 2016): whether a side pauses in this cycle.
-bool pauses(Board& b, uint8_t share) {
-    if (!share) return false;
-    b.chance ^= b.chance >> 12;
-    b.chance ^= b.chance << 25;
-    b.chance ^= b.chance >> 27;
-    return (b.chance * 0x2545f4914f6cdd1dULL >> 56) < share;
-}
-
 }  // namespace
 
 Board* board_current() { return current; }
@@ -48,7 +39,7 @@ void board_memory(svBit reset, int lanes, svBit arvalid, uint64_t araddr, uint8_
         if (--burst.beats == 0) b.bursts.pop_front();
         *rvalid = 0;
     }
-    if (!*rvalid && !b.bursts.empty() && b.bursts.front().due <= b.cycle && !pauses(b, b.memory_stall)) {
+    if (!*rvalid && !b.bursts.empty() && b.bursts.front().due <= b.cycle && !b.chance.pauses(b.memory_stall)) {
         const Burst& burst = b.bursts.front();
         const bool inside = burst.address < b.memory.size() && b.memory.size() - burst.address >= uint64_t(lanes);
         if (inside)
@@ -59,7 +50,7 @@ void board_memory(svBit reset, int lanes, svBit arvalid, uint64_t araddr, uint8_
         *rlast = burst.beats == 1;
         *rvalid = 1;
     }
-    *arready = !pauses(b, b.memory_stall);
+    *arready = !b.chance.pauses(b.memory_stall);
 }
 
 // One beat that the sink takes.
@@ -78,7 +69,7 @@ void board_beat(int lanes, const svBitVecVal* data, const svBitVecVal* keep, svB
 }
 
 // Whether the sink takes a beat in the next cycle.
-svBit board_ready() { return !pauses(*current, current->sink_stall); }
+svBit board_ready() { return !current->chance.pauses(current->sink_stall); }
 
 // Below: for the program around the simulation (Python's ctypes).
 
@@ -95,7 +86,7 @@ void board_configure(uint32_t latency, uint8_t memory_stall, uint8_t sink_stall,
     current->latency = latency;
     current->memory_stall = memory_stall;
     current->sink_stall = sink_stall;
-    current->chance = seed ? seed : 1;
+    current->chance.state = seed ? seed : 1;
 }
 
 uint64_t board_packet_count() { return current->lengths.size(); }

@@ -6,6 +6,8 @@
 #include <deque>
 #include <vector>
 
+#include "chance.hpp"
+
 struct Burst {
     uint64_t address;
     uint32_t beats;
@@ -23,7 +25,7 @@ struct Board {
     uint32_t latency = 0;        // of the memory, in cycles
     uint8_t memory_stall = 0;    // share of cycles, in 1/256, in which the memory pauses
     uint8_t sink_stall = 0;      // share of cycles in which the sink pauses
-    uint64_t chance = 1;         // state of the random generator
+    Chance chance;
 };
 
 Board* board_current();

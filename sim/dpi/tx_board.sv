@@ -11,10 +11,10 @@ module tx_board
 
     input  logic   [47:0] local_mac_i,
     input  logic   [31:0] local_ip_i,
-    input  logic          qp_write_i,
-    input  logic   [ 3:0] qp_write_index_i,
-    input  qp_t           qp_write_data_i,
     input  flow_t         flow_i,
+    input  qp_write_t     s_axis_qp_tdata,
+    input  logic          s_axis_qp_tvalid,
+    output logic          s_axis_qp_tready,
     input  logic   [63:0] window_end_i,
     input  frame_t        s_axis_frame_tdata,
     input  logic          s_axis_frame_tvalid,
@@ -23,7 +23,7 @@ module tx_board
     output logic   [63:0] frames_dropped_o,
     output logic   [63:0] frames_refused_o,
     output logic   [63:0] packets_o,
-    output logic   [31:0] messages_refused_o,
+    output errors_t       message_errors_o,
     output logic   [31:0] read_errors_o,
     output logic          idle_o
 );

@@ -8,6 +8,7 @@
 #include "Vtop.h"
 #include "board.hpp"
 #include "verilated.h"
+#include "verilated_port.hpp"
 
 double sc_time_stamp() { return 0; }
 
@@ -19,12 +20,6 @@ struct Simulation {
     Board board;
     std::deque<std::remove_reference_t<decltype(Vtop::s_axis_frame_tdata)>> frames;  // offered, not yet taken
 };
-
-// Copies words of 32 bits, least significant first, into a port of any width.
-template <typename Port>
-void assign(Port& port, const uint32_t* words) {
-    std::memcpy(&port, words, sizeof port);
-}
 
 void step(Simulation& s) {
     s.top.s_axis_frame_tvalid = !s.frames.empty();
@@ -62,7 +57,7 @@ void tx_reset(Simulation* s, uint64_t mac, uint32_t ip, const uint32_t* flow) {
     s->top.rst = 1;
     s->top.local_mac_i = mac;
     s->top.local_ip_i = ip;
-    s->top.qp_write_i = 0;
+    s->top.s_axis_qp_tvalid = 0;
     s->top.window_end_i = ~uint64_t{0};
     assign(s->top.flow_i, flow);
     for (int k = 0; k < 4; k++) step(*s);
@@ -70,14 +65,14 @@ void tx_reset(Simulation* s, uint64_t mac, uint32_t ip, const uint32_t* flow) {
     step(*s);
 }
 
-void tx_write_qp(Simulation* s, uint8_t index, const uint32_t* qp) {
-    s->top.qp_write_i = 1;
-    s->top.qp_write_index_i = index;
-    assign(s->top.qp_write_data_i, qp);
+// `write` is a qp_write_t. Returns when it is in force.
+void tx_write_qp(Simulation* s, const uint32_t* write) {
+    s->top.s_axis_qp_tvalid = 1;
+    assign(s->top.s_axis_qp_tdata, write);
     step(*s);
-    s->top.qp_write_i = 0;
-    step(*s);
-    step(*s);
+    s->top.s_axis_qp_tvalid = 0;
+    do step(*s);
+    while (!s->top.s_axis_qp_tready);
 }
 
 void tx_set_window_end(Simulation* s, uint64_t window_end) { s->top.window_end_i = window_end; }
@@ -99,8 +94,16 @@ bool tx_run(Simulation* s, uint64_t patience) {
 
 // In the order of framelane.driver.verilated.TxCounters.
 void tx_counters(Simulation* s, uint64_t* values) {
-    const uint64_t all[] = {s->top.frames_sent_o, s->top.frames_dropped_o,   s->top.frames_refused_o,
-                            s->top.packets_o,     s->top.messages_refused_o, s->top.read_errors_o};
+    const auto& errors = s->top.message_errors_o;  // errors_t, its last field first
+    const uint64_t all[] = {s->top.frames_sent_o,
+                            s->top.frames_dropped_o,
+                            s->top.frames_refused_o,
+                            s->top.packets_o,
+                            errors[0],
+                            errors[1],
+                            errors[2],
+                            errors[3],
+                            s->top.read_errors_o};
     std::memcpy(values, all, sizeof all);
 }
 

@@ -91,7 +91,7 @@ class Chain:
         self._simulator.offer(event)
         packets = self._simulator.run()
         counters = self._simulator.counters()
-        if counters.read_errors or counters.messages_refused:
+        if counters.read_errors or counters.messages_failed:
             raise SimulationError(f"frame {event.number} did not leave as it should: {counters}")
         self._offered += 1
         for packet in packets:

@@ -17,7 +17,8 @@ from framelane.cli.output import OutputFolder
 from framelane.cli.sources import FileSource, SimulatedSource, Source
 from framelane.cli.stages import Stages, say
 from framelane.cli.summary import Summary
-from framelane.driver.verilated import WIDTHS, TxSimulator
+from framelane.driver.library import WIDTHS
+from framelane.driver.verilated import TxSimulator
 from framelane.models.bd_gen import FrameEvent
 from framelane.models.errors import ConfigError
 from framelane.models.jf_fixed import quantize

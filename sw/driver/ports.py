@@ -43,49 +43,50 @@ TRAILER_T = Struct(
 )
 
 # hw/roce_tx/roce_pkg.sv
-QP_T = Struct(
-    enabled=1,
-    segmentation=1,
-    mtu_log2=4,
-    dst_mac=48,
-    dst_ip=32,
-    src_port=16,
-    dest_qpn=24,
-    rkey=32,
-    pkey=16,
-    tos=8,
-    ttl=8,
-    psn=24,
-)
-MESSAGE_T = Struct(imm_valid=1, imm=32, qp=8, length=32, address=64)
+_PATH = {
+    **{"has_vlan": 1, "tci": 16, "dst_mac": 48, "dst_ip": 32, "src_port": 16},
+    **{"dest_qpn": 24, "pkey": 16, "tos": 8, "ttl": 8},
+}
+_SERVICE = {"service": 1, "segmentation": 1, "mtu_log2": 4, "ack_policy": 2, "ack_log2": 4, "entropy": 1}
+QP_T = Struct(enabled=1, **_SERVICE, rkey=32, rate=24, burst=24, **_PATH, psn=24)
+QP_WRITE_T = Struct(set_psn=1, index=8, qp=QP_T.width)
+CONTEXT_T = Struct(enabled=1, **_SERVICE, limited=1, rkey=32, checksum=16, **_PATH)
+MESSAGE_T = Struct(replay=1, psn=24, imm_valid=1, imm=32, qp=8, length=32, address=64)
 PACKET_T = Struct(
-    status=2,
-    ends=1,
-    index=8,
-    opcode=8,
-    has_reth=1,
-    has_imm=1,
-    length=13,
-    reth_address=64,
-    reth_rkey=32,
-    reth_length=32,
+    **{"status": 3, "ends": 1, "index": 8, "opcode": 8, "has_reth": 1, "has_imm": 1, "ack_request": 1, "psn": 24},
+    **{"length": 13, "udp_length": 13, "checksum": 17, "reth_address": 64, "reth_rkey": 32, "reth_length": 32},
     imm=32,
-    checksum=16,
-    qp=QP_T.width,
+    **_PATH,
 )
-HEADER_USER_T = Struct(status=2, ends=1, index=8, length=13)
+HEADER_USER_T = Struct(status=3, ends=1, index=8, length=13, reth=1, words=2, has_vlan=1)
+ERRORS_T = Struct(too_long=32, too_short=32, bad_length=32, bad_qp=32)
+PACKET_USER_T = Struct(poisoned=1, has_vlan=1)
+
+
+def path_fields(qp: QpContext) -> dict[str, int]:
+    """The fields of path_t in a QP context."""
+    named = {name: int(getattr(qp, name)) for name in _PATH if hasattr(qp, name)}
+    vlan = {"has_vlan": qp.vlan is not None, "tci": qp.vlan or 0}
+    return named | vlan | {"dst_mac": qp.dst.mac, "dst_ip": qp.dst.ip}
 
 
 def qp_t(qp: QpContext) -> int:
     """A QP context as the table takes it."""
-    fields = {name: getattr(qp, name) for name in QP_T.fields if hasattr(qp, name)}
-    return QP_T.pack(fields | {"mtu_log2": qp.mtu.bit_length() - 1, "dst_mac": qp.dst.mac, "dst_ip": qp.dst.ip})
+    named = {name: int(getattr(qp, name)) for name in QP_T.fields if hasattr(qp, name)}
+    return QP_T.pack(named | path_fields(qp) | {"mtu_log2": qp.mtu.bit_length() - 1})
+
+
+def qp_write_t(index: int, qp: QpContext, set_psn: bool = True) -> int:
+    """A write to the QP table; without `set_psn` the QP goes on with its own PSN."""
+    return QP_WRITE_T.pack({"set_psn": set_psn, "index": index, "qp": qp_t(qp)})
 
 
 def message_t(message: Message) -> int:
     """A message as the packetizer takes it."""
     return MESSAGE_T.pack(
         {
+            "replay": message.psn is not None,
+            "psn": message.psn or 0,
             "imm_valid": message.imm is not None,
             "imm": message.imm or 0,
             "qp": message.qp,

@@ -78,8 +78,9 @@ class Responder:
         """Whether the packet is whole, and of this QP."""
         if h.dst != self._local:
             raise PacketError(Refusal.DESTINATION, f"for MAC {h.dst.mac:012x}, IP {h.dst.ip:08x}: not this receiver")
-        (ip_bytes,) = struct.unpack_from(">H", frame, wire.ETH_BYTES + 2)
-        if not roce_icrc.check(frame[: wire.ETH_BYTES + ip_bytes]):
+        ip = wire.ip_offset(frame)
+        (ip_bytes,) = struct.unpack_from(">H", frame, ip + 2)
+        if not roce_icrc.check(frame[: ip + ip_bytes]):
             raise PacketError(Refusal.ICRC, f"PSN {h.psn:#x}: the ICRC is wrong")
         if h.src.ip != self._remote_ip:
             raise PacketError(Refusal.SOURCE, f"from IP {h.src.ip:08x}, not from {self._session.source.ip}")

@@ -1,0 +1,167 @@
+"""Plants single faults in the packetizer and sees whether its benches go red: the table `docs/faults.md`.
+
+Run with the Python that has the testbenches' tools: `.venv/bin/python scripts/faults.py`. Every fault is one changed
+operator, constant or condition, drawn from the sources by a seed (`mutations.py`); it must fail in its block's own
+bench or in that of the whole packetizer. Exit status 1 where fewer than 95 % are caught, or where a survivor is not
+explained in `EXPLAINED`.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+
+from mutations import Mutation, sample
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "docs" / "faults.md"
+WORK = ROOT / "build" / "faults"
+SHARE = 0.95
+TIMEOUT_S = 900
+"""A simulation that does not end is a fault that was noticed."""
+
+EXPLAINED: dict[tuple[str, str, str], str] = {}
+"""Why a fault cannot be seen: by block, line without margin, and the line that it became."""
+
+HEAD = """# Seeded faults
+
+{planted} single faults (one operator, constant or condition of one line; seed {seed}, {count} a block) planted in the
+packetizer one after the other: its benches caught {caught} ({share:.1%}). Written by `make faults`.
+
+| block | faults | caught | by the bench of the block itself |
+|---|---|---|---|
+"""
+SURVIVORS = """
+## Survivors
+
+| block | line | became | why no bench can see it |
+|---|---|---|---|
+"""
+
+
+class NoDesignError(Exception):
+    """The simulator does not build the sources."""
+
+
+class Checkout:
+    """A copy of what the benches need, with its own build folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder
+        for tree in ("hw", "sim", "models", "sw"):
+            shutil.copytree(ROOT / tree, folder / tree, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        package = folder / "import" / "framelane"
+        package.mkdir(parents=True)
+        for entry in (folder / "sw").iterdir():
+            (package / entry.name).symlink_to(entry)
+        (package / "models").symlink_to(folder / "models")
+
+    def caught(self, mutation: Mutation, bench: str) -> bool:
+        """Whether `bench` fails with the fault in its sources. Raises NoDesignError where they are none any more."""
+        path = next((self.root / "hw").rglob(f"{mutation.block}.sv"))
+        original = path.read_text()
+        path.write_text(mutation.apply(original))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", f"sim/cocotb/test_{bench}.py"]
+        try:
+            result = subprocess.run(
+                command,
+                cwd=self.root,
+                env=os.environ | {"PYTHONPATH": str(self.root / "import")},
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return True
+        finally:
+            path.write_text(original)
+        if result.returncode not in (0, 1):
+            raise SystemExit(f"pytest could not run the bench of {bench}:\n{result.stdout}{result.stderr}")
+        if result.returncode and "the simulation of" not in result.stdout:
+            raise NoDesignError(result.stdout)
+        return result.returncode == 1
+
+
+def try_all(mutations: list[Mutation], jobs: int) -> list[str | None]:
+    """For each fault the bench that caught it, or "", or None where the simulator does not build it."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    checkouts: Queue[Checkout] = Queue()
+    for _ in range(jobs):
+        checkouts.put(Checkout(Path(tempfile.mkdtemp(dir=WORK))))
+
+    def attempt(mutation: Mutation) -> str | None:
+        checkout = checkouts.get()
+        try:
+            benches = dict.fromkeys((mutation.block, "roce_tx"))
+            by = next((bench for bench in benches if checkout.caught(mutation, bench)), "")
+        except NoDesignError:
+            by = None
+        finally:
+            checkouts.put(checkout)
+        verdict = "does not build" if by is None else f"caught by {by}" if by else "SURVIVED"
+        print(f"{mutation.block}:{mutation.number} {verdict}: {mutation.new.strip()}", flush=True)
+        return by
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(attempt, mutations))
+
+
+def why(mutation: Mutation) -> str:
+    """The explanation of a survivor, or nothing."""
+    return EXPLAINED.get((mutation.block, mutation.old.strip(), mutation.new.strip()), "")
+
+
+def table(results: list[tuple[Mutation, str]], count: int, seed: int) -> str:
+    """The page, from each fault and the bench that caught it."""
+    caught = sum(by != "" for _, by in results)
+    text = HEAD.format(planted=len(results), seed=seed, count=count, caught=caught, share=caught / len(results))
+    for block in dict.fromkeys(m.block for m, _ in results):
+        own = [by for m, by in results if m.block == block]
+        text += f"| `{block}` | {len(own)} | {sum(by != '' for by in own)} | {own.count(block)} |\n"
+    survivors = [m for m, by in results if not by]
+    if survivors:
+        text += SURVIVORS
+    for m in survivors:
+        old, new = (line.strip().replace("|", "\\|") for line in (m.old, m.new))
+        text += f"| `{m.block}` | `{old}` | `{new}` | {why(m)} |\n"
+    return text
+
+
+def blocks() -> Iterable[Path]:
+    """Sources of the packetizer, packages left out: their constants are checked by every bench."""
+    return (p for p in sorted((ROOT / "hw" / "roce_tx").glob("*.sv")) if not p.stem.endswith("_pkg"))
+
+
+def main() -> int:
+    """Plant, run, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=9, help="faults a block")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--block", help="only this one; the table is not written")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
+    options = parser.parse_args()
+    sources = [path for path in blocks() if options.block in (None, path.stem)]
+    mutations = [m for path in sources for m in sample(path.stem, path.read_text(), options.count, options.seed)]
+    tried = zip(mutations, try_all(mutations, options.jobs), strict=True)
+    results = [(mutation, by) for mutation, by in tried if by is not None]
+    caught = sum(by != "" for _, by in results)
+    print(f"{caught} of {len(results)} caught")
+    if options.block is None:
+        TABLE.write_text(table(results, options.count, options.seed))
+    unexplained = [mutation for mutation, by in results if not by and not why(mutation)]
+    for m in unexplained:
+        print(f"not explained: {m.block}:{m.number}: {m.old.strip()} -> {m.new.strip()}")
+    return int(bool(unexplained) or caught < SHARE * len(results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Verilated designs as C libraries, built once per bus width under a name made of their sources' contents."""
+
+import ctypes
+import hashlib
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from framelane.driver.toolchain import gateware_root, verilator_environment
+from framelane.models.errors import SimulationError
+
+WIDTHS = (64, 128, 256, 512, 1024)
+"""Bus widths, in bits, that the sources take."""
+
+Signature = tuple[Any, list[Any]]
+"""A C function's result and its arguments, as ctypes; without the handle that every function of a design takes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What makes one library: the module `top` of `hw/` or `sim/dpi/`, and the C++ `sources` of `sim/dpi/`.
+
+    C functions named `<name>_...` act on one instance, their first argument; `<name>_new` makes one, `<name>_delete` ends
+    it. Those with other names act on the surroundings.
+    """
+
+    name: str
+    top: str
+    sources: tuple[str, ...]
+    functions: Mapping[str, Signature]
+
+    def library(self, width: int = 512) -> Path:
+        """The design of a bus width, compiled into `build/verilated/`; where it is not there yet that takes about 20 s.
+
+        Raises SimulationError where the tools are missing or the build fails.
+        """
+        if width not in WIDTHS:
+            raise SimulationError(f"the bus cannot be {width} bits wide: choose one of {', '.join(map(str, WIDTHS))}")
+        root = gateware_root()
+        around = root / "sim" / "dpi"
+        inputs = [*(root / "hw").rglob("*.sv"), *around.glob("*.sv"), *around.glob("*.hpp")]
+        digest = hashlib.sha256(version("verilator").encode() + Path(__file__).read_bytes() + self.top.encode())
+        for path in *sorted(inputs), *(around / source for source in self.sources):
+            digest.update(path.name.encode() + path.read_bytes())
+        target = root / "build" / "verilated" / f"{self.name}_{width}_{digest.hexdigest()[:16]}.so"
+        if not target.is_file():
+            self._build(root, width, target)
+        return target
+
+    def _build(self, root: Path, width: int, target: Path) -> None:
+        environment = verilator_environment()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folders = (root / "hw" / "roce_tx", root / "hw" / "rtl", root / "sim" / "dpi")
+        top = next(path for folder in folders if (path := folder / f"{self.top}.sv").is_file())
+        with tempfile.TemporaryDirectory(prefix=f"{self.name}_{width}_", dir=target.parent) as work:
+            command = [
+                *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal"),
+                *("--prefix", "Vtop", "--top-module", self.top, f"-GDataW={width}", "-Mdir", work, "-o", "design.so"),
+                *("-CFLAGS", "-fPIC -O2", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O2"),
+                *(f"-I{folder}" for folder in folders),
+                *map(str, sorted((root / "hw").rglob("*_pkg.sv"))),
+                *map(str, (top, *(root / "sim" / "dpi" / source for source in self.sources))),
+            ]
+            result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            if result.returncode:
+                log = target.with_suffix(".log")
+                log.write_text(result.stdout + result.stderr)
+                raise SimulationError(f"Verilator could not build the design {self.name}: see {log}")
+            Path(work, "design.so").rename(target)
+
+    def load(self, width: int) -> ctypes.CDLL:
+        """The compiled design with the types of its functions; see `library`."""
+        lib = ctypes.CDLL(str(self.library(width)))
+        getattr(lib, f"{self.name}_new").restype = ctypes.c_void_p
+        for name, (result, arguments) in {f"{self.name}_delete": (None, []), **self.functions}.items():
+            function = getattr(lib, name)
+            function.restype = result
+            function.argtypes = [ctypes.c_void_p, *arguments] if self.owns(name) else arguments
+        return lib
+
+    def owns(self, function: str) -> bool:
+        """Whether a C function acts on one instance."""
+        return function.startswith(f"{self.name}_")

@@ -1,0 +1,112 @@
+"""The packetizer alone, `hw/roce_tx/roce_tx.sv` compiled by Verilator: messages and payload in, packets and cycles out."""
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.driver import ports
+from framelane.driver.library import Design
+from framelane.driver.simulation import Simulation, qp_writes, split, stall_share, words
+from framelane.models import roce_segment, wire
+from framelane.models.errors import InputError, SimulationError
+from framelane.models.roce_qp import QpContext
+from framelane.models.roce_segment import Message, Status
+
+_U8, _U32, _U64, _POINTER = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+
+DESIGN = Design(
+    "roce_tx",
+    "roce_tx_board",
+    ("roce_tx_library.cpp",),
+    {
+        "roce_tx_reset": (None, [_U64, _U32]),
+        "roce_tx_set_stalls": (None, [_U8, _U8, _U8, _U64]),
+        "roce_tx_write_qp": (None, [_POINTER]),
+        "roce_tx_send": (None, [_POINTER, _U64, _U32, _POINTER, _U64]),
+        "roce_tx_run": (ctypes.c_bool, [_U64]),
+        "roce_tx_sizes": (None, [_POINTER]),
+        "roce_tx_take": (None, [_POINTER] * 4),
+    },
+)
+
+PATIENCE = 1_000_000
+"""Cycles without a beat after which the packetizer counts as stuck; a QP's rate limit must not ask for more."""
+
+CYCLES = np.dtype([(name, np.uint64) for name in ("message", "payload", "first", "last")])
+"""Of one packet, in clock cycles since the simulator was made: when its message was accepted, when the first beat of its
+own payload was, and when its first and its last beat left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What left the packetizer in one run.
+
+    `packets` are Ethernet frames without FCS, `cycles` an array of CYCLES with one entry each, `statuses` the status and
+    the QP index of each message.
+
+    `bubbles` are the cycles between the first beat and the last in which the sink was ready and no beat came. Each needs
+    a pause of a source before it: a cycle in which that had something and offered nothing. While both sources offer
+    what is not taken, nothing is lacking, and all but 9 pauses (cycles of the pipeline) are forgotten.
+    `unexplained_bubbles` found none. That holds for QPs without rate limit and messages that end with status OK.
+    """
+
+    packets: list[bytes]
+    cycles: NDArray[np.void]
+    statuses: list[tuple[Status, int]]
+    bubbles: int
+    unexplained_bubbles: int
+
+
+class RoceTxSimulator(Simulation):
+    """One simulated packetizer with its QP table, from reset on. Not for use by several threads at once.
+
+    `message_stall`, `payload_stall` and `sink_stall` are the shares of cycles (0 to less than 1) in which the source of
+    messages, that of payload, and the sink pause, drawn with `seed`.
+    """
+
+    def __init__(
+        self,
+        local: wire.Endpoint,
+        qps: tuple[QpContext, ...],
+        width: int = 512,
+        *,
+        message_stall: float = 0.0,
+        payload_stall: float = 0.0,
+        sink_stall: float = 0.0,
+        seed: int = 1,
+    ) -> None:
+        stalls = stall_share(message_stall), stall_share(payload_stall), stall_share(sink_stall)
+        writes = qp_writes(qps)
+        super().__init__(DESIGN, width)
+        self._qps = qps
+        self._call("roce_tx_reset", local.mac, local.ip)
+        for write in writes:
+            self._call("roce_tx_write_qp", write)
+        self._call("roce_tx_set_stalls", *stalls, seed)
+
+    def send(self, message: Message, payload: bytes) -> None:
+        """Queue a message and its packet on the payload stream, of any length but 0.
+
+        A message of length 0 has none; InputError where it does, or another has none: the streams would part.
+        """
+        if bool(message.length) != bool(payload):
+            raise InputError(f"a message of {message.length} bytes cannot have {len(payload)} bytes on the payload stream")
+        served = roce_segment.status(message, self._qps) is Status.OK
+        mtu = self._qps[message.qp].mtu if served else 0
+        bits = words(ports.message_t(message), ports.MESSAGE_T.width)
+        self._call("roce_tx_send", bits, message.length, mtu, payload, len(payload))
+
+    def run(self) -> Traffic:
+        """Run until all that was sent is out. SimulationError where work is left and nothing moves any more."""
+        if not self._call("roce_tx_run", PATIENCE):
+            raise SimulationError(f"the packetizer is stuck: nothing moved for {PATIENCE} cycles")
+        sizes = np.empty(5, np.uint64)
+        self._call("roce_tx_sizes", sizes.ctypes.data)
+        n_packets, n_bytes, n_statuses, bubbles, unexplained = sizes.tolist()
+        data, lengths = np.empty(n_bytes, np.uint8), np.empty(n_packets, np.uint32)
+        cycles, statuses = np.empty(n_packets, CYCLES), np.empty((n_statuses, 2), np.uint8)
+        self._call("roce_tx_take", *(array.ctypes.data for array in (data, lengths, cycles, statuses)))
+        ended = [(Status(status), qp) for status, qp in statuses.tolist()]
+        return Traffic(split(data, lengths), cycles, ended, bubbles, unexplained)
