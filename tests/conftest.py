@@ -106,6 +106,23 @@ def unprivileged() -> Iterator[None]:
         os.seteuid(0)
 
 
+@pytest.fixture
+def tshark() -> Callable[[Path, list[str]], list[list[str]]]:
+    """Decode a capture: the fields of each packet; numbers in decimal, whichever base tshark's version prints."""
+    if not shutil.which("tshark"):
+        pytest.skip("tshark is not installed: no second opinion on the headers")
+
+    def decode(path: Path, fields: list[str]) -> list[list[str]]:
+        options = ["-o", "ip.check_checksum:TRUE", "-o", "infiniband.identify_payload:FALSE"]  # random payload is none
+        command = ["tshark", "-n", "-r", str(path), *options, "-T", "fields", "-E", "occurrence=f"]
+        for field in fields:
+            command += ["-e", field]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        return [[str(int(v, 16)) if v.startswith("0x") else v for v in line.split("\t")] for line in lines]
+
+    return decode
+
+
 @pytest.fixture(scope="session")
 def real_file() -> Iterator[JungfrauFile]:
     """Open the real frames: `jungfrau_module.h5` in the folder FRAMELANE_DATA, or ../shared/data."""

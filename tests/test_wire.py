@@ -1,7 +1,5 @@
 """Bytes on the wire, by three oracles: our own inverse, scapy, and tshark."""
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +20,7 @@ from framelane.models.wire import UC, Endpoint, Headers, Opcode, Reth
 from framelane.receiver.pcap import PcapWriter
 
 MakeSession = Callable[..., Session]
+Tshark = Callable[[Path, list[str]], list[list[str]]]
 HEADERS = Headers(
     src=Endpoint(0x020000000001, 0x0A000001),
     dst=Endpoint(0x0200000000FE, 0xC0A80102),
@@ -136,25 +135,16 @@ FIELDS = {
 }
 
 
-def tshark(path: Path, fields: list[str]) -> list[list[str]]:
-    """The fields of each packet as tshark decodes them; numbers in decimal, whichever base its version prints."""
-    if not shutil.which("tshark"):
-        pytest.skip("tshark is not installed: no second opinion on the headers")
-    command = ["tshark", "-n", "-r", str(path), "-o", "ip.check_checksum:TRUE", "-T", "fields", "-E", "occurrence=f"]
-    for field in fields:
-        command += ["-e", field]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return [[str(int(v, 16)) if v.startswith("0x") else v for v in line.split("\t")] for line in lines]
-
-
-def test_tshark_decodes_every_field_we_wrote(tmp_path: Path) -> None:
+def test_tshark_decodes_every_field_we_wrote(tmp_path: Path, tshark: Tshark) -> None:
     with PcapWriter(tmp_path / "x.pcap") as writer:
         writer.write(frame_of(HEADERS, b"hello"))
     (values,) = tshark(tmp_path / "x.pcap", list(FIELDS))
     assert dict(zip(FIELDS, values, strict=True)) == FIELDS
 
 
-def test_tshark_follows_a_message_through_its_packets(tmp_path: Path, make_session: MakeSession) -> None:
+def test_tshark_follows_a_message_through_its_packets(
+    tmp_path: Path, tshark: Tshark, make_session: MakeSession
+) -> None:
     only, message = make_session(), make_session(segmentation="message")
     with PcapWriter(tmp_path / "x.pcap") as writer:
         for session in (only, message):

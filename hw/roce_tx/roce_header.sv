@@ -75,7 +75,7 @@ module roce_header
 
   // A tag is in the middle of eth_t, before its EtherType.
   always_comb begin
-    bytes = {pkt.path.dst_mac, local_mac_i, ETHERTYPE_IPV4, ip, udp, bth, extended, {8 * VLAN_BYTES{1'b0}}};
+    bytes = HEADER_W'({pkt.path.dst_mac, local_mac_i, ETHERTYPE_IPV4, ip, udp, bth, extended}) << 8 * VLAN_BYTES;
     if (pkt.path.has_vlan) begin
       bytes = {
         pkt.path.dst_mac, local_mac_i, ETHERTYPE_VLAN, pkt.path.tci, ETHERTYPE_IPV4, ip, udp, bth, extended
@@ -96,7 +96,7 @@ module roce_header
       for (int unsigned r = 0; r < 2; r++) begin
         if (words == 2'(w) && pkt.has_reth == 1'(r)) begin
           keeps = (BEATS * KeepW)'({HEADER_BYTES_MAX{1'b1}} >> (HEADER_BYTES_MAX - header_bytes(1'(r), w)));
-          last_beat = COUNT_W'((header_bytes(1'(r), w) - 1) / KeepW);
+          last_beat = COUNT_W'(header_bytes(1'(r), w) / KeepW);  // never full: headers end 2 bytes behind a word
         end
       end
     end
@@ -104,6 +104,10 @@ module roce_header
 
   assign last = beat_q == last_beat;
   assign s_axis_pkt_tready = ready && last;
+
+  logic [12:0] line_bytes;
+  assign line_bytes = pkt.udp_length + 13'(IP_BYTES + ETH_BYTES + LINE_BYTES) +
+      (pkt.path.has_vlan ? 13'(VLAN_BYTES) : '0);
 
   header_user_t user;
   assign user = '{
@@ -113,7 +117,9 @@ module roce_header
           length: pkt.length,
           reth: pkt.has_reth,
           words: words,
-          has_vlan: pkt.path.has_vlan
+          has_vlan: pkt.path.has_vlan,
+          limited: pkt.limited,
+          line_bytes: line_bytes
       };
 
   axis_reg #(

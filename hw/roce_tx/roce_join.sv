@@ -31,6 +31,12 @@ module roce_join
     output logic                     m_axis_tvalid,
     input  logic                     m_axis_tready,
 
+    // Token buckets: that of the QP whose header waits, and the bytes on the line of a packet that starts
+    output logic [ 7:0] bucket_index_o,
+    input  logic        bucket_open_i,
+    output logic        spend_o,
+    output logic [12:0] spend_bytes_o,
+
     // One pulse a message, in their order: all of its payload is taken
     output logic       status_valid_o,
     output status_e    status_o,
@@ -38,6 +44,7 @@ module roce_join
 );
 
   localparam int unsigned LANE_W = $clog2(KeepW);
+  localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
 
   typedef enum logic [1:0] {
     HEADER,   // passes header beats; the last, partial one takes the first payload bytes with it. Or drops them
@@ -54,7 +61,7 @@ module roce_join
   endfunction
 
   header_user_t user, user_q;
-  logic refused, dropped, merge, take;
+  logic refused, dropped, may_start, merge, take;
   logic [13:0] fill, left, left_q;  // bytes still to be sent, this beat's included
   logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
   logic all_read, valid, last, ready, go;
@@ -80,7 +87,7 @@ module roce_join
 
   always_comb begin
     unique case (state_q)
-      HEADER:  valid = s_axis_hdr_tvalid && !dropped && (!s_axis_hdr_tlast || s_axis_payload_tvalid);
+      HEADER:  valid = s_axis_hdr_tvalid && !dropped && may_start && (!s_axis_hdr_tlast || s_axis_payload_tvalid);
       PAYLOAD: valid = s_axis_payload_tvalid;
       FLUSH:   valid = 1'b1;
       default: valid = 1'b0;
@@ -90,6 +97,32 @@ module roce_join
   assign go = valid && ready;
   assign s_axis_hdr_tready = state_q == HEADER && (dropped || go);
   assign s_axis_payload_tready = (take && go) || state_q == DISCARD;
+
+  // A packet of a limited QP starts when its bucket knows of the packet before, and is open. Its first header beat waits here, also
+  // while the packet before is still passing. What is dropped neither waits nor pays.
+  logic first_q, open_q;
+  logic [2:0] waited_q;
+
+  assign may_start = !first_q || !s_axis_hdr_tuser.limited || open_q;
+  assign bucket_index_o = s_axis_hdr_tuser.index;
+  assign spend_o = go && state_q == HEADER && first_q && s_axis_hdr_tuser.limited;
+  assign spend_bytes_o = s_axis_hdr_tuser.line_bytes;
+
+  always_ff @(posedge clk) begin
+    if (!s_axis_hdr_tvalid || s_axis_hdr_tready) begin
+      waited_q <= '0;
+      open_q   <= 1'b0;
+    end else begin
+      if (waited_q != LOOK) waited_q <= waited_q + 1'b1;
+      if (waited_q == LOOK && bucket_open_i) open_q <= 1'b1;
+    end
+    if (s_axis_hdr_tvalid && s_axis_hdr_tready) first_q <= s_axis_hdr_tlast;
+    if (rst) begin
+      waited_q <= '0;
+      open_q   <= 1'b0;
+      first_q  <= 1'b1;
+    end
+  end
 
   // Whether the payload is what the message says. Only the last beat of a stream may be partial.
   logic [KeepW-1:0] wanted;

@@ -1,5 +1,6 @@
 // Token buckets, one a QP: limits the bytes that a QP puts on the line. Buckets are filled in turn, one a cycle.
-// Decides when, never what: the segmenter asks before a packet leaves, and tells when it has left.
+// Decides when, never what: the join asks before a packet starts, and tells when it has started. A rate of 0 keeps a bucket
+// full, so that nobody waits for a limit that is lifted.
 module roce_pacer #(
     parameter int unsigned NumQp = 16
 ) (
@@ -12,13 +13,13 @@ module roce_pacer #(
     input logic [23:0] rate_i,
     input logic [23:0] burst_i,
 
-    // The segmenter's QP, one of the table: whether its bucket is not below zero, as it was up to four cycles ago
+    // The QP that asks, one of the table: whether its bucket is not below zero, as it was up to four cycles ago
     input  logic [7:0] index_i,
     output logic       open_o,
 
-    // A packet of that QP has left
+    // A packet of that QP starts
     input logic        spend_i,
-    input logic [13:0] spend_bytes_i
+    input logic [12:0] spend_bytes_i
 );
 
   localparam int unsigned INDEX_W = $clog2(NumQp);
@@ -31,19 +32,11 @@ module roce_pacer #(
   typedef logic [GIVEN_W-1:0] given_t;
   typedef logic [BYTES_W-1:0] bytes_t;
 
-  logic [23:0] rates[NumQp];
-  logic [23:0] bursts[NumQp];
-  given_t given[NumQp];
-  bytes_t spent[NumQp];
-
-  initial begin
-    for (int unsigned k = 0; k < NumQp; k++) begin
-      rates[k]  = '0;
-      bursts[k] = '0;
-      given[k]  = '0;
-      spent[k]  = '0;
-    end
-  end
+  // All zero as an FPGA powers up. A reset changes no level.
+  logic [23:0] rates[NumQp] = '{default: '0};
+  logic [23:0] bursts[NumQp] = '{default: '0};
+  given_t given[NumQp] = '{default: '0};
+  bytes_t spent[NumQp] = '{default: '0};
 
   always_ff @(posedge clk) begin
     if (write_i && 9'(write_index_i) < 9'(NumQp)) begin
@@ -52,16 +45,14 @@ module roce_pacer #(
     end
   end
 
-  // Filling: read; add the tokens of one turn, and find the level of a full bucket; choose; write.
-  logic [TURN_W-1:0] turn_q, turn1_q, turn2_q, turn3_q;
+  // Filling: read; add the tokens of one turn, and find the level of a full bucket; choose; write. Where there are two QPs
+  // only, each has two turns in four cycles, both from the same level: the second writes what the first one has written.
+  logic [TURN_W-1:0] turn_q = '0, turn1_q, turn2_q, turn3_q;
+  logic filling1_q = 1'b0, filling2_q = 1'b0, filling3_q = 1'b0;  // from the first turn on
   given_t given1_q, sum2_q, full2_q, sum3_q, full3_q;
   bytes_t spent1_q;
   logic [23:0] rate1_q, burst1_q;
-  logic over3_q;
-
-  function automatic logic is_qp(input logic [TURN_W-1:0] turn);
-    return 32'(turn) < NumQp;
-  endfunction
+  logic free2_q, over3_q;
 
   always_ff @(posedge clk) begin
     turn_q  <= turn_q + 1'b1;
@@ -76,9 +67,12 @@ module roce_pacer #(
     full2_q <= {spent1_q + bytes_t'(burst1_q), FRACTION_W'(0)};
     sum3_q <= sum2_q;
     full3_q <= full2_q;
-    over3_q <= is_negative(full2_q - sum2_q);
-    if (is_qp(turn3_q)) given[index_t'(turn3_q)] <= over3_q ? full3_q : sum3_q;
-    if (rst) turn_q <= '0;
+    free2_q <= rate1_q == '0;
+    over3_q <= free2_q || is_negative(full2_q - sum2_q);
+    filling1_q <= 1'b1;
+    filling2_q <= filling1_q;
+    filling3_q <= filling2_q;
+    if (filling3_q) given[index_t'(turn3_q)] <= over3_q ? full3_q : sum3_q;
   end
 
   function automatic logic is_negative(input given_t difference);
@@ -89,7 +83,7 @@ module roce_pacer #(
   logic spend1_q, spend2_q;
   index_t index1_q, index2_q;
   bytes_t spent_old_q, spent_new_q;
-  logic [13:0] bytes1_q;
+  logic [12:0] bytes1_q;
 
   always_ff @(posedge clk) begin
     spend1_q <= spend_i;

@@ -214,6 +214,7 @@ package roce_pkg;
     logic [16:0] checksum;    // sum of the IPv4 header, the carry not yet added again, not inverted
     reth_t       reth;
     logic [31:0] imm;
+    logic        limited;     // asks its token bucket
     path_t       path;        // src_port is this message's
   } packet_t;
 
@@ -223,9 +224,11 @@ package roce_pkg;
     logic        ends;
     logic [7:0]  index;
     logic [12:0] length;
-    logic        reth;    // what header_bytes() asks for
+    logic        reth;        // what header_bytes() asks for
     logic [1:0]  words;
     logic        has_vlan;
+    logic        limited;
+    logic [12:0] line_bytes;  // of the packet, with all that the line carries for it
   } header_user_t;
 
   // What travels beside a packet on its stream, valid at its last beat the one, all the time the other.

@@ -1,7 +1,7 @@
 // Cuts messages into packets: opcode, PSN, lengths and RETH of each, one packet a cycle.
 // A message that cannot be served passes as one packet with its status: no header follows from it, its payload is dropped.
 //
-//   message -> look up its QP -> count its packets -> one packet, held until the QP's token bucket lets it go
+//   message -> look up its QP -> count its packets -> one packet
 module roce_segment
   import roce_pkg::*;
 (
@@ -21,18 +21,11 @@ module roce_segment
     output logic     [ 7:0] psn_write_index_o,
     output logic     [23:0] psn_o,
 
-    // Token buckets: that of the packet's QP, and the bytes on the line of a packet that has left
-    output logic [ 7:0] bucket_index_o,
-    input  logic        bucket_open_i,
-    output logic        spend_o,
-    output logic [13:0] spend_bytes_o,
-
     output packet_t m_axis_pkt_tdata,
     output logic    m_axis_pkt_tvalid,
     input  logic    m_axis_pkt_tready
 );
 
-  localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
   localparam int unsigned UDP_BYTES = ($bits(udp_t) + $bits(bth_t)) / 8 + ICRC_BYTES;  // beside payload, RETH and ImmDt
 
   logic look_ready, count_ready, packet_ready;
@@ -149,8 +142,7 @@ module roce_segment
   assign psn_o = psn_next;
 
   // Packet: the fields of one. The source port's entropy is the same for all packets of a message.
-  packet_t pkt, pkt_q;
-  logic pkt_valid_q, limited_q;
+  packet_t pkt;
   logic only, imm;
   logic [12:0] length;
   logic [23:0] mixed;
@@ -193,34 +185,19 @@ module roce_segment
     pkt.checksum = {1'b0, qp_q.checksum} + 17'(pkt.udp_length);
     pkt.reth = '{address: address_q, rkey: qp_q.rkey, length: only ? 32'(length) : message_bytes_q};
     pkt.imm = imm_q;
+    pkt.limited = qp_q.limited;
     pkt.path = qp_q.path;
     if (qp_q.entropy) pkt.path.src_port = {ENTROPY_PORTS, mixed[13:0] ^ 14'(mixed[23:14])};
   end
 
-  // A packet of a limited QP waits until its bucket has seen the packet before, and is open.
-  logic [2:0] waited_q;
-  logic open_q;
-
-  assign m_axis_pkt_tdata = pkt_q;
-  assign m_axis_pkt_tvalid = pkt_valid_q && (!limited_q || open_q);
-  assign packet_ready = !pkt_valid_q || (m_axis_pkt_tvalid && m_axis_pkt_tready);
-  assign bucket_index_o = pkt_q.index;
-  assign spend_o = m_axis_pkt_tvalid && m_axis_pkt_tready && limited_q;
-  assign spend_bytes_o = 14'(pkt_q.udp_length) + 14'(IP_BYTES + ETH_BYTES + LINE_BYTES) +
-      (pkt_q.path.has_vlan ? 14'(VLAN_BYTES) : '0);
+  assign packet_ready = !m_axis_pkt_tvalid || m_axis_pkt_tready;
 
   always_ff @(posedge clk) begin
     if (packet_ready) begin
-      pkt_valid_q <= valid_q;
-      pkt_q <= pkt;
-      limited_q <= qp_q.limited && status_q == OK;
-      waited_q <= '0;
-      open_q <= 1'b0;
-    end else begin
-      if (waited_q != LOOK) waited_q <= waited_q + 1'b1;
-      if (waited_q == LOOK && bucket_open_i) open_q <= 1'b1;
+      m_axis_pkt_tvalid <= valid_q;
+      m_axis_pkt_tdata  <= pkt;
     end
-    if (rst) pkt_valid_q <= 1'b0;
+    if (rst) m_axis_pkt_tvalid <= 1'b0;
   end
 
   logic unused;

@@ -1,9 +1,10 @@
 // RoCEv2 packetizer: messages (RDMA WRITEs) and their payload in, packets out. Wiring, and counts of what is under way and of
 // what went wrong.
 //
-//           messages -> roce_segment -> roce_header --.
-//                        |        |                    roce_join -> roce_icrc -> packets
-//                     roce_qp  roce_pacer    payload --'
+//   messages -> roce_segment -> roce_header --.
+//                    |                         roce_join -> roce_icrc -> packets
+//                 roce_qp            payload --'   |
+//                                              roce_pacer
 module roce_tx
   import roce_pkg::*;
 #(
@@ -60,7 +61,7 @@ module roce_tx
   context_t qp;
   logic [23:0] psn, psn_after;
   logic psn_write, bucket_open, spend;
-  logic [13:0] spend_bytes;
+  logic [12:0] spend_bytes;
 
   roce_qp #(
       .NumQp(NumQp)
@@ -113,10 +114,6 @@ module roce_tx
       .psn_write_o      (psn_write),
       .psn_write_index_o(psn_write_index),
       .psn_o            (psn_after),
-      .bucket_index_o   (bucket_index),
-      .bucket_open_i    (bucket_open),
-      .spend_o          (spend),
-      .spend_bytes_o    (spend_bytes),
       .m_axis_pkt_tdata (pkt_tdata),
       .m_axis_pkt_tvalid(pkt_tvalid),
       .m_axis_pkt_tready(pkt_tready)
@@ -169,6 +166,10 @@ module roce_tx
       .m_axis_tuser     (join_tuser),
       .m_axis_tvalid    (join_tvalid),
       .m_axis_tready    (join_tready),
+      .bucket_index_o   (bucket_index),
+      .bucket_open_i    (bucket_open),
+      .spend_o          (spend),
+      .spend_bytes_o    (spend_bytes),
       .status_valid_o,
       .status_o,
       .status_qp_o

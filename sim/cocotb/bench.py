@@ -100,6 +100,8 @@ class Source:
         self._offered = False
         self.accepted: list[int] = []
         """Cycle of every handshake."""
+        self.offered: list[int] = []
+        """Cycle in which each item was offered first."""
         self.pauses = 0
         """Cycles in which there was an item to offer, and none was."""
         self.clear()
@@ -108,6 +110,7 @@ class Source:
         """Offer nothing and forget what was queued."""
         self.items.clear()
         self.accepted.clear()
+        self.offered.clear()
         self._offered = False
         self._valid.value = 0
 
@@ -129,6 +132,8 @@ class Source:
 
     def sample(self, cycle: int) -> None:
         self.pauses += bool(self.items) and not self._offered
+        if self._offered and len(self.offered) == len(self.accepted):
+            self.offered.append(cycle)
         if self._offered and int(self._ready.value):
             self.items.popleft()
             self.accepted.append(cycle)

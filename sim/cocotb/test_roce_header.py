@@ -27,7 +27,8 @@ def header_sum(qp: QpContext, total_length: int) -> int:
 def random_packet(random: Random, length: int) -> tuple[PacketCommand, QpContext]:
     draw = random.getrandbits
     fields: dict[str, Any] = {"pkey": draw(16), "tos": draw(8), "ttl": draw(8)}
-    qp = QpContext(Endpoint(draw(48), draw(32)), draw(24), draw(32), vlan=random.choice([None, draw(16)]), **fields)
+    fields |= {"vlan": random.choice([None, draw(16)]), "rate": draw(1)}
+    qp = QpContext(Endpoint(draw(48), draw(32)), draw(24), draw(32), **fields)
     opcode = random.choice(list(Opcode))
     reth = Reth(draw(64), draw(32), draw(32)) if opcode.starts else None
     imm = draw(32) if opcode.has_imm else None
@@ -58,6 +59,7 @@ def packed(command: PacketCommand, qp: QpContext, status: int = 0, ends: int = 1
             "reth_length": reth.length,
             "imm": 0xFFFFFFFF if command.imm is None else command.imm,
             "src_port": command.src_port,
+            "limited": qp.rate != 0,
         }
     )
 
@@ -65,7 +67,10 @@ def packed(command: PacketCommand, qp: QpContext, status: int = 0, ends: int = 1
 def beside(command: PacketCommand, qp: QpContext) -> dict[str, int]:
     """What travels beside the header and follows from the packet."""
     words = (qp.vlan is not None) + (command.imm is not None)
+    header = roce_header.header(command, qp, LOCAL)
     return {
+        "limited": qp.rate != 0,
+        "line_bytes": len(header) + command.length + -command.length % 4 + wire.ICRC_BYTES + wire.WIRE_BYTES,
         "length": command.length,
         "reth": command.reth is not None,
         "words": words,

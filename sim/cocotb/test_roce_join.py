@@ -15,6 +15,10 @@ HEADERS = {54: (0, 0), 58: (0, 1), 62: (0, 2), 70: (1, 0), 74: (1, 1), 78: (1, 2
 """Bytes of a header: whether with RETH, and how many words (VLAN tag, ImmDt) beside."""
 
 
+LOOK = 4
+"""Cycles until a bucket knows of the packet before."""
+
+
 class JoinBench(Bench):
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, stalls)
@@ -26,7 +30,20 @@ class JoinBench(Bench):
         """Beside each packet: whether it is poisoned, whether it has a VLAN tag."""
         self.statuses: list[tuple[int, int]] = []
         self.expected_statuses: list[tuple[int, int]] = []
+        self.open = True
+        self.spent: list[tuple[int, int]] = []
+        """Index of the QP and bytes of every packet that its bucket pays for."""
+        self.expected_spent: list[tuple[int, int]] = []
         self.watch(self._note_status)
+        self.watch(self._note_spending)
+        self.answer(self._open_bucket)
+
+    def _open_bucket(self) -> None:
+        self.dut.bucket_open_i.value = self.open
+
+    def _note_spending(self) -> None:
+        if int(self.dut.spend_o.value):
+            self.spent.append((int(self.dut.bucket_index_o.value), int(self.dut.spend_bytes_o.value)))
 
     def _note_status(self) -> None:
         if int(self.dut.status_valid_o.value):
@@ -35,9 +52,16 @@ class JoinBench(Bench):
     def forget(self) -> None:
         for record in (self.expected, self.users, self.expected_statuses, self.statuses):
             record.clear()
+        self.spent.clear()
+        self.expected_spent.clear()
 
     def send(
-        self, *lengths: int, header: int | None = None, status: Status = Status.OK, stream: int | None = None
+        self,
+        *lengths: int,
+        header: int | None = None,
+        status: Status = Status.OK,
+        stream: int | None = None,
+        limited: bool | None = None,
     ) -> None:
         """Queue one message: a packet for each of `lengths`, and `stream` bytes (as many) on the payload stream."""
         payload = self.random.randbytes(sum(lengths) if stream is None else stream)
@@ -45,20 +69,23 @@ class JoinBench(Bench):
             # What is behind the last byte must not come out.
             junk = self.random.getrandbits(self.width) & ~((1 << 8 * beat.keep.bit_length()) - 1)
             self.payload.items.append({"tdata": beat.data | junk, "tkeep": beat.keep, "tlast": int(beat.last)})
-        index, vlan = self.random.randrange(256), self.random.randrange(2)
+        index, vlan, line_bytes = self.random.randrange(256), self.random.randrange(2), self.random.randrange(1 << 13)
+        limited = self.random.random() < 0.5 if limited is None else limited
         packets = []
         for k, length in enumerate(lengths):
             size = header or self.random.choice(list(HEADERS))
             head = self.random.randbytes(size)
             reth, words = HEADERS[size]
             fields = {"status": status, "ends": k == len(lengths) - 1, "index": index, "length": length}
-            user = HEADER_USER_T.pack(fields | {"reth": reth, "words": words, "has_vlan": vlan})
+            fields |= {"reth": reth, "words": words, "has_vlan": vlan, "limited": limited, "line_bytes": line_bytes}
+            user = HEADER_USER_T.pack(fields)
             self.headers.send(head, self.width, tuser=user)
             packets.append((head, length))
         if status is Status.OK:
             status, joined = roce_join.join_message(packets, payload)
             self.expected += [frame for frame, _ in joined]
             self.users += [{"poisoned": poisoned, "has_vlan": vlan} for _, poisoned in joined]
+            self.expected_spent += [(index, line_bytes)] * (len(joined) if limited else 0)
         self.expected_statuses.append((status, index))
 
     async def check(self) -> None:
@@ -71,6 +98,7 @@ class JoinBench(Bench):
         assert [user["has_vlan"] for user in users] == [vlans[packet] for packet in ends]
         await self.until(lambda: len(self.statuses) == len(self.expected_statuses))
         assert self.statuses == self.expected_statuses
+        assert self.spent == self.expected_spent
 
 
 @cocotb.test()
@@ -79,7 +107,7 @@ async def packets_equal_the_model_for_every_tail(dut: Any, stalls: Stalls, heade
     bench = JoinBench(dut, stalls)
     await bench.reset()
     for length in [*range(1, 2 * bench.width // 8 + 2), 256, 1000]:
-        bench.send(length, header=header)
+        bench.send(length, header=header, limited=False)
     await bench.check()
     if stalls is Stalls.NONE:
         assert bench.out.taken[-1] - bench.out.taken[0] == len(bench.out.taken) - 1
@@ -156,6 +184,69 @@ async def what_a_stream_has_too_much_is_dropped(dut: Any, stalls: Stalls) -> Non
             bench.send(more)
     await bench.check()
     assert not any(user["poisoned"] for user in bench.users)
+
+
+@cocotb.test()
+async def a_packet_of_a_limited_qp_waits_for_its_bucket(dut: Any) -> None:
+    bench = JoinBench(dut)
+    await bench.reset()
+    bench.open = False
+    bench.send(256, 256, limited=False)
+    bench.send(256, 256, 256, limited=True)
+    for _ in range(400):
+        await bench.step()
+    free = sum(axis.n_beats(len(p), bench.width) for p in bench.expected[:2])
+    assert len(bench.out.items) == free
+    for opening in range(3):
+        bench.open = True
+        await bench.step()
+        bench.open = False
+        for _ in range(400):
+            await bench.step()
+        beats = sum(axis.n_beats(len(p), bench.width) for p in bench.expected[: 3 + opening])
+        assert len(bench.out.items) == beats, "a bucket that opens for one cycle lets one packet go"
+    await bench.check()
+
+
+@cocotb.test()
+async def a_bucket_is_asked_when_it_knows_of_the_packet_before(dut: Any) -> None:
+    bench = JoinBench(dut)
+    await bench.reset()
+    spent_at: list[int] = []
+    bench.watch(lambda: spent_at.append(bench.cycle) if int(dut.spend_o.value) else None)
+    for _ in range(20):
+        bench.send(1, header=54, limited=True)
+    await bench.check()
+    assert min(b - a for a, b in itertools.pairwise(spent_at)) >= LOOK + 2
+
+
+@cocotb.test()
+async def a_long_packet_hides_that_its_follower_waits_for_an_open_bucket(dut: Any) -> None:
+    bench = JoinBench(dut)
+    await bench.reset()
+    for _ in range(5):
+        bench.send(1000, limited=True)
+    await bench.check()
+    assert bench.out.taken[-1] - bench.out.taken[0] == len(bench.out.taken) - 1
+
+
+@cocotb.test()
+async def what_is_dropped_waits_for_no_bucket(dut: Any) -> None:
+    bench = JoinBench(dut)
+    await bench.reset()
+    bench.open = False
+    bench.send(256, status=Status.BAD_QP, limited=True)
+    bench.send(256, 256, 100, limited=False, stream=256)
+    bench.send(*[256] * 20, limited=False, stream=100)
+    bench.send(3, limited=False)
+    await bench.check()
+    bench.forget()
+    bench.out.clear()
+    bench.send(*[256] * 20, limited=True, stream=100)
+    bench.open = True
+    await bench.until(lambda: bool(bench.out.items))
+    bench.open = False
+    await bench.check()
 
 
 @cocotb.test()

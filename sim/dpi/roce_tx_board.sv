@@ -46,6 +46,8 @@ module roce_tx_board
   message_t msg_tdata_q;
   logic [DataW-1:0] payload_tdata_q;
   logic [KeepW-1:0] payload_tkeep_q;
+  logic [3:0] mtu_log2;
+  errors_t errors;
 
   always_ff @(posedge clk) begin
     rst_q <= rst;
@@ -71,7 +73,7 @@ module roce_tx_board
       .s_axis_qp_tdata      (qp_tdata_q),
       .s_axis_qp_tvalid     (qp_tvalid_q),
       .mtu_index_i          ('0),
-      .mtu_log2_o           (),
+      .mtu_log2_o           (mtu_log2),
       .s_axis_msg_tdata     (msg_tdata_q),
       .s_axis_msg_tvalid    (msg_tvalid_q),
       .s_axis_payload_tdata (payload_tdata_q),
@@ -79,8 +81,11 @@ module roce_tx_board
       .s_axis_payload_tlast (payload_tlast_q),
       .s_axis_payload_tvalid(payload_tvalid_q),
       .m_axis_tready        (tready_q),
-      .errors_o             (),
+      .errors_o             (errors),
       .*
   );
+
+  logic unused;
+  assign unused = ^{mtu_log2, errors};
 
 endmodule

@@ -17,7 +17,7 @@
 namespace {
 
 constexpr uint64_t LANES = sizeof(Vtop::m_axis_tdata);
-constexpr uint64_t PIPELINE = 9;  // cycles from a message's acceptance to its first beat out, at most
+constexpr uint64_t PIPELINE = 8;  // cycles from a message's acceptance to its first beat out
 
 // One message's packet on the payload stream.
 struct Payload {

@@ -135,8 +135,9 @@ def recv(
 def bench(
     name: Annotated[str | None, typer.Argument(help="Which bench; all, if not given.")] = None,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/bench"),
+    docs: Annotated[Path | None, typer.Option(help="Folder for the pages that some benches write, if wanted.")] = None,
 ) -> None:
     """Measure, print tables, and write them with the promised figures as JSON."""
     from framelane.cli.bench import run
 
-    run(name, output, Terminal())
+    run(name, output, docs, Terminal())

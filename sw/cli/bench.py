@@ -37,18 +37,26 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a bench found: `rows` with the same keys, one a measured point, and the targets."""
+    """What a bench found: `rows` with the same keys, one a measured point, and the targets.
+
+    `shown` are the rows for the console where they are too many for it; `page` is Markdown for the documentation.
+    """
 
     rows: list[dict[str, Any]]
     targets: list[Target]
+    shown: list[dict[str, Any]] | None = None
+    page: str | None = None
 
 
-NAMES = ("tx", "pipeline")
+NAMES = ("roce_tx", "tx", "pipeline")
 """Each is a module `bench_<name>` with a function `measure() -> Measurement`."""
 
 
-def run(name: str | None, folder: Path, console: Console) -> None:
-    """Run one bench, or all; print each table and write `<name>.json` to `folder`. InputError for an unknown name."""
+def run(name: str | None, folder: Path, docs: Path | None, console: Console) -> None:
+    """Run one bench, or all; print each table and write `<name>.json` to `folder`, pages `<name>.md` to `docs`.
+
+    InputError for an unknown name.
+    """
     if name is not None and name not in NAMES:
         raise InputError(f"there is no bench {name}: choose one of {', '.join(NAMES)}")
     for each in NAMES if name is None else [name]:
@@ -57,6 +65,8 @@ def run(name: str | None, folder: Path, console: Console) -> None:
         _show(measurement, console)
         path = save(each, measurement, folder)
         say(console, f"see {path}\n")
+        if docs and measurement.page:
+            write(docs / f"{each}.md", measurement.page)
 
 
 def save(name: str, measurement: Measurement, folder: Path) -> Path:
@@ -69,24 +79,31 @@ def save(name: str, measurement: Measurement, folder: Path) -> Path:
         "rows": measurement.rows,
         "targets": [asdict(target) | {"met": target.met} for target in measurement.targets],
     }
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
-    with PartFile(path) as part:
-        part.path.write_text(json.dumps(document, indent=2) + "\n")
+    write(path, json.dumps(document, indent=2) + "\n")
     return path
+
+
+def write(path: Path, text: str) -> None:
+    """Write a whole file; its folder is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with PartFile(path) as part:
+        part.path.write_text(text)
 
 
 def _show(measurement: Measurement, console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for key in measurement.rows[0]:
+    rows = measurement.shown or measurement.rows
+    for key in rows[0]:
         table.add_column(key.replace("_", " "), justify="right")
-    for row in measurement.rows:
+    for row in rows:
         table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
     console.print(table)
     for target in measurement.targets:
         sign = "<=" if target.better == "lower" else ">="
         verdict = "met" if target.met else "MISSED"
-        say(console, f"{target.what}: {target.value:.4g} {target.unit}, promised {sign} {target.limit:g}: {verdict}")
+        value = f"{target.value:.4g} {target.unit}".rstrip()
+        say(console, f"{target.what}: {value}, promised {sign} {target.limit:g}: {verdict}")
 
 
 def _commit() -> str:

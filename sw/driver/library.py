@@ -1,6 +1,7 @@
 """Verilated designs as C libraries, built once per bus width under a name made of their sources' contents."""
 
 import ctypes
+import fcntl
 import hashlib
 import subprocess
 import tempfile
@@ -17,15 +18,15 @@ WIDTHS = (64, 128, 256, 512, 1024)
 """Bus widths, in bits, that the sources take."""
 
 Signature = tuple[Any, list[Any]]
-"""A C function's result and its arguments, as ctypes; without the handle that every function of a design takes first."""
+"""A C function's result and its arguments, as ctypes; without the handle that a function of a design takes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """What makes one library: the module `top` of `hw/` or `sim/dpi/`, and the C++ `sources` of `sim/dpi/`.
 
-    C functions named `<name>_...` act on one instance, their first argument; `<name>_new` makes one, `<name>_delete` ends
-    it. Those with other names act on the surroundings.
+    C functions named `<name>_...` act on one instance, their first argument; `<name>_new` makes one, `<name>_delete`
+    ends it. Those with other names act on the surroundings.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Design:
     sources: tuple[str, ...]
     functions: Mapping[str, Signature]
 
-    def library(self, width: int = 512) -> Path:
+    def library(self, width: int) -> Path:
         """The design of a bus width, compiled into `build/verilated/`; where it is not there yet that takes about 20 s.
 
         Raises SimulationError where the tools are missing or the build fails.
@@ -47,13 +48,15 @@ class Design:
         for path in *sorted(inputs), *(around / source for source in self.sources):
             digest.update(path.name.encode() + path.read_bytes())
         target = root / "build" / "verilated" / f"{self.name}_{width}_{digest.hexdigest()[:16]}.so"
-        if not target.is_file():
-            self._build(root, width, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.with_name(f"{self.name}_{width}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes one builds
+            if not target.is_file():
+                self._build(root, width, target)
         return target
 
     def _build(self, root: Path, width: int, target: Path) -> None:
         environment = verilator_environment()
-        target.parent.mkdir(parents=True, exist_ok=True)
         folders = (root / "hw" / "roce_tx", root / "hw" / "rtl", root / "sim" / "dpi")
         top = next(path for folder in folders if (path := folder / f"{self.top}.sv").is_file())
         with tempfile.TemporaryDirectory(prefix=f"{self.name}_{width}_", dir=target.parent) as work:

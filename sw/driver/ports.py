@@ -56,9 +56,10 @@ PACKET_T = Struct(
     **{"status": 3, "ends": 1, "index": 8, "opcode": 8, "has_reth": 1, "has_imm": 1, "ack_request": 1, "psn": 24},
     **{"length": 13, "udp_length": 13, "checksum": 17, "reth_address": 64, "reth_rkey": 32, "reth_length": 32},
     imm=32,
+    limited=1,
     **_PATH,
 )
-HEADER_USER_T = Struct(status=3, ends=1, index=8, length=13, reth=1, words=2, has_vlan=1)
+HEADER_USER_T = Struct(status=3, ends=1, index=8, length=13, reth=1, words=2, has_vlan=1, limited=1, line_bytes=13)
 ERRORS_T = Struct(too_long=32, too_short=32, bad_length=32, bad_qp=32)
 PACKET_USER_T = Struct(poisoned=1, has_vlan=1)
 

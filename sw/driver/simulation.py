@@ -57,7 +57,7 @@ def qp_writes(qps: tuple[QpContext, ...]) -> list[bytes]:
 
 
 def stall_share(share: float) -> int:
-    """The share of cycles (0 to less than 1) in which a side pauses, in 1/256 as the C side takes it; or ConfigError."""
+    """The share of cycles (0 to less than 1) in which a side pauses, in 1/256; ConfigError for any other number."""
     if not 0 <= share < 1:
         raise ConfigError(f"a stall share of {share} cannot be: give 0 to less than 1")
     return int(share * 256)

@@ -1,4 +1,4 @@
-"""The packetizer alone, `hw/roce_tx/roce_tx.sv` compiled by Verilator: messages and payload in, packets and cycles out."""
+"""The packetizer alone, `hw/roce_tx/roce_tx.sv` by Verilator: messages and payload in, packets and cycles out."""
 
 import ctypes
 from dataclasses import dataclass
@@ -35,21 +35,21 @@ PATIENCE = 1_000_000
 """Cycles without a beat after which the packetizer counts as stuck; a QP's rate limit must not ask for more."""
 
 CYCLES = np.dtype([(name, np.uint64) for name in ("message", "payload", "first", "last")])
-"""Of one packet, in clock cycles since the simulator was made: when its message was accepted, when the first beat of its
-own payload was, and when its first and its last beat left."""
+"""Of one packet, in clock cycles since the simulator was made: when its message was accepted, when the first beat of
+its own payload was, and when its first and its last beat left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """What left the packetizer in one run.
 
-    `packets` are Ethernet frames without FCS, `cycles` an array of CYCLES with one entry each, `statuses` the status and
-    the QP index of each message.
+    `packets` are Ethernet frames without FCS, `cycles` an array of CYCLES with one entry each, `statuses` the status
+    and the QP index of each message.
 
-    `bubbles` are the cycles between the first beat and the last in which the sink was ready and no beat came. Each needs
-    a pause of a source before it: a cycle in which that had something and offered nothing. While both sources offer
-    what is not taken, nothing is lacking, and all but 9 pauses (cycles of the pipeline) are forgotten.
-    `unexplained_bubbles` found none. That holds for QPs without rate limit and messages that end with status OK.
+    `bubbles` are the cycles between the first beat and the last in which the sink was ready and no beat came. Each
+    needs its own pause of a source before it: a cycle in which that had something and offered nothing. While both
+    sources offer what is not taken, nothing is lacking: all but 8 pauses (the pipeline's cycles) are then forgotten.
+    `unexplained_bubbles` had no pause. A rate limit, or a message that is not served whole, is no explanation either.
     """
 
     packets: list[bytes]
@@ -59,11 +59,19 @@ class Traffic:
     unexplained_bubbles: int
 
 
-class RoceTxSimulator(Simulation):
-    """One simulated packetizer with its QP table, from reset on. Not for use by several threads at once.
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """Shares of cycles, 0 to less than 1, in which the source of messages, that of payload, and the sink pause."""
 
-    `message_stall`, `payload_stall` and `sink_stall` are the shares of cycles (0 to less than 1) in which the source of
-    messages, that of payload, and the sink pause, drawn with `seed`.
+    message: float = 0.0
+    payload: float = 0.0
+    sink: float = 0.0
+
+
+class RoceTxSimulator(Simulation):
+    """One simulated packetizer with its QP table, from reset on; `stalls` are drawn with `seed`.
+
+    Not for use by several threads at once.
     """
 
     def __init__(
@@ -71,20 +79,17 @@ class RoceTxSimulator(Simulation):
         local: wire.Endpoint,
         qps: tuple[QpContext, ...],
         width: int = 512,
-        *,
-        message_stall: float = 0.0,
-        payload_stall: float = 0.0,
-        sink_stall: float = 0.0,
+        stalls: Stalls = Stalls(),
         seed: int = 1,
     ) -> None:
-        stalls = stall_share(message_stall), stall_share(payload_stall), stall_share(sink_stall)
+        shares = [stall_share(share) for share in (stalls.message, stalls.payload, stalls.sink)]
         writes = qp_writes(qps)
         super().__init__(DESIGN, width)
         self._qps = qps
         self._call("roce_tx_reset", local.mac, local.ip)
         for write in writes:
             self._call("roce_tx_write_qp", write)
-        self._call("roce_tx_set_stalls", *stalls, seed)
+        self._call("roce_tx_set_stalls", *shares, seed)
 
     def send(self, message: Message, payload: bytes) -> None:
         """Queue a message and its packet on the payload stream, of any length but 0.
@@ -92,7 +97,9 @@ class RoceTxSimulator(Simulation):
         A message of length 0 has none; InputError where it does, or another has none: the streams would part.
         """
         if bool(message.length) != bool(payload):
-            raise InputError(f"a message of {message.length} bytes cannot have {len(payload)} bytes on the payload stream")
+            raise InputError(
+                f"a message of {message.length} bytes cannot have {len(payload)} bytes on the payload stream"
+            )
         served = roce_segment.status(message, self._qps) is Status.OK
         mtu = self._qps[message.qp].mtu if served else 0
         bits = words(ports.message_t(message), ports.MESSAGE_T.width)

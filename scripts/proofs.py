@@ -1,0 +1,79 @@
+"""What is proved of which block: `sim/formal/proofs.toml`, and the page `docs/formal.md` that is made of it."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMAL = ROOT / "sim" / "formal"
+PAGE = ROOT / "docs" / "formal.md"
+
+HEAD = """# Proofs
+
+What `make formal` proves of the RTL, with yosys and the solver yices, for all time: by induction, from a reset on, with
+more resets at any time. Inputs do what they like, but for the assumptions named. Widths are small where no block
+decides anything by its data.
+
+Properties of a block are in `sim/formal/<block>_formal.sv`, bound into it: assertions named `a_`. Those named `i_` only
+carry the induction. *Paths*: no combinational path leads from a `tready` input to an output of a stream. That is looked
+up in the netlist.
+
+Each fault is one substitution in a copy of the RTL. The proof named beside it must fail then, by a counterexample,
+without the help of any `i_`.
+
+Written by `make formal` from `sim/formal/proofs.toml`.
+"""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One text substitution in a file of the RTL. It breaks the proof of the properties or that of the paths."""
+
+    says: str
+    find: str
+    put: str
+    file: str
+    proof: str = "properties"
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is proved of a block, with each set of parameters. Faults are planted with the first, show in `cycles`."""
+
+    name: str
+    proves: tuple[str, ...]
+    assumes: tuple[str, ...]
+    parameters: tuple[dict[str, int], ...]
+    cycles: int
+    faults: tuple[Fault, ...]
+
+
+def blocks() -> list[Block]:
+    """All blocks of `proofs.toml`. A fault is in its block's own file where it names none."""
+    return [
+        Block(
+            name=entry["name"],
+            proves=tuple(entry["proves"]),
+            assumes=tuple(entry.get("assumes", ())),
+            parameters=tuple(entry.get("parameters", [{}])),
+            cycles=entry["cycles"],
+            faults=tuple(Fault(**{"file": f"{entry['name']}.sv"} | fault) for fault in entry["fault"]),
+        )
+        for entry in tomllib.loads((FORMAL / "proofs.toml").read_text())["block"]
+    ]
+
+
+def page(listed: list[Block]) -> str:
+    """Return the text of `docs/formal.md`."""
+    return HEAD + "".join(section(block) for block in listed)
+
+
+def section(block: Block) -> str:
+    """What the page says of one block."""
+    sets = "; ".join(", ".join(f"{name} = {value}" for name, value in some.items()) for some in block.parameters)
+    lines = [f"\n## {block.name}\n", *([f"With {sets}:", ""] if sets else [])]
+    lines += [f"- {text}" for text in block.proves]
+    lines += [f"- assumed: {text}" for text in block.assumes]
+    lines += ["", "| fault that it finds | by |", "|---|---|"]
+    lines += [f"| {fault.says} | {fault.proof} |" for fault in block.faults]
+    return "\n".join(lines) + "\n"

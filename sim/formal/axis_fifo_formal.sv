@@ -1,0 +1,70 @@
+// axis_fifo is a queue of Depth items.
+module axis_fifo_formal #(
+    parameter int unsigned DataW = 8,
+    parameter int unsigned Depth = 4,
+
+    localparam int unsigned PtrW = $clog2(Depth)
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic [DataW-1:0] s_axis_tdata,
+    input logic             s_axis_tvalid,
+    input logic             s_axis_tready,
+
+    input logic [DataW-1:0] m_axis_tdata,
+    input logic             m_axis_tvalid,
+    input logic             m_axis_tready,
+
+    input logic [DataW-1:0] memory [Depth],
+    input logic [   PtrW:0] write_q,
+    input logic [   PtrW:0] read_q
+);
+
+  reset_rule u_reset (.*);
+
+  hold_rule #(
+      .DataW(DataW)
+  ) u_hold (
+      .clk,
+      .rst,
+      .tdata_i (m_axis_tdata),
+      .tvalid_i(m_axis_tvalid),
+      .tready_i(m_axis_tready)
+  );
+
+  logic [PtrW:0] count;
+  logic [Depth-1:0][DataW-1:0] items;
+
+  always_comb begin
+    for (int unsigned k = 0; k < Depth; k++) items[k] = memory[PtrW'(read_q+(PtrW+1)'(k))];
+  end
+
+  queue_rule #(
+      .DataW(DataW),
+      .Depth(Depth)
+  ) u_queue (
+      .clk,
+      .rst,
+      .push_data_i(s_axis_tdata),
+      .push_i     (s_axis_tvalid && s_axis_tready),
+      .pop_data_i (m_axis_tdata),
+      .pop_i      (m_axis_tvalid && m_axis_tready),
+      .count_o    (count),
+      .held_i     (write_q - read_q),
+      .items_i    (items)
+  );
+
+  always_comb begin
+    if (!rst) begin
+      a_offers : assert (m_axis_tvalid == (count != '0));
+      a_accepts : assert (s_axis_tready == (count != (PtrW + 1)'(Depth)));
+    end
+  end
+
+endmodule
+
+bind axis_fifo axis_fifo_formal #(
+    .DataW(DataW),
+    .Depth(Depth)
+) u_formal (.*);

@@ -1,0 +1,40 @@
+"""The list of proofs: what it must hold, and that it fits the RTL. The proofs themselves are run by `make formal`."""
+
+from pathlib import Path
+
+import pytest
+
+import formal
+import proofs
+from proofs import ROOT, Block
+
+BLOCKS = proofs.blocks()
+
+
+def test_every_stream_cell_and_what_makes_packets_is_proved() -> None:
+    wanted = {path.stem for path in (ROOT / "hw" / "rtl").glob("axis_*.sv")}
+    wanted |= {"roce_segment", "roce_header", "roce_join"}
+    assert wanted - {block.name for block in BLOCKS} == set()
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+def test_both_proofs_of_a_block_have_a_fault_to_find(block: Block) -> None:
+    assert {fault.proof for fault in block.faults} == {"properties", "paths"}
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+def test_the_faults_can_still_be_planted(block: Block, tmp_path: Path) -> None:
+    for fault in block.faults:
+        formal.copied(tmp_path / "copy", fault)
+        source = next((ROOT / "hw").rglob(fault.file)).read_text()
+        assert (tmp_path / "copy" / fault.file).read_text() not in ("", source), fault.says
+
+
+def test_a_fault_whose_text_is_gone_is_refused(tmp_path: Path) -> None:
+    fault = proofs.Fault("a comment", find="no such text", put="", file="axis_reg.sv")
+    with pytest.raises(SystemExit, match=r"axis_reg\.sv must have this once, and has it 0 times: no such text"):
+        formal.copied(tmp_path / "copy", fault)
+
+
+def test_the_page_is_the_lists() -> None:
+    assert proofs.PAGE.read_text() == proofs.page(BLOCKS), "run make formal"
