@@ -21,6 +21,10 @@ up in the netlist.
 Each fault is one substitution in a copy of the RTL. The proof named beside it must fail then, by a counterexample,
 without the help of any `i_`.
 
+Not proved: what the bytes say, the CRC above all (`roce_icrc`), the QP table and the token buckets (`roce_qp`,
+`roce_pacer`), how the blocks work together (`roce_tx`), other widths than those named, and a QP that is written while
+messages for it pass. The benches cover those.
+
 Written by `make formal` from `sim/formal/proofs.toml`.
 """
 

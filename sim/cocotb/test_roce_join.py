@@ -217,7 +217,7 @@ async def a_bucket_is_asked_when_it_knows_of_the_packet_before(dut: Any) -> None
     for _ in range(20):
         bench.send(1, header=54, limited=True)
     await bench.check()
-    assert min(b - a for a, b in itertools.pairwise(spent_at)) >= LOOK + 2
+    assert {b - a for a, b in itertools.pairwise(spent_at)} == {LOOK + 1 + axis.n_beats(54, bench.width)}
 
 
 @cocotb.test()

@@ -26,7 +26,8 @@ Of {count:,} rows the worst needs {worst:.3f} times the beats of its packet: {ve
 _BESIDE = """## Beside others
 
 Cycles from packet to packet, one WRITE ONLY after the other. All three on the same bench: 512-bit bus, source and sink
-always ready. The others' figures are from simulations of their published sources.
+always ready. The others' figures were measured once, on their public sources, without note of the version; this command
+does not measure them again.
 
 | payload | ideal beats | `roce_tx` | NVIDIA Holoscan Sensor Bridge | 100G-verilog-RoCEv2-lite |
 |---|---|---|---|---|
@@ -37,14 +38,13 @@ _OTHERS = """
 | cycles from the first payload in to the first beat out | {latency} | 3 | 29 to 92 (stores the packet first) |
 | payload lengths | any | whole beats of the bus | multiples of 4; others are cut, and sent with a wrong ICRC |
 | service, operations | UC and RC WRITE, both segmentations | UC WRITE ONLY | RC WRITE, SEND, with retransmission |
-| CRC | [whole `roce_icrc`](area.md), ICRC at any byte count | 2,812 LUTs for the step of one full beat | |
-
-LUTs by yosys. A step that takes full beats only and a block that ends at any byte cannot be compared one to one.
+| CRC-32 of 512 bits, LUTs by yosys | [`roce_icrc`](area.md): ends at any byte | 2,812: full beats only | not measured |
 """
 _WIDTHS = """
 ## All widths
 
-Cycles from packet to packet, one UC WRITE ONLY after the other; in brackets the packet's beats, where they are fewer.
+Cycles from packet to packet, one UC WRITE ONLY after the other. Where a packet has fewer beats, their number follows in
+brackets.
 
 """
 _LATENCY = """
@@ -54,13 +54,14 @@ Cycles from the first payload beat that is taken to the packet's first beat out 
 leave before payload is asked for), to the beat out that holds the first payload byte, and from the message. The
 packetizer takes payload when its header is there: what is offered together with its message, from idle, waits for it.
 
-| width | payload to first beat: ONLY, FIRST | MIDDLE, LAST | payload to payload | message to first beat |
+| width | payload to first beat, ONLY or FIRST | the same, MIDDLE or LAST | payload to payload | message to first beat |
 |---|---|---|---|---|
 """
 _STALLS = """
 ## Stalls
 
-Random messages on 16 QPs of every kind. One side, or all, pause at random in {shares} of the cycles. A bubble is a
+Random messages on 16 QPs of every kind. One side, or all (then the sink's pauses hide those of the sources), pause at
+random in {shares} of the cycles. A bubble is a
 cycle between the first beat and the last in which the sink is ready and no beat comes; each must have its own pause of
 a source before it.
 
