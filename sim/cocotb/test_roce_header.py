@@ -70,7 +70,7 @@ def beside(command: PacketCommand, qp: QpContext) -> dict[str, int]:
     header = roce_header.header(command, qp, LOCAL)
     return {
         "limited": qp.rate != 0,
-        "line_bytes": len(header) + command.length + -command.length % 4 + wire.ICRC_BYTES + wire.WIRE_BYTES,
+        "line_bytes": len(header) + command.length + -command.length % 4 + wire.ICRC_BYTES + wire.LINE_BYTES,
         "length": command.length,
         "reth": command.reth is not None,
         "words": words,

@@ -260,7 +260,7 @@ async def a_limited_qp_keeps_its_rate_whatever_stalls(dut: Any, stalls: Stalls) 
         for _ in range(bench.random.choice([0, 1, 700])):
             await bench.step()
     await bench.check()
-    sizes = [len(p) + wire.WIRE_BYTES for p in bench.out.packets(bench.width)]
+    sizes = [len(p) + wire.LINE_BYTES for p in bench.out.packets(bench.width)]
     ends = [cycle for cycle, item in zip(bench.out.taken, bench.out.items, strict=True) if item["tlast"]]
     for k in range(len(ends)):
         for n in range(k, len(ends)):

@@ -23,9 +23,6 @@ BATCH = 16
 PATIENCE_S = 2.0
 """How long a packet may be on its way on this machine."""
 
-_WIRE_OVERHEAD = 24
-"""Preamble and start delimiter 8, FCS 4, gap 12 bytes: what Ethernet adds to a packet (IEEE 802.3)."""
-
 
 class Sender(Protocol):
     """Puts Ethernet frames without FCS on a wire."""
@@ -55,7 +52,7 @@ class Traffic:
         self.placeable += loss.placed
         self.packets += len(packets)
         self.payload_bytes += sum(h.payload_bytes for h in headers)
-        self.wire_bytes += sum(len(packet) + _WIRE_OVERHEAD for packet in packets)
+        self.wire_bytes += sum(len(packet) + wire.LINE_BYTES for packet in packets)
         self.ideal_beats += sum(axis.n_beats(len(packet), width) for packet in packets)
 
 
