@@ -7,7 +7,7 @@ from framelane.models import wire
 from framelane.models.errors import ConfigError
 
 ENTROPY_PORTS = 0xC000
-"""UDP source ports 0xC000..0xFFFF, the dynamic ones, carry a flow's entropy (InfiniBand annex A17.9.3.2)."""
+"""UDP source ports 0xC000..0xFFFF, the dynamic ones, carry a flow's entropy (InfiniBand annex A17)."""
 
 
 class Service(IntEnum):
@@ -29,7 +29,7 @@ class Segmentation(IntEnum):
 
 
 class AckPolicy(IntEnum):
-    """Which packets ask for an acknowledgement (AckReq, InfiniBand vol. 1, 9.2 and 9.7.5.1.2)."""
+    """Which packets ask for an acknowledgement (AckReq, InfiniBand vol. 1, 9.2 and 9.7)."""
 
     NEVER = 0
     LAST = 1

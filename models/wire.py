@@ -6,7 +6,7 @@ significant byte first.
 """
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 from framelane.models.errors import PacketError
@@ -147,14 +147,14 @@ def parse(frame: bytes) -> tuple[Headers, bytes]:
     if ip_checksum(frame[at : at + IP_BYTES]):
         raise PacketError("checksum", "the IPv4 header checksum is wrong")
     mac_dst, mac_src = int.from_bytes(frame[0:6], "big"), int.from_bytes(frame[6:12], "big")
-    headers, payload = parse_udp(
-        frame[at + IP_BYTES : at + ip_bytes], Endpoint(mac_src, src_ip), Endpoint(mac_dst, dst_ip), tos, ttl
-    )
     vlan = int.from_bytes(frame[at - 4 : at - 2], "big") if at > ETH_BYTES else None
-    return replace(headers, vlan=vlan), payload
+    datagram = frame[at + IP_BYTES : at + ip_bytes]
+    return parse_udp(datagram, Endpoint(mac_src, src_ip), Endpoint(mac_dst, dst_ip), tos, ttl, vlan)
 
 
-def parse_udp(datagram: bytes, src: Endpoint, dst: Endpoint, tos: int = 0, ttl: int = 64) -> tuple[Headers, bytes]:
+def parse_udp(
+    datagram: bytes, src: Endpoint, dst: Endpoint, tos: int = 0, ttl: int = 64, vlan: int | None = None
+) -> tuple[Headers, bytes]:
     """Parse from the UDP header on (`datagram` includes its 8 bytes); see `parse`."""
     if len(datagram) < UDP_BYTES + BTH_BYTES + ICRC_BYTES:
         raise PacketError("length", f"a UDP datagram of {len(datagram)} bytes holds no BTH and ICRC")
@@ -182,5 +182,5 @@ def parse_udp(datagram: bytes, src: Endpoint, dst: Endpoint, tos: int = 0, ttl: 
         (imm,) = struct.unpack_from(">I", datagram, at)
         at += IMM_BYTES
     ack, psn, qpn = bool(psn >> 31), psn & 0xFFFFFF, qpn & 0xFFFFFF
-    headers = Headers(src, dst, src_port, code, qpn, psn, end - at, reth, imm, pkey, tos, ttl, ack)
+    headers = Headers(src, dst, src_port, code, qpn, psn, end - at, reth, imm, pkey, tos, ttl, ack, vlan)
     return headers, datagram[at:end]

@@ -89,7 +89,7 @@ package roce_pkg;
   localparam logic [15:0] IPV4_DONT_FRAGMENT = 16'h4000;
   localparam logic [7:0] IPV4_PROTOCOL_UDP = 8'd17;
   localparam logic [15:0] ROCE_PORT = 16'd4791;
-  localparam logic [1:0] ENTROPY_PORTS = 2'b11;  // top bits of a source port that carries entropy (IBA A17.9.3.2)
+  localparam logic [1:0] ENTROPY_PORTS = 2'b11;  // top bits of a source port that carries entropy (IBA annex A17)
 
   // IBA table 38: low bits of the opcodes of RDMA WRITE, and the bits of the service.
   localparam logic [7:0] OP_WRITE_FIRST = 8'h06;
