@@ -9,13 +9,15 @@ MAX_BEATS = 256
 
 
 def bursts(address: int, length: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield (address, beats) of the bursts that read `length` bytes from aligned `address` on a bus of `width` bits.
+    """Yield (address, beats) of the bursts that read `length` bytes from `address` on a bus of `width` bits.
 
-    Every burst ends at a multiple of the longest one (4 KiB, or 256 beats where that is less) or with the transfer.
+    Bursts read whole beats, from a multiple of the bus width on. Each ends at a multiple of the longest one (4 KiB, or
+    256 beats where that is less) or with the transfer.
     """
     lanes = width // 8
     longest = min(BOUNDARY, MAX_BEATS * lanes)
     end = address + length
+    address -= address % lanes
     while address < end:
         stop = min(end, address - address % longest + longest)
         yield address, -(-(stop - address) // lanes)

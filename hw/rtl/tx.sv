@@ -140,6 +140,7 @@ module tx
   logic [SOURCES-1:0][DataW-1:0] source_tdata;
   logic [SOURCES-1:0][KeepW-1:0] source_tkeep;
   logic [SOURCES-1:0] source_tlast, source_tvalid, source_tready;
+  logic source_failed;
 
   mm2s #(
       .DataW(DataW),
@@ -154,6 +155,7 @@ module tx
       .m_axis_tdata     (source_tdata[FROM_MEMORY]),
       .m_axis_tkeep     (source_tkeep[FROM_MEMORY]),
       .m_axis_tlast     (source_tlast[FROM_MEMORY]),
+      .m_axis_tuser     (source_failed),
       .m_axis_tvalid    (source_tvalid[FROM_MEMORY]),
       .m_axis_tready    (source_tready[FROM_MEMORY]),
       .m_axi_arid,
@@ -309,6 +311,6 @@ module tx
   assign idle_o = bd_gen_idle && descriptors_q == '0 && roce_idle;
 
   logic unused;
-  assign unused = ^{status, status_qp};
+  assign unused = ^{status, status_qp, source_failed};
 
 endmodule

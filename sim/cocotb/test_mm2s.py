@@ -79,6 +79,22 @@ async def memory_comes_out_unchanged_for_any_length(dut: Any, stalls: Stalls) ->
 
 
 @cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def any_alignment_comes_out_from_lane_0_on(dut: Any, stalls: Stalls) -> None:
+    bench = Mm2sBench(dut, stalls)
+    await bench.reset()
+    lanes = bench.width // 8
+    for offset in range(lanes):
+        for length in (1, 2, lanes - 1, lanes, lanes + 1, 2 * lanes - offset, 2 * lanes - offset + 1, 3 * lanes + 5):
+            bench.read(bench.random.randrange(0, SIZE - 4096, lanes) + offset, length)
+    for _ in range(100):
+        length = bench.random.randrange(1, 600)
+        bench.read(bench.random.randrange(SIZE - length), length)
+    await bench.check()
+    assert not any(item["tuser"] for item in bench.out.items)
+
+
+@cocotb.test()
 async def a_command_of_more_than_16_mib_is_asked_for_beyond_its_first_burst(dut: Any) -> None:
     bench = Mm2sBench(dut)
     await bench.reset()
@@ -109,6 +125,23 @@ async def read_errors_are_counted_and_nothing_hangs(dut: Any) -> None:
     await bench.until(lambda: len(bench.out.items) == beats, limit=1000)
     await bench.step()
     assert int(dut.read_errors_o.value) == beats
+    assert all(item["tuser"] for item in bench.out.items)
+
+
+@cocotb.test()
+async def an_error_marks_the_beats_that_hold_its_bytes(dut: Any) -> None:
+    """The memory ends inside the command: bytes from there on are marked, and none before."""
+    bench = Mm2sBench(dut)
+    await bench.reset()
+    lanes = bench.width // 8
+    for offset in (0, 1, lanes // 2, lanes - 1):
+        good, bad = 3 * lanes - offset, 2 * lanes + offset
+        bench.commands.items.append({"tdata": READ_T.pack({"address": BASE + SIZE - good, "length": good + bad})})
+        beats = axis.n_beats(good + bad, bench.width)
+        bench.out.clear()
+        await bench.until(lambda beats=beats: len(bench.out.items) == beats, limit=1000)
+        marked = [bool(item["tuser"]) for item in bench.out.items]
+        assert marked == [(n + 1) * lanes > good for n in range(beats)]
 
 
 @cocotb.test()
