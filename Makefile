@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles bench synth synth-check formal faults lock clean distclean
+.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles bench synth synth-check formal faults regs lock clean distclean
 .PHONY: packages-python packages-sim packages-test
 
 help: ## this list
@@ -50,9 +50,10 @@ lint-python: $(VENV)/.dev
 
 lint-rtl: $(VENV)/.dev
 	$(VENV)/bin/python scripts/lint_rtl.py
+	$(VENV)/bin/python scripts/regs.py --check
 
 lint-cpp: $(VENV)/.dev
-	find hw sim \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0 | \
+	find hw sim \( -name '*.cpp' -o -name '*.hpp' -o -name '*.[ch]' \) -print0 | \
 	  xargs -0 --no-run-if-empty $(VENV)/bin/clang-format --dry-run -Werror
 
 synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/area.md (3 minutes)
@@ -71,6 +72,9 @@ formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into doc
 
 faults: $(VENV)/.dev ## single faults planted in the packetizer must turn its benches red, into docs/faults.md (20 minutes)
 	$(VENV)/bin/python scripts/faults.py $(ARGS)
+
+regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/registers.md
+	$(VENV)/bin/python scripts/regs.py
 
 lock: $(VENV)/.lock ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
 	$(VENV)/bin/uv pip compile --quiet --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
@@ -94,7 +98,7 @@ $(VENV)/.sim: $(INPUTS) | packages-sim $(VENV)/.python
 	touch $@
 
 $(VENV)/.dev: $(INPUTS) | packages-test $(VENV)/.python
-	$(INSTALL) '.[sim,dev,synth,formal]'
+	$(INSTALL) '.[sim,dev,synth,formal,regs]'
 	touch $(VENV)/.sim $@
 
 # uv alone: framelane itself may not be installable under the old lock.

@@ -5,6 +5,7 @@
     ├── ConfigError       a configuration that cannot work
     ├── PacketError       a packet that a receiver must refuse; `reason` is the counter's name
     ├── TransportError    a socket, an interface or a capture that cannot be used
+    ├── BoardError        a board that does not answer, is no transmitter that we know, or does not do what it is told
     └── SimulationError   the Verilated design could not be built, or did not end
 
 The command line prints the message of any of them and exits with status 2.
@@ -33,6 +34,10 @@ class PacketError(FramelaneError):
 
 class TransportError(FramelaneError):
     """A socket, an interface or a capture file that cannot be used."""
+
+
+class BoardError(FramelaneError):
+    """A board that does not answer, is no transmitter that we know, or does not do what it is told."""
 
 
 class SimulationError(FramelaneError):

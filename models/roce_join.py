@@ -10,20 +10,27 @@ def join(header: bytes, payload: bytes) -> bytes:
     return header + payload + bytes(-len(payload) % 4)
 
 
-def join_message(packets: Iterable[tuple[bytes, int]], payload: bytes) -> tuple[Status, list[tuple[bytes, bool]]]:
+def join_message(
+    packets: Iterable[tuple[bytes, int]], payload: bytes, wrong: Iterable[range] = ()
+) -> tuple[Status, list[tuple[bytes, bool]]]:
     """The packets of one message, from the header and the payload length of each, and the payload stream's one packet.
 
     Each with whether it is poisoned. Where the stream ends inside a packet, that packet is filled with zeros and
     poisoned (its ICRC will be wrong, so that no receiver places it); the packets behind it are not sent. Bytes behind
-    the message's end are dropped.
+    the message's end are dropped. `wrong` are ranges of the payload, in whole beats of the bus, that came with errors:
+    a packet with such bytes is poisoned too.
     """
+    spoilt = list(wrong)
     joined: list[tuple[bytes, bool]] = []
     at = 0
     for header, length in packets:
         part = payload[at : at + length]
         at += length
         if part:
-            joined.append((join(header, part + bytes(length - len(part))), len(part) < length))
+            bad = any(max(r.start, at - length) < min(r.stop, at) for r in spoilt)
+            joined.append((join(header, part + bytes(length - len(part))), bad or len(part) < length))
     if len(payload) < at:
         return Status.SHORT, joined
-    return Status.LONG if len(payload) > at else Status.OK, joined
+    if len(payload) > at:
+        return Status.LONG, joined
+    return Status.BAD_PAYLOAD if spoilt else Status.OK, joined

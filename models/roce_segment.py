@@ -23,6 +23,8 @@ class Status(IntEnum):
     """The payload stream ended before the message did; found by `roce_join.sv`."""
     LONG = 4
     """The payload stream went on behind the message's end; found by `roce_join.sv`."""
+    BAD_PAYLOAD = 5
+    """Payload came with errors: its packets are sent, but poisoned; found by `roce_join.sv`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from framelane.models import wire
-from framelane.models.bd_gen import Flow
 from framelane.models.errors import ConfigError, InputError
+from framelane.models.flow import Destination, Flow
 from framelane.models.part_file import PartFile
 from framelane.models.roce_qp import QpContext, Segmentation
 from framelane.models.slots import FREE_RUNNING, SlotLayout
@@ -95,24 +95,33 @@ class Session(BaseModel):
             src_port=self.src_port,
         )
 
-    def flow(self, source: int = 0, qp: int = 0) -> Flow:
-        """The transmitter's flow of whole images from one source, its share of the rows.
+    def destination(self, source: int = 0, qp: int = 0) -> Destination:
+        """The session's ring as one source's destination. ConfigError where there is no such source."""
+        self._check_source(source)
+        return Destination(qp, self.base, self.slot_bytes, self.n_slots, self.layout.trailer_offset(source))
 
-        Raises ConfigError where there is no such source, or the image does not part evenly.
+    def flow(self, source: int = 0, first_destination: int = 0) -> Flow:
+        """The transmitter's flow of all frames from one source, its share of the rows, which lie without gaps there.
+
+        Raises ConfigError where there is no such source, or the rows do not part evenly.
         """
+        self._check_source(source)
+        if self.rows % self.sources:
+            raise ConfigError(f"{self.rows} rows do not part evenly among {self.sources} sources")
+        height, pitch = self.rows // self.sources, 2 * self.columns
+        return Flow(
+            source=source,
+            first_destination=first_destination,
+            width=self.columns,
+            height=height,
+            source_pitch=pitch,
+            y1=source * height,
+            destination_pitch=pitch,
+        )
+
+    def _check_source(self, source: int) -> None:
         if not 0 <= source < self.sources:
             raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
-        if self.image_bytes % (2 * self.sources):
-            raise ConfigError(f"{self.rows} x {self.columns} pixels do not part evenly among {self.sources} sources")
-        return Flow(
-            qp=qp,
-            source=source,
-            image_bytes=self.image_bytes // self.sources,
-            base=self.base + source * (self.image_bytes // self.sources),
-            slot_bytes=self.slot_bytes,
-            n_slots=self.n_slots,
-            trailer_offset=self.layout.trailer_offset(source) - source * (self.image_bytes // self.sources),
-        )
 
     def save(self, path: Path) -> None:
         """Write the document; a reader sees the old one or the new one, never half. InputError where that fails."""

@@ -13,7 +13,8 @@ _FORMAT = struct.Struct("<IHHIIQQQIIQQ")
 class Trailer:
     """One frame of one source. `packets` and `payload_bytes` count the image without this trailer.
 
-    `frames_dropped` counts the frames that this source has dropped since its reset, for want of credit or as refused.
+    `frame_number` is the destination's own; `frames_dropped` counts those that it did not get from this source since
+    its reset: dropped for want of credit, refused, or lost before. `detector_frame` is the detector's own number.
     """
 
     source: int
@@ -24,15 +25,16 @@ class Trailer:
     payload_bytes: int
     packets: int
     frames_dropped: int
+    detector_frame: int = 0
 
     def pack(self) -> bytes:
         """The 64 bytes, little endian."""
-        return _FORMAT.pack(MAGIC, VERSION, self.source, self.slot, 0, *astuple(self)[2:], 0)
+        return _FORMAT.pack(MAGIC, VERSION, self.source, self.slot, 0, *astuple(self)[2:])
 
 
 def unpack(data: bytes) -> Trailer | None:
     """The trailer in 64 bytes of a slot, or None where none was written: wrong magic or version."""
-    magic, version, source, slot, _, *counts, _ = _FORMAT.unpack(data)
+    magic, version, source, slot, _, *counts = _FORMAT.unpack(data)
     return Trailer(source, slot, *counts) if (magic, version) == (MAGIC, VERSION) else None
 
 

@@ -22,8 +22,9 @@ Each fault is one substitution in a copy of the RTL. The proof named beside it m
 without the help of any `i_`.
 
 Not proved: what the bytes say, the CRC above all (`roce_icrc`), the QP table and the token buckets (`roce_qp`,
-`roce_pacer`), how the blocks work together (`roce_tx`), other widths than those named, and a QP that is written while
-messages for it pass. The benches cover those.
+`roce_pacer`), how the blocks work together (`roce_tx`), other widths than those named, a QP that is written while
+messages for it pass, the cells `axis_buffer` and `axis_merge`, and all that decides what is sent (`bd_*`, `mm2s`,
+`frame_*`, registers). The benches cover those.
 
 Written by `make formal` from `sim/formal/proofs.toml`.
 """

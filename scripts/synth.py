@@ -21,22 +21,32 @@ from importlib.metadata import version
 from synth_table import LEVELS, TABLE, WIDE_CARRIES, Row, beyond_limits, growth, parse, text
 from yosys import ROOT, TOOL, LongestPath, area, depth
 
-LUTS_OF = {"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4}
+LUTS_OF = {
+    **{"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4},
+    **{"RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8},
+    **{"RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8},
+}
 """LUTs that one cell of memory takes (Xilinx UG574, table 2-2)."""
 
 
+WIRING = ("tx_stream",)
+"""Tops that only wire others of the table, and would take as long again."""
+
+
 def blocks(folder: str) -> list[str]:
-    """List the modules in a folder of hw/."""
-    return [path.stem for path in sorted((ROOT / "hw" / folder).glob("*.sv")) if not path.stem.endswith("_pkg")]
+    """List the modules in a folder of hw/ that are measured."""
+    names = [path.stem for path in sorted((ROOT / "hw" / folder).glob("*.sv")) if not path.stem.endswith("_pkg")]
+    return [name for name in names if name not in WIRING]
 
 
 def measure_area(block: str) -> Row:
     """Count what the table has."""
     cells = area(block)
     logic = sum(n for cell, n in cells.items() if re.fullmatch(r"LUT\d|INV", cell))
-    memory = sum(n * LUTS_OF[cell] for cell, n in cells.items() if cell.startswith("RAM"))
+    memory = sum(n * LUTS_OF[cell] for cell, n in cells.items() if re.match(r"RAM\d", cell))
+    brams = cells.get("RAMB36E2", 0) + (cells.get("RAMB18E2", 0) + 1) // 2
     flops = sum(n for cell, n in cells.items() if re.fullmatch(r"FD[RSCP]E", cell))
-    return Row(block, logic, memory, flops, cells.get("CARRY4", 0), cells.get("DSP48E2", 0))
+    return Row(block, logic, memory, flops, cells.get("CARRY4", 0), cells.get("DSP48E2", 0), brams)
 
 
 def measure_depth(block: str, *, both: bool = False) -> list[LongestPath]:

@@ -17,8 +17,8 @@ WIDE_CARRIES: dict[str, str] = {}
 
 HEAD = f"""# Area and depth of logic
 
-Each block at 512 bits, the packetizer with 16 QPs, by yosys {{yosys}}. `roce_tx` and `tx` are counted with all that
-they contain. Written by `make synth`; `make test` fails when a block has grown by more than {GROWTH_PERCENT} % since
+Each block at 512 bits, the packetizer with 16 QPs, by yosys {{yosys}}. Blocks that contain others are counted with
+them. Written by `make synth`; `make test` fails when a block has grown by more than {GROWTH_PERCENT} % since
 or breaks a limit. No timing has been closed.
 
 - Area: `synth_xilinx -family xcup` (UltraScale+). Limit: {LUTS["roce_tx"]:,} LUTs in all for `roce_tx`, those used as
@@ -28,8 +28,8 @@ or breaks a limit. No timing has been closed.
   carries excepted by name. *With carries*: the same for the exceptions, an adder or comparator of 8 bits or more being
   one level, as it is a carry chain in the FPGA.
 
-| block | LUTs | LUTs as memory | flip-flops | carry cells | DSPs | levels | with carries |
-|---|---|---|---|---|---|---|---|
+| block | LUTs | LUTs as memory | flip-flops | carry cells | DSPs | block RAMs | levels | with carries |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -43,6 +43,7 @@ class Row:
     flops: int
     carries: int
     dsps: int
+    brams: int = 0
     levels: int | None = None
     levels_with_carries: int | None = None
 

@@ -15,6 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from framelane.cli import main
+from framelane.driver.recording import PaperRegisters
+from framelane.driver.register_file import RegisterFile
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_scene import Scene
@@ -173,3 +175,78 @@ def small_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with h5py.File(path, "r+") as file:
         file["raw"] = np.stack([detector.frame(number).raw for number in range(3)])
     return path
+
+
+@pytest.fixture
+def make_uio(tmp_path: Path) -> Callable[..., Path]:
+    """Make a root folder with the UIO device uio0, whose map 0 has so many bytes; the registers behind `offset`."""
+
+    def make(size: int, offset: int = 0) -> Path:
+        folder = tmp_path / "sys/class/uio/uio0/maps/map0"
+        folder.mkdir(parents=True)
+        (folder / "size").write_text(f"{size:#x}\n")
+        (folder / "offset").write_text(f"{offset:#x}\n")
+        (tmp_path / "dev").mkdir()
+        (tmp_path / "dev/uio0").write_bytes(bytes(offset + size))
+        return tmp_path
+
+    return make
+
+
+@pytest.fixture
+def make_pci(tmp_path: Path) -> Callable[..., Path]:
+    """Make a root folder with the PCI device 0000:03:00.0, whose memory BARs have so many bytes."""
+
+    def make(bars: dict[int, int], command: int = 0x0406) -> Path:
+        device = tmp_path / "sys/bus/pci/devices/0000:03:00.0"
+        device.mkdir(parents=True)
+        (device / "config").write_bytes(bytes.fromhex("ee109034") + command.to_bytes(2, "little") + bytes(58))
+        lines = ["0x0000000000000000 0x0000000000000000 0x0000000000000000"] * 13
+        lines[5] = "0x000000000000e000 0x000000000000e07f 0x0000000000040101"  # I/O ports
+        for bar, size in bars.items():
+            lines[bar] = f"{0xF0000000:#018x} {0xF0000000 + size - 1:#018x} {0x40200:#018x}"
+            (device / f"resource{bar}").write_bytes(bytes(size))
+        (device / "resource").write_text("\n".join(lines) + "\n")
+        return tmp_path
+
+    return make
+
+
+class _Transmitter(PaperRegisters):
+    """Commands take `delay` reads of the status; a frame is under way for ever while `stuck`."""
+
+    def __init__(self, delay: int = 2, **words: int) -> None:
+        super().__init__()
+        self.delay, self.stuck = delay, False
+        self._busy: dict[str, int] = {}
+        find = RegisterFile(self).find
+        self._at = {name: find(name).offset for name in ("control", "command", "status", "errors", "qp[0].control")}
+        sizes = 2 | 2 << 12 | 3 << 16
+        defaults = {"capabilities": 512, "sizes": sizes, "clock_hz": 322_265_625, "build": 7}
+        for name, value in (defaults | words).items():
+            self.words[find(name).offset] = value
+
+    def read(self, offset: int) -> int:
+        if offset != self._at["status"]:
+            return super().read(offset)
+        bits = {"idle": not self.stuck, "armed": self.words[self._at["control"]] & 1} | dict.fromkeys(self._busy, 1)
+        self._busy = {name: left - 1 for name, left in self._busy.items() if left > 1}
+        order = ("idle", "armed", "resetting", "snapshot_busy", "qp_busy")
+        return sum(bool(bits.get(name)) << bit for bit, name in enumerate(order))
+
+    def write(self, offset: int, value: int) -> None:
+        first, last = self._at["qp[0].control"], self._at["qp[0].control"] + 0x3FFF
+        assert not self._busy or offset == self._at["control"], f"{offset:#x} is written while {self._busy}"
+        super().write(offset, value)
+        started = {"snapshot_busy": value & 2, "resetting": value & 1} if offset == self._at["command"] else {}
+        if first <= offset <= last and not offset % 0x40:
+            started["qp_busy"] = 1
+        if started.get("resetting"):
+            self.words[self._at["control"]] = self.words[self._at["errors"]] = 0
+        self._busy |= {name: self.delay for name, begun in started.items() if begun}
+
+
+@pytest.fixture
+def make_transmitter() -> Callable[..., PaperRegisters]:
+    """Make a transmitter with 2 QPs, 2 flows, 3 destinations; keywords are contents of registers."""
+    return _Transmitter

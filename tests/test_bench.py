@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from framelane.cli import bench_pipeline, bench_roce_tx, roce_tx_page
+from framelane.cli import bench_pipeline, bench_placement, bench_roce_tx, placement_page, roce_tx_page
 from framelane.cli.bench import NAMES, Measurement, Target, save
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -18,6 +18,8 @@ def test_a_bench_writes_its_rows_and_targets(
 ) -> None:
     monkeypatch.setattr(bench_pipeline, "REPEATS", 2)
     monkeypatch.setattr(bench_roce_tx, "PAYLOADS", roce_tx_page.PAYLOADS)
+    for constant, less in (("WIDTHS", placement_page.WIDTHS), ("FRAMES", 2), ("LATENCIES", (0,)), ("REPEATS", 2)):
+        monkeypatch.setattr(bench_placement, constant, less)
     status, out, err = run_cli("bench", name, "--output", tmp_path)
     assert (status, err) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == [f"{name}.json"]
@@ -40,7 +42,7 @@ def test_a_4m_image_passes_the_gateware_in_under_10_seconds_without_bubbles(run_
 
 def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: RunCli, tmp_path: Path) -> None:
     status, _, err = run_cli("bench", "nosuch", "--output", tmp_path)
-    assert (status, err) == (2, "framelane: there is no bench nosuch: choose one of roce_tx, tx, pipeline\n")
+    assert (status, err) == (2, "framelane: there is no bench nosuch: choose one of roce_tx, tx, placement, pipeline\n")
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from framelane.cli.losses import Loss, Losses
 from framelane.cli.sources import FileSource, SourceFrame
 from framelane.driver.verilated import TxSimulator
 from framelane.models import wire
-from framelane.models.bd_gen import FrameEvent
 from framelane.models.errors import TransportError
+from framelane.models.flow import FrameEvent
 from framelane.models.jf_correct import error_bound
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session

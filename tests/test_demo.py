@@ -17,7 +17,7 @@ from scapy.layers.l2 import Ether
 
 from framelane.cli.chain import Chain
 from framelane.cli.losses import Loss
-from framelane.models.bd_gen import FrameEvent
+from framelane.models.flow import FrameEvent
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session

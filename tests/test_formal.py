@@ -11,10 +11,15 @@ from proofs import ROOT, Block
 BLOCKS = proofs.blocks()
 
 
+NOT_YET = {"axis_buffer", "axis_merge"}
+"""Cells that only their benches and models judge; docs/formal.md says so."""
+
+
 def test_every_stream_cell_and_what_makes_packets_is_proved() -> None:
     wanted = {path.stem for path in (ROOT / "hw" / "rtl").glob("axis_*.sv")}
     wanted |= {"roce_segment", "roce_header", "roce_join"}
-    assert wanted - {block.name for block in BLOCKS} == set()
+    assert wanted - {block.name for block in BLOCKS} == NOT_YET
+    assert all(f"`{name}`" in proofs.page(BLOCKS) for name in NOT_YET)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)

@@ -1,13 +1,13 @@
 """The receiver's loop in bad weather: every frame's fate is known, and only whole frames are called complete."""
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from framelane.models.bd_gen import FrameEvent
+from cable import Cable
+from framelane.models.flow import FrameEvent
 from framelane.models.roce_segment import Message
 from framelane.models.roce_tx import RoceTx
 from framelane.models.session import Session
@@ -25,23 +25,6 @@ TRAILER = 4
 """Index of a frame's trailer among its five packets."""
 
 
-class Cable:
-    """A port whose packets wait in a list."""
-
-    ended = False
-    queue_drops = 0
-
-    def __init__(self) -> None:
-        self.waiting: deque[bytes] = deque()
-
-    def frames(self, timeout_s: float) -> Iterator[bytes]:
-        while self.waiting:
-            yield self.waiting.popleft()
-
-    def close(self) -> None:
-        self.waiting.clear()
-
-
 class AsynchronousNic(SoftNic):
     """Places packets whether or not anyone looks, and tells of all at once, as a NIC does."""
 
@@ -57,6 +40,7 @@ class Chain:
 
     def __init__(self, session: Session, images: list[NDArray[np.uint16]], nic: type[SoftNic] = SoftNic) -> None:
         self.images = images
+        self.session = session
         self.cable = Cable()
         self.ring = Ring(session)
         self.receiver = Receiver(self.ring, nic(self.cable, self.ring.memory, session))
@@ -72,7 +56,13 @@ class Chain:
         """Offer a frame to a source; its packets, none without credit: the ring's, if no other is given."""
         address = number % len(self.images) * self._image_bytes + source * self._part
         event = FrameEvent(number, timestamp_ns=1000 * number, bunch_id=number + 500, address=address)
-        return self._sources[source].frame(event, self.ring.window_end if window_end is None else window_end)
+        self._sources[source].bd_gen.window_ends[0] = self.ring.window_end if window_end is None else window_end
+        return self._sources[source].frame(event)
+
+    def rearm(self) -> None:
+        """The sources begin anew with any number; their QPs go on."""
+        for number, source in enumerate(self._sources):
+            source.bd_gen = Tx(TxConfig.of(self.session, number), lambda address, length: b"").bd_gen
 
     def send(self, number: int, lost: frozenset[int] | set[int] = frozenset(), source: int = 0) -> None:
         """Put a frame on the cable, but for the packets with the indices `lost`."""
@@ -303,7 +293,7 @@ def test_running_free_a_gap_of_almost_all_24_bits_is_bridged(make_chain: MakeCha
         chain.send(number)
         seen += chain.read()
     assert seen == [0, *range((1 << 24) + 2, (1 << 24) + 8)], "a slot is cleaned before it is trusted again"
-    assert chain.receiver.tally() == Tally((1 << 24) + 8, 7, 0, 0, 2, (1 << 24) - 1)
+    assert chain.receiver.tally() == Tally((1 << 24) + 8, 7, 0, (1 << 24) - 1, 2, 0)
 
 
 def test_a_frame_sent_without_credit_is_not_taken_and_spoils_the_one_it_wrote_over(make_chain: MakeChain) -> None:
@@ -316,6 +306,7 @@ def test_a_frame_sent_without_credit_is_not_taken_and_spoils_the_one_it_wrote_ov
     assert chain.receiver.first_stray.endswith("of no frame from 1 to 3: late, or sent without credit")
     assert not chain.receiver.release(frame)
     assert chain.receiver.tally() == Tally(1, 0, 0, 0, 1, 0)
+    chain.rearm()
     chain.send(4, lost={0})
     (frame,) = chain.take()
     assert frame.holes == 512, "the slot was clean again for its rightful frame"
@@ -333,8 +324,9 @@ def test_a_trailer_that_comes_again_counts_once_and_spoils_no_later_frame(make_c
         chain.send(number, source=0)
         chain.send(number, source=1)
     assert chain.read() == [1, 2, 3]
-    chain.send(5, source=0)
-    chain.send(5, source=1)
+    for source in (0, 1):
+        chain.offer(4, source)
+        chain.send(5, source=source)
     assert chain.read() == [5], "of frame 4 nothing came: the trailer in its slot is frame 0's"
     assert chain.receiver.tally() == Tally(6, 5, 0, 0, 0, 1)
 
@@ -408,6 +400,7 @@ def test_frames_of_another_size_than_the_sessions_are_strays_and_no_frames(make_
 def test_after_a_stray_a_source_that_keeps_to_the_session_is_believed_again(make_chain: MakeChain) -> None:
     chain = make_chain()
     chain.cable.waiting.extend(chain.offer(4, window_end=FREE_RUNNING)[TRAILER:])
+    chain.rearm()
     chain.send(1)
     chain.send(2, lost={TRAILER})
     assert [f.number for f in chain.take() + chain.receiver.settle()] == [1, 2]

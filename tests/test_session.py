@@ -30,9 +30,11 @@ def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSes
     assert (qp.dest_qpn, qp.rkey, qp.psn, qp.mtu) == (0x12345, 0xCAFEF00D, 0xFFFFFE, 1024)
     assert config.local == session.source.endpoint()
     assert qp.dst == session.receiver.endpoint()
-    assert config.flow.base == session.base + 1600, "the second half of the image"
-    assert config.flow.base + config.flow.trailer_offset == session.base + 4096 - 64
-    assert (config.flow.image_bytes, config.flow.source) == (1600, 1)
+    (ring,), (flow,) = config.destinations, config.flows
+    assert (ring.base, ring.slot_bytes, ring.n_slots) == (session.base, session.slot_bytes, session.n_slots)
+    assert flow.y1 * flow.destination_pitch == 1600, "the second half of the image"
+    assert ring.trailer_offset == 4096 - 64
+    assert (flow.payload_bytes, flow.source) == (1600, 1)
 
 
 @pytest.mark.parametrize(

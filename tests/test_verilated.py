@@ -9,8 +9,8 @@ import pytest
 from framelane.driver.library import WIDTHS
 from framelane.driver.simulation import MAX_QPS
 from framelane.driver.verilated import TxSimulator
-from framelane.models.bd_gen import FrameEvent
 from framelane.models.errors import ConfigError, SimulationError
+from framelane.models.flow import FrameEvent
 from framelane.models.session import Session
 from framelane.models.tx import Tx, TxConfig
 
@@ -26,7 +26,7 @@ def test_packets_equal_the_model_at_every_width(width: int, segmentation: str, m
     config = TxConfig.of(session)
     images = [chance.randbytes(session.image_bytes) for _ in range(5)]
     stride = -(-session.image_bytes // PAGE) * PAGE
-    model = Tx(config, lambda address, length: images[address // stride][:length], width)
+    model = Tx(config, lambda address, length: images[address // stride][address % stride :][:length])
     with TxSimulator(config, width, latency=50, memory_stall=0.2, sink_stall=0.3) as simulator:
         expected, packets = [], []
         for k, number in enumerate((0, 1, 5, 6, 1 << 40)):
@@ -37,7 +37,8 @@ def test_packets_equal_the_model_at_every_width(width: int, segmentation: str, m
             expected += model.frame(event)
         assert packets == expected
         counters = simulator.counters()
-    assert (counters.frames_sent, counters.packets, counters.read_errors) == (5, len(packets), 0)
+    assert (counters.destinations[0].sent, counters.packets, counters.read_errors) == (5, len(packets), 0)
+    assert counters.destinations[0].skipped == (1 << 40) - 4
 
 
 def test_work_that_does_not_end_is_an_error(make_session: MakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +58,8 @@ def test_a_disabled_qp_drains_its_frames_before_the_run_ends(make_session: MakeS
         simulator.write_memory(0, bytes(session.image_bytes))
         simulator.offer(FrameEvent(0, 0, 0, 0))
         assert simulator.run() == []
-        assert simulator.counters().bad_qp == simulator.counters().messages_failed == 2
+        counters = simulator.counters()
+        assert (counters.bad_qp, counters.destinations[0].failed) == (2, 1)
 
 
 def test_a_frame_outside_the_memory_is_counted(make_session: MakeSession) -> None:
@@ -65,7 +67,9 @@ def test_a_frame_outside_the_memory_is_counted(make_session: MakeSession) -> Non
     with TxSimulator(TxConfig.of(session)) as simulator:
         simulator.offer(FrameEvent(0, 0, 0, (1 << 64) - 64))
         simulator.run()
-        assert simulator.counters().read_errors == -(-session.image_bytes // 64)
+        counters = simulator.counters()
+        assert counters.read_errors == -(-session.image_bytes // 64)
+        assert (counters.destinations[0].failed, counters.bad_payload, simulator.released) == (1, 1, 1)
 
 
 def test_impossible_simulators_are_refused(make_session: MakeSession) -> None:
@@ -74,7 +78,7 @@ def test_impossible_simulators_are_refused(make_session: MakeSession) -> None:
         TxSimulator(config, 96)
     with pytest.raises(ConfigError, match="stall"):
         TxSimulator(config, sink_stall=1.0)
-    with pytest.raises(ConfigError, match="16 at most"):
+    with pytest.raises(ConfigError, match="17 qps, but this build of the transmitter only 16"):
         TxSimulator(dataclasses.replace(config, qps=config.qps * (MAX_QPS + 1)))
 
 

@@ -77,7 +77,7 @@ def test_cycles_belong_to_their_packets_though_messages_fail() -> None:
         traffic = simulator.run()
     assert traffic.packets == packets
     assert traffic.statuses == statuses
-    assert {status for status, _ in statuses} == set(Status)
+    assert {status for status, _ in statuses} == set(Status) - {Status.BAD_PAYLOAD}
     cycles = traffic.cycles
     assert (np.diff(cycles["message"].astype(int)).astype(bool) == np.diff(owners).astype(bool)).all()
     assert (cycles["message"] < cycles["payload"]).all()

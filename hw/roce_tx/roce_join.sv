@@ -1,6 +1,7 @@
 // Appends payload to headers: header bytes, payload bytes, zeros up to a multiple of four bytes of payload. No ICRC yet.
 // The payload of a message is one packet on its stream; each packet but the last takes whole beats of it. Where that stream
-// is shorter than its message, the packet that lacks bytes ends in zeros, poisoned, and those behind it are left out.
+// is shorter than its message, the packet that lacks bytes ends in zeros, poisoned, and those behind it are left out. A packet
+// with a beat that is marked as wrong is poisoned, and those behind it go on.
 module roce_join
   import roce_pkg::*;
 #(
@@ -21,6 +22,7 @@ module roce_join
     input  logic [DataW-1:0] s_axis_payload_tdata,
     input  logic [KeepW-1:0] s_axis_payload_tkeep,
     input  logic             s_axis_payload_tlast,
+    input  logic             s_axis_payload_tuser,   // bytes of this beat are wrong
     input  logic             s_axis_payload_tvalid,
     output logic             s_axis_payload_tready,
 
@@ -126,7 +128,7 @@ module roce_join
 
   // Whether the payload is what the message says. Only the last beat of a stream may be partial.
   logic [KeepW-1:0] wanted;
-  logic missing, beyond, ended, ended_q, too_short, too_short_q, too_long, too_long_q, poisoned, poisoned_q;
+  logic missing, beyond, ended, ended_q, too_short, too_short_q, too_long, too_long_q, bad, bad_q, poisoned, poisoned_q;
   logic packet_end, message_end;
 
   always_comb for (int unsigned k = 0; k < KeepW; k++) wanted[k] = 13'(k) < unread;
@@ -136,7 +138,8 @@ module roce_join
   assign ended = ended_q || (take && s_axis_payload_tlast);
   assign too_short = too_short_q || (take && (missing || (s_axis_payload_tlast && !(all_read && user.ends))));
   assign too_long = too_long_q || (take && all_read && user.ends && (beyond || !s_axis_payload_tlast));
-  assign poisoned = poisoned_q || (take && (missing || (s_axis_payload_tlast && !all_read)));
+  assign bad = bad_q || (take && s_axis_payload_tuser);
+  assign poisoned = poisoned_q || (take && (missing || s_axis_payload_tuser || (s_axis_payload_tlast && !all_read)));
   assign dropped = refused || too_short_q;
 
   assign packet_end = (go && last) || (s_axis_hdr_tvalid && s_axis_hdr_tready && s_axis_hdr_tlast && dropped);
@@ -159,12 +162,14 @@ module roce_join
       ended_q <= ended;
       too_short_q <= too_short;
       too_long_q <= too_long;
+      bad_q <= bad;
       poisoned_q <= poisoned && !last;
     end
     if (rst || message_end) begin
       ended_q <= 1'b0;
       too_short_q <= 1'b0;
       too_long_q  <= 1'b0;
+      bad_q <= 1'b0;
     end
     if (rst) begin
       state_q <= HEADER;
@@ -174,7 +179,7 @@ module roce_join
 
   // What the status needs, one cycle later.
   status_e given_q;
-  logic was_short_q, was_long_q;
+  logic was_short_q, was_long_q, was_bad_q;
 
   always_ff @(posedge clk) begin
     status_valid_o <= message_end;
@@ -182,6 +187,7 @@ module roce_join
     given_q <= user.status;
     was_short_q <= too_short;
     was_long_q <= too_long;
+    was_bad_q <= bad;
     if (rst) status_valid_o <= 1'b0;
   end
 
@@ -189,6 +195,7 @@ module roce_join
     status_o = given_q;
     if (given_q == OK && was_short_q) status_o = SHORT;
     else if (given_q == OK && was_long_q) status_o = LONG;
+    else if (given_q == OK && was_bad_q) status_o = BAD_PAYLOAD;
   end
 
   // Lanes. The window is this payload beat above the one before it; what a beat out shows of it starts at one of six lanes:

@@ -188,11 +188,13 @@ package roce_pkg;
     BAD_QP = 3'd1,      // index outside the table, or QP not enabled
     BAD_LENGTH = 3'd2,  // 0 or above 2^31
     SHORT = 3'd3,       // its payload ended before it
-    LONG = 3'd4         // its payload went on behind it
+    LONG = 3'd4,        // its payload went on behind it
+    BAD_PAYLOAD = 3'd5  // its payload came with errors: packets of it are poisoned
   } status_e;
 
   // Messages that ended with each error, modulo 2^32.
   typedef struct packed {
+    logic [31:0] bad_payload;
     logic [31:0] too_long;
     logic [31:0] too_short;
     logic [31:0] bad_length;
@@ -233,7 +235,7 @@ package roce_pkg;
 
   // What travels beside a packet on its stream, valid at its last beat the one, all the time the other.
   typedef struct packed {
-    logic poisoned;  // bytes are missing: no receiver may place it
+    logic poisoned;  // bytes are missing or wrong: no receiver may place it
     logic has_vlan;
   } packet_user_t;
 

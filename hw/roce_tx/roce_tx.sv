@@ -37,6 +37,7 @@ module roce_tx
     input  logic [DataW-1:0] s_axis_payload_tdata,
     input  logic [KeepW-1:0] s_axis_payload_tkeep,
     input  logic             s_axis_payload_tlast,
+    input  logic             s_axis_payload_tuser,   // bytes of this beat are wrong
     input  logic             s_axis_payload_tvalid,
     output logic             s_axis_payload_tready,
 
@@ -158,6 +159,7 @@ module roce_tx
       .s_axis_payload_tdata,
       .s_axis_payload_tkeep,
       .s_axis_payload_tlast,
+      .s_axis_payload_tuser,
       .s_axis_payload_tvalid,
       .s_axis_payload_tready,
       .m_axis_tdata     (join_tdata),
@@ -204,6 +206,7 @@ module roce_tx
       errors_o.bad_length <= errors_o.bad_length + 32'(status_o == BAD_LENGTH);
       errors_o.too_short <= errors_o.too_short + 32'(status_o == SHORT);
       errors_o.too_long <= errors_o.too_long + 32'(status_o == LONG);
+      errors_o.bad_payload <= errors_o.bad_payload + 32'(status_o == BAD_PAYLOAD);
     end
     if (rst) begin
       messages_q <= '0;

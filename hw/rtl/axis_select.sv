@@ -17,12 +17,14 @@ module axis_select #(
     input  logic [Sources-1:0][DataW-1:0] s_axis_tdata,
     input  logic [Sources-1:0][KeepW-1:0] s_axis_tkeep,
     input  logic [Sources-1:0]            s_axis_tlast,
+    input  logic [Sources-1:0]            s_axis_tuser,
     input  logic [Sources-1:0]            s_axis_tvalid,
     output logic [Sources-1:0]            s_axis_tready,
 
     output logic [DataW-1:0] m_axis_tdata,
     output logic [KeepW-1:0] m_axis_tkeep,
     output logic             m_axis_tlast,
+    output logic             m_axis_tuser,
     output logic             m_axis_tvalid,
     input  logic             m_axis_tready
 );
@@ -40,14 +42,14 @@ module axis_select #(
   end
 
   axis_reg #(
-      .DataW(DataW + KeepW + 1)
+      .DataW(DataW + KeepW + 2)
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata ({s_axis_tlast[sel], s_axis_tkeep[sel], s_axis_tdata[sel]}),
+      .s_axis_tdata ({s_axis_tuser[sel], s_axis_tlast[sel], s_axis_tkeep[sel], s_axis_tdata[sel]}),
       .s_axis_tvalid(valid),
       .s_axis_tready(ready),
-      .m_axis_tdata ({m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .m_axis_tdata ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
       .m_axis_tvalid,
       .m_axis_tready
   );

@@ -1,29 +1,125 @@
-// Types of the transmitter's control path (docs/architecture.md, Contracts).
+// Types of the transmitter's control path (docs/architecture.md, Contracts). flow_t and destination_t lie as their registers do.
 package framelane_pkg;
 
-  // A frame that lies complete in the source's memory. Model: bd_gen.FrameEvent.
+  // A frame that lies complete in the source's memory. Model: flow.FrameEvent.
   typedef struct packed {
+    logic [2:0]  kind;          // by the detector's plan: exposed, dark, ...
+    logic [63:0] kind_index;    // frames of this kind before it
     logic [63:0] bunch_id;
     logic [63:0] timestamp_ns;
     logic [63:0] number;
     logic [63:0] address;
   } frame_t;
 
-  // One stream of frames to one receiver. Model: bd_gen.Flow. Lengths and offsets in bytes.
+  // What the detector says of a frame as it begins.
   typedef struct packed {
-    logic [7:0]  qp;              // index of the QP
-    logic [7:0]  source;          // id of this source, in trailer and immediate
-    logic [30:0] image_bytes;
-    logic [63:0] base;            // virtual address of slot 0
-    logic [31:0] slot_bytes;
-    logic [31:0] n_slots;
-    logic [31:0] trailer_offset;  // of this source's trailer in its slot
+    logic [2:0]  kind;
+    logic [63:0] bunch_id;
+    logic [63:0] timestamp_ns;
+    logic [63:0] number;
+  } frame_info_t;
+
+  // Which frames, which rectangle of them, and to which destinations. Model: flow.Flow. Pitches, offsets, lengths in bytes.
+  typedef struct packed {
+    logic [31:0] max_length;         // of a descriptor
+    logic [31:0] destination_pitch;
+    logic [15:0] y1;                 // place in the destination, in pixels and lines
+    logic [15:0] x1;
+    logic [31:0] source_offset;      // of the image, behind the frame's address
+    logic [31:0] source_pitch;
+    logic [15:0] height;
+    logic [15:0] width;
+    logic [15:0] y0;                 // place in the source
+    logic [15:0] x0;
+    logic [63:0] count;              // frames at most, 0: no limit
+    logic [31:0] burst;              // frames taken in each period
+    logic [31:0] period;
+    logic [63:0] first;
+    logic [31:0] bunch;              // frames in a row to one destination
+    logic [7:0]  destinations;       // served in turn
+    logic [7:0]  first_destination;  // index in their table
+    logic [7:0]  source;             // id of this source, in trailer and immediate
+    logic [1:0]  reserved;
+    logic        wide;               // pixels of 4 bytes, else of 2
+    logic [2:0]  kind;
+    logic        by_kind;            // only frames of this kind, numbered among themselves
+    logic        enabled;
   } flow_t;
 
-  // Descriptor: one transfer from memory to memory. Model: bd_gen.Descriptor.
+  // One receiver's ring. Model: flow.Destination. Lengths and offsets in bytes.
+  typedef struct packed {
+    logic [63:0] window_end;      // credit: frame n may be sent only if n < window_end
+    logic [31:0] trailer_offset;  // of this source's trailer in its slot
+    logic [31:0] n_slots;
+    logic [63:0] base;            // virtual address of slot 0
+    logic [31:0] slot_bytes;
+    logic [15:0] reserved1;
+    logic [7:0]  qp;              // index of the QP
+    logic [6:0]  reserved0;
+    logic        enabled;
+  } destination_t;
+
+  // Why a frame that a flow had selected is not sent, beside want of credit. Model: flow.Refusal.
+  typedef enum logic [7:0] {
+    BAD_FLOW = 8'd1,         // a size, period, burst, bunch, number or length of 0, or lines that overlap
+    BAD_DESTINATION = 8'd2,  // outside the table, not enabled, or without slots
+    BACKWARDS = 8'd3,        // its number is not above that of the frame before
+    OUTSIDE = 8'd4           // the rectangle or the trailer does not fit the slot
+  } refusal_e;
+
+  // A frame that is refused.
+  typedef struct packed {
+    logic [63:0] number;       // of the detector
+    logic [7:0]  destination;
+    logic [7:0]  flow;
+    refusal_e    reason;
+  } refusal_t;
+
+  // A frame for one destination, before its place is known, or the end of a frame that all flows have seen.
+  typedef struct packed {
+    logic        over;   // the end: nothing else counts
+    logic        bad;    // the flow cannot be served
+    logic [63:0] index;  // of the frame among those that the flow takes
+    logic [7:0]  id;     // of the flow
+    flow_t       flow;
+    frame_t      frame;
+  } chosen_t;
+
+  // Fields of the trailer that change with the frame; trailer.sv adds the others. Model: trailer.Trailer.
+  typedef struct packed {
+    logic [63:0] detector_frame;
+    logic [63:0] frames_dropped;
+    logic [31:0] packets;
+    logic [31:0] payload_bytes;
+    logic [63:0] bunch_id;
+    logic [63:0] timestamp_ns;
+    logic [63:0] frame_number;
+    logic [31:0] slot;
+    logic [15:0] source;
+  } trailer_t;
+
+  // Rows with all their addresses, one where they are contiguous on both sides, and the trailer (packets still 0); or the
+  // end of a frame. Model: bd_place.Placed.
+  typedef struct packed {
+    logic        over;
+    logic [7:0]  destination_index;
+    logic [7:0]  qp;
+    logic [31:0] max_length;
+    logic [15:0] rows;
+    logic [31:0] row_bytes;
+    logic [31:0] source_pitch;
+    logic [31:0] destination_pitch;
+    logic [63:0] source;
+    logic [63:0] destination;
+    logic [63:0] trailer_at;
+    trailer_t    trailer;
+  } placed_t;
+
+  // Descriptor: one transfer from memory to memory. Model: bd_rows.Descriptor.
   typedef struct packed {
     logic [31:0] imm;
-    logic        last;         // ends a frame: the trailer, which carries imm and is not read from memory
+    logic        last;              // ends a frame: the trailer, which carries imm and is not read from memory
+    logic [7:0]  destination_index;
     logic [7:0]  qp;
     logic [31:0] length;
     logic [63:0] destination;
@@ -36,16 +132,21 @@ package framelane_pkg;
     logic [63:0] address;
   } read_t;
 
-  // Fields of the trailer that change with the frame; trailer.sv adds the others. Model: trailer.Trailer.
+  // A number to be added to a counter.
   typedef struct packed {
-    logic [63:0] frames_dropped;
-    logic [31:0] packets;
-    logic [31:0] payload_bytes;
-    logic [63:0] bunch_id;
-    logic [63:0] timestamp_ns;
-    logic [63:0] frame_number;
-    logic [31:0] slot;
-    logic [15:0] source;
-  } trailer_t;
+    logic [63:0] amount;
+    logic [15:0] index;
+  } count_t;
+
+  // Index of counters, as the registers number them.
+  localparam int unsigned PULSES = 15;  // global ones, each counting single events
+  localparam logic [15:0] COUNT_FLOW = 16'd32;  // first of 4 a flow
+  localparam logic [15:0] COUNT_DESTINATION = 16'd64;  // first of 4 a destination
+  localparam int unsigned FLOW_SELECTED = 0;
+  localparam int unsigned FLOW_REFUSED = 1;
+  localparam int unsigned DESTINATION_SENT = 0;
+  localparam int unsigned DESTINATION_DROPPED = 1;
+  localparam int unsigned DESTINATION_SKIPPED = 2;
+  localparam int unsigned DESTINATION_FAILED = 3;
 
 endpackage

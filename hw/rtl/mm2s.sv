@@ -42,7 +42,7 @@ module mm2s
     input  logic             m_axi_rvalid,
     output logic             m_axi_rready,
 
-    output logic [31:0] read_errors_o  // beats with a response other than OKAY, since reset
+    output logic read_error_o  // pulse: a beat came with a response other than OKAY
 );
 
   localparam int unsigned LANES_W = $clog2(KeepW);
@@ -130,6 +130,7 @@ module mm2s
   assign last_in = in_left == BEATS_W'(1);
   assign m_axi_rready = en && info_valid;
   assign take = m_axi_rvalid && m_axi_rready;
+  assign read_error_o = take && m_axi_rresp != 2'b00;
   assign beat[0] = '{
           valid: m_axi_rvalid && info_valid,
           failed: m_axi_rresp != 2'b00,
@@ -144,12 +145,8 @@ module mm2s
     if (take) begin
       first_q   <= last_in;
       in_left_q <= in_left - 1'b1;
-      if (m_axi_rresp != 2'b00) read_errors_o <= read_errors_o + 1;
     end
-    if (rst) begin
-      first_q <= 1'b1;
-      read_errors_o <= '0;
-    end
+    if (rst) first_q <= 1'b1;
   end
 
   // Rotation by the offset, so that the command's first byte comes to lane 0: two bits of it a stage.

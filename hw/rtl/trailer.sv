@@ -28,14 +28,14 @@ module trailer
 
   // The first field of the wire format is the least significant.
   typedef struct packed {
-    logic [63:0] reserved1;
+    logic [63:0] detector_frame;
     logic [63:0] frames_dropped;
     logic [31:0] packets;
     logic [31:0] payload_bytes;
     logic [63:0] bunch_id;
     logic [63:0] timestamp_ns;
     logic [63:0] frame_number;
-    logic [31:0] reserved0;
+    logic [31:0] reserved;
     logic [31:0] slot;
     logic [15:0] source;
     logic [15:0] version;
@@ -59,6 +59,7 @@ module trailer
     words.payload_bytes = s_axis_trailer_tdata.payload_bytes;
     words.packets = s_axis_trailer_tdata.packets;
     words.frames_dropped = s_axis_trailer_tdata.frames_dropped;
+    words.detector_frame = s_axis_trailer_tdata.detector_frame;
     lanes = '0;
     lanes[TRAILER_W-1:0] = words;
   end

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import cocotb
@@ -77,16 +78,30 @@ class RoceTxBench(Bench):
         await self.hand_over(self.qp_table)
 
     def send(
-        self, length: int, qp: int = 0, imm: int | None = None, *, psn: int | None = None, stream: int | None = None
+        self,
+        length: int,
+        qp: int = 0,
+        imm: int | None = None,
+        *,
+        psn: int | None = None,
+        stream: int | None = None,
+        wrong: Collection[int] = (),
     ) -> None:
-        """Queue one message with `stream` random bytes (as many as it says), in the design and in the model."""
+        """Queue one message with `stream` random bytes (as many as it says), in the design and in the model.
+
+        The beats `wrong` of them are marked.
+        """
         address = self.random.getrandbits(64)
         payload = self.random.randbytes(min(length, 1 << 16) if stream is None else stream)
         message = Message(address, length, qp, imm, psn)
         self.msg.items.append({"tdata": ports.message_t(message)})
         if payload:
-            self.payload.send(payload, self.width)
-        status, packets = self.model.send(message, payload)
+            lanes = self.width // 8
+            for n, beat in enumerate(axis.beats(payload, self.width)):
+                item = {"tdata": beat.data, "tkeep": beat.keep, "tlast": int(beat.last), "tuser": int(n in wrong)}
+                self.payload.items.append(item)
+            marked = [range(n * lanes, (n + 1) * lanes) for n in wrong if n * lanes < len(payload)]
+        status, packets = self.model.send(message, payload, marked if payload else ())
         self._sent.append(len(packets))
         self.expected += packets
         self.expected_statuses.append((status, qp))
@@ -101,6 +116,7 @@ class RoceTxBench(Bench):
         errors = ERRORS_T.unpack(int(self.dut.errors_o.value))
         seen = Counter(status for status, _ in self.expected_statuses)
         assert errors == {
+            "bad_payload": seen[Status.BAD_PAYLOAD],
             "too_long": seen[Status.LONG],
             "too_short": seen[Status.SHORT],
             "bad_length": seen[Status.BAD_LENGTH],
@@ -229,6 +245,23 @@ async def a_stream_of_another_length_ends_in_its_error_and_the_next_one_is_serve
     broken = [p for p in bench.out.packets(bench.width) if not roce_icrc.check(p)]
     assert broken, "nothing was poisoned"
     assert {s for s, _ in bench.statuses} == {Status.OK, Status.SHORT, Status.LONG}
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_packet_with_a_marked_beat_is_poisoned_and_no_other(dut: Any, stalls: Stalls) -> None:
+    bench = RoceTxBench(dut, stalls)
+    await bench.start(*every_kind(Segmentation.ONLY, 8), *every_kind(Segmentation.MESSAGE, 8))
+    for length in (1, 60, 256, 257, 700, 3000):
+        beats = axis.n_beats(length, bench.width)
+        for wrong in ({0}, {beats - 1}, {beats // 2}, {bench.random.randrange(beats) for _ in range(3)}, set()):
+            bench.send(length, bench.random.randrange(16), wrong=wrong)
+    for stream in (300, 5000):
+        bench.send(3000, wrong={0}, stream=stream)
+    await bench.check()
+    good = [roce_icrc.check(p) for p in bench.out.packets(bench.width)]
+    assert 0 < good.count(False) < good.count(True)
+    assert {s for s, _ in bench.statuses} == {Status.OK, Status.BAD_PAYLOAD, Status.SHORT, Status.LONG}
 
 
 @cocotb.test()

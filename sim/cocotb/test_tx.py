@@ -1,4 +1,4 @@
-"""tx: whole frames from memory to packets, equal to the golden model, scapy's ICRC and tshark's decoding."""
+"""tx: frames in memory to packets, told by registers; equal to the model, scapy's ICRC, tshark's decoding."""
 
 import ctypes
 import itertools
@@ -16,10 +16,11 @@ import pytest
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
+from axi_lite import AxiLite
 from bench import ALL_STALLS, ROOT, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
 from framelane.driver import ports
-from framelane.models import axis
-from framelane.models.bd_gen import FrameEvent
+from framelane.models import axis, registers
+from framelane.models.flow import FrameEvent
 from framelane.models.roce_qp import QpContext
 from framelane.models.session import Node, Session
 from framelane.models.slots import FREE_RUNNING, SlotLayout
@@ -29,6 +30,12 @@ from framelane.receiver.pcap import PcapWriter
 SOURCE = Node(mac="02:00:00:00:00:01", ip=IPv4Address("10.0.0.1"))
 RECEIVER = Node(mac="02:00:00:00:00:02", ip=IPv4Address("10.0.0.2"))
 STRIDE = 1 << 24
+CONTROL, STATUS, COMMAND, LOCAL_MAC = 0x1C, 0x20, 0x24, 0x28
+FLOW, DESTINATION, QP, COUNTERS = 0x1000, 0x2000, 0x4000, 0x8000
+ARM, RESET, SNAPSHOT = 1, 1, 2
+IDLE, ARMED, RESETTING, COPYING = 1, 2, 4, 8
+SENT, DROPPED, SKIPPED, FAILED = range(64, 68)
+FLOWS = 4
 
 
 def session(rows: int = 30, columns: int = 101, **changes: Any) -> Session:
@@ -38,9 +45,9 @@ def session(rows: int = 30, columns: int = 101, **changes: Any) -> Session:
 
 
 def second_qp(config: TxConfig) -> TxConfig:
-    """The same transmitter with its flow on QP 1; on QP 0 is another that must not send."""
+    """The same transmitter with its destination on QP 1; on QP 0 is another that must not send."""
     other = QpContext(RECEIVER.endpoint(), dest_qpn=0xBAD, rkey=0xBAD, mtu=256)
-    return replace(config, qps=(other, *config.qps), flow=replace(config.flow, qp=1))
+    return replace(config, qps=(other, *config.qps), destinations=(replace(config.destinations[0], qp=1),))
 
 
 class TxBench(Bench):
@@ -54,56 +61,106 @@ class TxBench(Bench):
         share, seed = round(STALL_SHARE * 256), ctypes.c_uint64(self.random.getrandbits(63))
         self.board.board_configure(latency, share * stalls.source, share * stalls.sink, seed)
         self.width = 8 * int(dut.KeepW.value)
-        self.frames, self.qp_table = self.source("s_axis_frame"), self.source("s_axis_qp")
+        self.frames, self.registers = self.source("s_axis_frame"), AxiLite(self)
         self.images: dict[int, bytes] = {}
         self.expected: list[bytes] = []
-        self.config = second_qp(TxConfig.of(session))
-        self.qp = self.config.qps[self.config.flow.qp]
-        self.model = Tx(self.config, lambda address, length: self.images[address][:length], self.width)
-        self.credit(FREE_RUNNING)
-        self.watch(self._idle_is_idle)
+        self.released = 0
+        self.plan(second_qp(TxConfig.of(session)))
+        self.watch(self._watch)
 
-    def _idle_is_idle(self) -> None:
+    def plan(self, config: TxConfig) -> None:
+        """Another configuration, for the next start."""
+        self.config = config
+        self.qp = config.qps[config.destinations[0].qp]
+        self.model = Tx(config, self._read)
+
+    def _read(self, address: int, length: int) -> bytes:
+        return self.images[address // STRIDE * STRIDE][address % STRIDE :][:length]
+
+    def _watch(self) -> None:
+        self.released += int(self.dut.release_o.value)
         if int(self.dut.idle_o.value):
             moving = [n for n in ("tvalid", "arvalid", "rvalid") if int(getattr(self.dut, n).value)]
             assert not moving, f"idle with {moving}"
 
-    def credit(self, window_end: int) -> None:
-        self.window_end = window_end
-        self.dut.window_end_i.value = window_end
-
-    def resize(self, image_bytes: int) -> None:
-        """Another number of bytes an image, also an odd one."""
-        self.config = replace(self.config, flow=replace(self.config.flow, image_bytes=image_bytes))
-        self.model = Tx(self.config, lambda address, length: self.images[address][:length], self.width)
+    async def write(self, offset: int, *words: int) -> None:
+        for k, word in enumerate(words):
+            await self.registers.write(offset + 4 * k, word)
 
     async def start(self) -> None:
-        dut, config = self.dut, self.config
-        dut.local_mac_i.value, dut.local_ip_i.value = config.local.mac, config.local.ip
-        dut.flow_i.value = ports.flow_t(config.flow)
         await self.reset()
+        await self.ready()
+        await self.configure()
+
+    async def ready(self) -> None:
+        """Wait for the end of a reset."""
+        while await self.registers.read(STATUS) & RESETTING:
+            pass
+
+    async def configure(self) -> None:
+        """Tell the registers the plan, and arm. What they held before outlives a reset."""
+        config = self.config
+        for index in range(FLOWS):
+            await self.write(FLOW + 0x40 * index, 0)
+        await self.write(LOCAL_MAC, config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)
         for index, qp in enumerate(config.qps):
             await self.write_qp(index, qp)
+        for index, destination in enumerate(config.destinations):
+            words = registers.destination_words(destination, self.model.bd_gen.window_ends[index])
+            await self.write(DESTINATION + 0x20 * index, *words)
+        for index, flow in enumerate(config.flows):
+            await self.write(FLOW + 0x40 * index, *registers.flow_words(flow))
+        await self.write(CONTROL, ARM)
 
     async def write_qp(self, index: int, qp: QpContext) -> None:
-        self.qp_table.items.append({"tdata": ports.qp_write_t(index, qp)})
-        await self.hand_over(self.qp_table)
+        """`control` last: it puts the entry in force."""
+        control, *others = registers.qp_words(qp)
+        await self.write(QP + 0x40 * index + 4, *others)
+        await self.write(QP + 0x40 * index, control)
 
-    def offer(self, number: int, image: bytes, offset: int = 0) -> None:
-        """Put `image` into the memory, `offset` bytes behind a page, and offer it."""
-        address = len(self.images) * STRIDE + offset
+    async def credit(self, window_end: int) -> None:
+        self.model.bd_gen.window_ends[0] = window_end
+        await self.write(DESTINATION + 0x18, window_end & 0xFFFFFFFF, window_end >> 32)
+
+    async def counters(self, *indexes: int) -> list[int]:
+        """Counters of this moment."""
+        await self.write(COMMAND, SNAPSHOT)
+        while await self.registers.read(STATUS) & COPYING:
+            pass
+        read = self.registers.read
+        return [await read(COUNTERS + 8 * k) | await read(COUNTERS + 8 * k + 4) << 32 for k in indexes]
+
+    def put(self, image: bytes) -> int:
+        """Put `image` into the memory; its address."""
+        address = len(self.images) * STRIDE
         self.images[address] = image
         self.board.board_write(ctypes.c_uint64(address), image, ctypes.c_uint64(len(image)))
-        event = FrameEvent(number, self.random.getrandbits(64), self.random.getrandbits(64), address)
+        return address
+
+    def offer(self, number: int, image: bytes, **fields: int) -> None:
+        """Put `image` into the memory and offer it."""
+        self.send(
+            FrameEvent(number, self.random.getrandbits(64), self.random.getrandbits(64), self.put(image), **fields)
+        )
+
+    def send(self, event: FrameEvent) -> None:
         self.frames.items.append({"tdata": ports.frame_t(event)})
-        self.expected += self.model.frame(event, self.window_end)
+        self.expected += self.model.frame(event)
+
+    def image(self, extra: int = 0) -> bytes:
+        flow = self.config.flows[0]
+        return self.random.randbytes(flow.source_pitch * (flow.y0 + flow.height) + extra)
 
     async def packets(self, expected: list[bytes], quiet: int = 300) -> list[bytes]:
         """Run until as many packets as expected are out, and a little longer; what came."""
-        limit = 2000 + 20 * sum(axis.n_beats(len(p), self.width) for p in expected)
+        limit = 4000 + 20 * sum(axis.n_beats(len(p), self.width) for p in expected)
         await self.until(lambda: self.board.board_packet_count() >= len(expected) and not self.frames.items, limit)
         for _ in range(quiet):
             await self.step()
+        return self.take()
+
+    def take(self) -> list[bytes]:
+        """The packets that have left."""
         data = ctypes.create_string_buffer(max(1, self.board.board_packet_bytes()))
         lengths = (ctypes.c_uint32 * max(1, self.board.board_packet_count()))()
         count = self.board.board_packet_count()
@@ -115,11 +172,13 @@ class TxBench(Bench):
     async def check(self) -> list[bytes]:
         packets = await self.packets(self.expected)
         assert_same_packets(packets, self.expected)
-        assert int(self.dut.packets_o.value) == len(packets)
-        for name in ("frames_sent", "frames_dropped", "frames_refused"):
-            assert int(getattr(self.dut, f"{name}_o").value) == getattr(self.model.bd_gen, name), name
-        assert int(self.dut.read_errors_o.value) == int(self.dut.message_errors_o.value) == 0
         assert int(self.dut.idle_o.value)
+        assert self.released == self.model.bd_gen.frames
+        known = self.model.bd_gen.placer.counts
+        names = {"packets": (4, len(packets)), "dropped": (DROPPED, known.dropped.get(0, 0)), "errors": (13, 0)}
+        names |= {"refused": (33, 0), "failed": (FAILED, 0)}
+        found = await self.counters(*(index for index, _ in names.values()))
+        assert dict(zip(names, found, strict=True)) == {name: value for name, (_, value) in names.items()}
         return packets
 
 
@@ -150,33 +209,62 @@ def _number(text: str) -> int:
 @cocotb.parametrize(stalls=ALL_STALLS, segmentation=["only", "message"])
 async def packets_equal_the_model_and_both_other_oracles(dut: Any, stalls: Stalls, segmentation: str) -> None:
     bench = TxBench(dut, stalls, session(segmentation=segmentation, mtu=1024), latency=20)
-    bench.resize(6061 - bench.random.randrange(4))  # packets with a pad
     await bench.start()
     for n in range(5):
-        bench.offer(n, bench.random.randbytes(bench.config.flow.image_bytes))
+        bench.offer(n, bench.image())
     packets = await bench.check()
     for packet in packets:
         frame = Ether(packet)
         frame[BTH].icrc = None
         assert bytes(frame) == packet, "scapy computes another ICRC"
-    flow, qp, psn = bench.config.flow, bench.qp, bench.qp.psn
+    flow, ring, qp = bench.config.flows[0], bench.config.destinations[0], bench.qp
+    size = flow.payload_bytes
     expected: list[tuple[int | None, ...]] = []
     for n in range(5):
-        slot = flow.base + n % flow.n_slots * flow.slot_bytes
-        for at in range(0, flow.image_bytes, qp.mtu):
-            size = min(qp.mtu, flow.image_bytes - at)
-            reth: tuple[int | None, ...] = (slot + at, qp.rkey, size)
+        slot = ring.base + n % ring.n_slots * ring.slot_bytes
+        for at in range(0, size, qp.mtu):
+            part = min(qp.mtu, size - at)
+            reth: tuple[int | None, ...] = (slot + at, qp.rkey, part)
             if segmentation == "message":
-                reth = (slot, qp.rkey, flow.image_bytes) if at == 0 else (None, None, None)
-            expected.append((-size % 4, *reth, None))
-        expected.append((0, slot + flow.trailer_offset, qp.rkey, 64, flow.source << 24 | n))
+                reth = (slot, qp.rkey, size) if at == 0 else (None, None, None)
+            expected.append((-part % 4, *reth, None))
+        expected.append((0, slot + ring.trailer_offset, qp.rkey, 64, flow.source << 24 | n))
     for index, (fields, (pad, *rest)) in enumerate(zip(tshark(packets), expected, strict=True)):
         assert fields["ip.checksum.status"] == 1
-        assert fields["infiniband.bth.psn"] == (psn + index) & 0xFFFFFF
+        assert fields["infiniband.bth.psn"] == (qp.psn + index) & 0xFFFFFF
         assert fields["infiniband.bth.destqp"] == qp.dest_qpn
         assert fields["infiniband.bth.padcnt"] == pad
         names = ("reth.va", "reth.r_key", "reth.dmalen", "immdt")
         assert [fields[f"infiniband.{name}"] for name in names] == rest
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def regions_from_any_address_go_to_several_receivers(dut: Any, stalls: Stalls) -> None:
+    """Whole frames to two receivers in turn; a region of every other frame, of odd width and place, to a third."""
+    bench = TxBench(dut, stalls, session(mtu=256), latency=20)
+    whole, ring = bench.config.flows[0], bench.config.destinations[0]
+    far = replace(ring, base=1 << 40, n_slots=2)
+    region = replace(
+        whole,
+        first_destination=2,
+        period=2,
+        x0=11,
+        y0=3,
+        width=37,
+        height=9,
+        x1=5,
+        y1=2,
+        destination_pitch=90,
+        source=4,
+        max_length=50,
+    )
+    flows = (replace(whole, destinations=2, bunch=2), region)
+    bench.plan(replace(bench.config, destinations=(ring, replace(far, qp=0), far), flows=flows))
+    await bench.start()
+    for n in range(7):
+        bench.offer(n, bench.image())
+    await bench.check()
 
 
 @cocotb.test()
@@ -189,7 +277,7 @@ async def an_image_of_4_megapixels_passes_at_line_rate(dut: Any) -> None:
     beats = sum(axis.n_beats(len(p), bench.width) for p in bench.expected)
     start = bench.cycle
     await bench.until(lambda: bench.board.board_packet_count() >= len(bench.expected), limit=2 * beats)
-    assert bench.cycle - start < beats * 1.002
+    assert bench.cycle - start < beats * 1.003
     await bench.check()
 
 
@@ -199,55 +287,110 @@ async def without_credit_no_packet_leaves_and_frames_are_counted(dut: Any, stall
     bench = TxBench(dut, stalls, session(n_slots=2))
     await bench.start()
     for window_end, numbers in ((0, (0,)), (2, (1, 2, 3)), (4, (4,)), (FREE_RUNNING, (5, 6))):
-        bench.credit(window_end)
+        await bench.credit(window_end)
         for n in numbers:
-            bench.offer(n, bench.random.randbytes(bench.config.flow.image_bytes))
+            bench.offer(n, bench.image())
         expected = list(bench.expected)
         bench.expected.clear()
         assert_same_packets(await bench.packets(expected), expected)
-    assert int(dut.frames_dropped_o.value) == 4
-    assert int(dut.frames_sent_o.value) == 3
+    assert await bench.counters(SENT, DROPPED) == [3, 4]
+    assert bench.released == 7
 
 
 @cocotb.test()
-async def a_frame_that_does_not_begin_with_a_beat_is_refused(dut: Any) -> None:
-    bench = TxBench(dut, Stalls.NONE, session())
+async def a_frame_outside_the_memory_arrives_as_holes_and_the_next_one_is_whole(dut: Any) -> None:
+    bench = TxBench(dut, Stalls.NONE, session(mtu=1024))
     await bench.start()
-    for n, offset in enumerate((0, 8, 4, 64, 32)):
-        bench.offer(n, bench.random.randbytes(bench.config.flow.image_bytes), offset)
-    await bench.check()
-    assert bench.model.bd_gen.frames_refused == (1 if bench.width == 64 else 3)
-
-
-@cocotb.test()
-async def a_frame_outside_the_memory_is_counted_and_the_next_one_is_whole(dut: Any) -> None:
-    bench = TxBench(dut, Stalls.NONE, session())
-    await bench.start()
-    size = bench.config.flow.image_bytes
-    bench.offer(0, bench.random.randbytes(size))
-    first = bench.expected
-    outside = FrameEvent(1, 0, 0, 1 << 40)
-    bench.images[1 << 40] = bytes(size)
-    bench.frames.items.append({"tdata": ports.frame_t(outside)})
-    bench.expected = first + bench.model.frame(outside)
-    bench.offer(2, bench.random.randbytes(size))
+    size = bench.config.flows[0].payload_bytes
+    bench.offer(0, bench.image())
+    inside = 3 * 1024  # the memory of the second frame ends in front of its last packets
+    address = bench.put(bench.image())
+    short = address - address % STRIDE + inside
+    bench.board.board_end(ctypes.c_uint64(short))
+    bench.model._faults = lambda at, length: [range(short - at, length)] if at < short < at + length else []
+    padded = bench.images[address][:inside].ljust(size, b"\0")
+    bench.images[address] = padded
+    bench.send(FrameEvent(1, 5, 6, address))
     assert_same_packets(await bench.packets(bench.expected), bench.expected)
-    assert int(dut.read_errors_o.value) == axis.n_beats(size, bench.width)
+    poisoned = [bytes(packet) != with_icrc(packet) for packet in bench.expected]
+    assert poisoned.count(True) == -(-size // 1024) - inside // 1024
+    assert not poisoned[-1], "the trailer says that the frame has ended"
+    bench.board.board_end(ctypes.c_uint64(0))
+    bench.expected.clear()
+    bench.model._faults = lambda at, length: []
+    bench.offer(2, bench.image())
+    assert_same_packets(await bench.packets(bench.expected), bench.expected)
+    assert await bench.counters(SENT, FAILED, 12) == [2, 1, 1]
+    assert bench.released == 3
+
+
+def with_icrc(packet: bytes) -> bytes:
+    """The packet with the ICRC that scapy computes."""
+    frame = Ether(packet)
+    frame[BTH].icrc = None
+    return bytes(frame)
 
 
 @cocotb.test()
 async def a_qp_that_is_not_enabled_sends_nothing_and_the_next_frame_after_its_write_is_whole(dut: Any) -> None:
     bench = TxBench(dut, Stalls.NONE, session())
     await bench.start()
-    await bench.write_qp(bench.config.flow.qp, replace(bench.qp, enabled=False))
-    bench.offer(0, bench.random.randbytes(bench.config.flow.image_bytes))
+    await bench.write_qp(1, replace(bench.qp, enabled=False))
+    bench.offer(0, bench.image())
     assert await bench.packets([], quiet=2000) == []
-    assert int(dut.message_errors_o.value) == 2, "the image and its trailer: bad_qp, the last field"
+    assert await bench.counters(8, SENT, FAILED) == [2, 0, 1], "the image and its trailer: bad_qp"
     psn = bench.qp.psn + len(bench.expected) & 0xFFFFFF  # where the model is now, to which the QP was enabled
-    await bench.write_qp(bench.config.flow.qp, replace(bench.qp, psn=psn))
+    await bench.write_qp(1, replace(bench.qp, psn=psn))
     bench.expected.clear()
-    bench.offer(1, bench.random.randbytes(bench.config.flow.image_bytes))
+    bench.offer(1, bench.image())
     assert_same_packets(await bench.packets(bench.expected), bench.expected)
+
+
+@cocotb.test()
+async def frames_pass_and_are_released_while_not_armed(dut: Any) -> None:
+    bench = TxBench(dut, Stalls.NONE, session())
+    await bench.start()
+    await bench.write(CONTROL, 0)
+    for n in range(3):
+        bench.offer(n, bench.image())
+    assert await bench.packets([], quiet=200) == []
+    assert bench.released == 3
+    bench.expected.clear()
+    bench.plan(bench.config)
+    await bench.write(CONTROL, ARM)
+    bench.offer(3, bench.image())
+    assert_same_packets(await bench.packets(bench.expected), bench.expected)
+    assert await bench.counters(1, 2) == [1, 3]
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_reset_waits_for_the_frame_under_way_and_the_next_run_starts_clean(dut: Any, stalls: Stalls) -> None:
+    bench = TxBench(dut, stalls, session(), latency=50)
+    for cycles in (1, 40, 100, 300):
+        bench.plan(bench.config)
+        await bench.start() if cycles == 1 else await bench.configure()
+        for n in range(2):
+            bench.offer(n, bench.image())
+        for _ in range(cycles):
+            await bench.step()
+        bench.frames.items.clear()
+        await bench.write(COMMAND, RESET)
+        await bench.ready()
+        assert await bench.registers.read(STATUS) & (IDLE | ARMED) == IDLE
+        await bench.until(lambda: not bench.frames.items)
+        packets = bench.take()
+        assert_same_packets(packets, bench.expected[: len(packets)])
+        assert len(packets) in (0, len(bench.expected) // 2, len(bench.expected)), "half a frame left"
+        assert await bench.counters(SENT, 4) == [0, 0]
+        bench.plan(bench.config)
+        bench.expected.clear()
+        await bench.configure()
+        bench.offer(0, bench.image())
+        assert_same_packets(await bench.packets(bench.expected), bench.expected)
+        await bench.write(COMMAND, RESET)
+        await bench.ready()
+        bench.expected.clear()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

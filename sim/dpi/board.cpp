@@ -1,5 +1,6 @@
 #include "board.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "svdpi.h"
@@ -41,7 +42,8 @@ void board_memory(svBit reset, int lanes, svBit arvalid, uint64_t araddr, uint8_
     }
     if (!*rvalid && !b.bursts.empty() && b.bursts.front().due <= b.cycle && !b.chance.pauses(b.memory_stall)) {
         const Burst& burst = b.bursts.front();
-        const bool inside = burst.address < b.memory.size() && b.memory.size() - burst.address >= uint64_t(lanes);
+        const uint64_t end = b.end ? std::min<uint64_t>(b.end, b.memory.size()) : b.memory.size();
+        const bool inside = burst.address < end && end - burst.address >= uint64_t(lanes);
         if (inside)
             std::memcpy(rdata, b.memory.data() + burst.address, lanes);
         else
@@ -79,6 +81,9 @@ void board_write(uint64_t address, const uint8_t* data, uint64_t bytes) {
     if (current->memory.size() < pages * 4096) current->memory.resize(pages * 4096);
     std::memcpy(current->memory.data() + address, data, bytes);
 }
+
+// From now on, reads from `end` on are answered by DECERR; 0: only those behind the memory.
+void board_end(uint64_t end) { current->end = end; }
 
 // Forgets memory, packets and bursts, and sets how the surroundings behave.
 void board_configure(uint32_t latency, uint8_t memory_stall, uint8_t sink_stall, uint64_t seed) {

@@ -16,6 +16,7 @@ struct Burst {
 
 struct Board {
     std::vector<uint8_t> memory;    // from address 0; reads behind its end are answered by DECERR
+    uint64_t end = 0;               // reads from here on are answered by DECERR too, if it is not 0
     std::vector<uint8_t> packets;   // one after the other
     std::vector<uint32_t> lengths;  // of each, in bytes
     uint32_t packet_bytes = 0;      // of the one that is coming

@@ -79,6 +79,7 @@ module roce_tx_board
       .s_axis_payload_tdata (payload_tdata_q),
       .s_axis_payload_tkeep (payload_tkeep_q),
       .s_axis_payload_tlast (payload_tlast_q),
+      .s_axis_payload_tuser (1'b0),
       .s_axis_payload_tvalid(payload_tvalid_q),
       .m_axis_tready        (tready_q),
       .errors_o             (errors),

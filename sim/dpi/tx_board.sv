@@ -2,30 +2,36 @@
 // For simulation only.
 module tx_board
   import framelane_pkg::*;
-  import roce_pkg::*;
 #(
     parameter int unsigned DataW = 512
 ) (
     input logic clk,
     input logic rst,
 
-    input  logic   [47:0] local_mac_i,
-    input  logic   [31:0] local_ip_i,
-    input  flow_t         flow_i,
-    input  qp_write_t     s_axis_qp_tdata,
-    input  logic          s_axis_qp_tvalid,
-    output logic          s_axis_qp_tready,
-    input  logic   [63:0] window_end_i,
-    input  frame_t        s_axis_frame_tdata,
-    input  logic          s_axis_frame_tvalid,
-    output logic          s_axis_frame_tready,
-    output logic   [63:0] frames_sent_o,
-    output logic   [63:0] frames_dropped_o,
-    output logic   [63:0] frames_refused_o,
-    output logic   [63:0] packets_o,
-    output errors_t       message_errors_o,
-    output logic   [31:0] read_errors_o,
-    output logic          idle_o
+    input  logic [15:0] s_axil_awaddr,
+    input  logic [ 2:0] s_axil_awprot,
+    input  logic        s_axil_awvalid,
+    output logic        s_axil_awready,
+    input  logic [31:0] s_axil_wdata,
+    input  logic [ 3:0] s_axil_wstrb,
+    input  logic        s_axil_wvalid,
+    output logic        s_axil_wready,
+    output logic [ 1:0] s_axil_bresp,
+    output logic        s_axil_bvalid,
+    input  logic        s_axil_bready,
+    input  logic [15:0] s_axil_araddr,
+    input  logic [ 2:0] s_axil_arprot,
+    input  logic        s_axil_arvalid,
+    output logic        s_axil_arready,
+    output logic [31:0] s_axil_rdata,
+    output logic [ 1:0] s_axil_rresp,
+    output logic        s_axil_rvalid,
+    input  logic        s_axil_rready,
+    input  frame_t      s_axis_frame_tdata,
+    input  logic        s_axis_frame_tvalid,
+    output logic        s_axis_frame_tready,
+    output logic        release_o,
+    output logic        idle_o
 );
 
   localparam int unsigned KeepW = DataW / 8;
@@ -67,9 +73,25 @@ module tx_board
   logic tlast, tvalid;
   bit tready;
 
+  logic store_rst, store_armed, store_abort;
+  logic [63:0] store_base;
+  logic [31:0] store_slot_bytes;
+  logic [15:0] store_slots;
+
   tx #(
-      .DataW(DataW)
+      .DataW(DataW),
+      .Build(1)
   ) u_tx (
+      .store_rst_o       (store_rst),
+      .store_armed_o     (store_armed),
+      .store_abort_o     (store_abort),
+      .store_base_o      (store_base),
+      .store_slot_bytes_o(store_slot_bytes),
+      .store_slots_o     (store_slots),
+      .store_idle_i      (1'b1),
+      .store_lost_i      (1'b0),
+      .store_bad_i       (1'b0),
+      .store_ignored_i   (1'b0),
       .m_axi_arid   (arid),
       .m_axi_araddr (araddr),
       .m_axi_arlen  (arlen),
@@ -122,6 +144,6 @@ module tx_board
   end
 
   logic unused;
-  assign unused = ^{arcache, arprot};
+  assign unused = ^{arcache, arprot, store_rst, store_armed, store_abort, store_base, store_slot_bytes, store_slots};
 
 endmodule

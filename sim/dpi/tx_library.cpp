@@ -1,7 +1,6 @@
 // The simulated transmitter as a C library: what framelane.driver.verilated loads. No clock but its own.
 
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <type_traits>
 
@@ -19,6 +18,7 @@ struct Simulation {
     Vtop top{&context};
     Board board;
     std::deque<std::remove_reference_t<decltype(Vtop::s_axis_frame_tdata)>> frames;  // offered, not yet taken
+    uint64_t released = 0;
 };
 
 void step(Simulation& s) {
@@ -26,6 +26,7 @@ void step(Simulation& s) {
     if (!s.frames.empty()) s.top.s_axis_frame_tdata = s.frames.front();
     s.top.eval();
     const bool taken = s.top.s_axis_frame_tvalid && s.top.s_axis_frame_tready && !s.top.rst;
+    s.released += s.top.release_o;
     s.top.clk = 1;
     s.top.eval();
     s.top.clk = 0;
@@ -34,6 +35,33 @@ void step(Simulation& s) {
         s.frames.pop_front();
         s.board.last_activity = s.board.cycle;
     }
+}
+
+constexpr int ANSWER =
+    2000;  // cycles in which an access to a register must be answered, counters being copied included
+
+// Offers `valid` until `ready`; false where that does not come.
+template <typename Valid, typename Ready>
+bool hand_over(Simulation& s, Valid& valid, const Ready& ready) {
+    valid = 1;
+    s.top.eval();
+    for (int k = 0; !ready; k++) {
+        if (k == ANSWER) return false;
+        step(s);
+    }
+    step(s);
+    valid = 0;
+    return true;
+}
+
+template <typename Valid>
+bool await(Simulation& s, const Valid& valid) {
+    s.top.eval();
+    for (int k = 0; !valid; k++) {
+        if (k == ANSWER) return false;
+        step(s);
+    }
+    return true;
 }
 
 }  // namespace
@@ -51,31 +79,45 @@ void tx_delete(Simulation* s) {
 // Makes `s` the one that the board_* functions act on.
 void tx_select(Simulation* s) { board_select(&s->board); }
 
-// Resets the design with its addresses and flow in place.
-void tx_reset(Simulation* s, uint64_t mac, uint32_t ip, const uint32_t* flow) {
+// As after power-up.
+void tx_reset(Simulation* s) {
     s->frames.clear();
+    s->top.s_axil_bready = s->top.s_axil_rready = 1;
+    s->top.s_axil_wstrb = 0xf;
     s->top.rst = 1;
-    s->top.local_mac_i = mac;
-    s->top.local_ip_i = ip;
-    s->top.s_axis_qp_tvalid = 0;
-    s->top.window_end_i = ~uint64_t{0};
-    assign(s->top.flow_i, flow);
     for (int k = 0; k < 4; k++) step(*s);
     s->top.rst = 0;
     step(*s);
 }
 
-// `write` is a qp_write_t. Returns when it is in force.
-void tx_write_qp(Simulation* s, const uint32_t* write) {
-    s->top.s_axis_qp_tvalid = 1;
-    assign(s->top.s_axis_qp_tdata, write);
+// One access over AXI4-Lite; false where it is not answered.
+bool tx_write(Simulation* s, uint32_t offset, uint32_t value) {
+    auto& top = s->top;
+    top.s_axil_awaddr = offset;
+    top.s_axil_wdata = value;
+    top.s_axil_wvalid = 1;  // address and data in the same cycle, each until it is taken
+    top.s_axil_awvalid = 1;
+    for (int k = 0; top.s_axil_awvalid || top.s_axil_wvalid; k++) {
+        if (k == ANSWER) return false;
+        top.eval();
+        const bool address = top.s_axil_awready, data = top.s_axil_wready;
+        step(*s);
+        if (address) top.s_axil_awvalid = 0;
+        if (data) top.s_axil_wvalid = 0;
+    }
+    if (!await(*s, top.s_axil_bvalid)) return false;
     step(*s);
-    s->top.s_axis_qp_tvalid = 0;
-    do step(*s);
-    while (!s->top.s_axis_qp_tready);
+    return true;
 }
 
-void tx_set_window_end(Simulation* s, uint64_t window_end) { s->top.window_end_i = window_end; }
+bool tx_read(Simulation* s, uint32_t offset, uint32_t* value) {
+    auto& top = s->top;
+    top.s_axil_araddr = offset;
+    if (!hand_over(*s, top.s_axil_arvalid, top.s_axil_arready) || !await(*s, top.s_axil_rvalid)) return false;
+    *value = top.s_axil_rdata;
+    step(*s);
+    return true;
+}
 
 void tx_offer(Simulation* s, const uint32_t* frame) {
     s->frames.emplace_back();
@@ -92,19 +134,12 @@ bool tx_run(Simulation* s, uint64_t patience) {
     return true;
 }
 
-// In the order of framelane.driver.verilated.TxCounters.
-void tx_counters(Simulation* s, uint64_t* values) {
-    const auto& errors = s->top.message_errors_o;  // errors_t, its last field first
-    const uint64_t all[] = {s->top.frames_sent_o,
-                            s->top.frames_dropped_o,
-                            s->top.frames_refused_o,
-                            s->top.packets_o,
-                            errors[0],
-                            errors[1],
-                            errors[2],
-                            errors[3],
-                            s->top.read_errors_o};
-    std::memcpy(values, all, sizeof all);
+// Runs for some cycles, whatever is under way.
+void tx_step(Simulation* s, uint64_t cycles) {
+    for (uint64_t k = 0; k < cycles; k++) step(*s);
 }
+
+// Frames released since the start.
+uint64_t tx_released(Simulation* s) { return s->released; }
 
 }  // extern "C"

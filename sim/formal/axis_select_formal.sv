@@ -6,7 +6,7 @@ module axis_select_formal #(
 
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned SelW  = $clog2(Sources),
-    localparam int unsigned BeatW = DataW + KeepW + 1
+    localparam int unsigned BeatW = DataW + KeepW + 2
 ) (
     input logic clk,
     input logic rst,
@@ -18,12 +18,14 @@ module axis_select_formal #(
     input logic [Sources-1:0][DataW-1:0] s_axis_tdata,
     input logic [Sources-1:0][KeepW-1:0] s_axis_tkeep,
     input logic [Sources-1:0]            s_axis_tlast,
+    input logic [Sources-1:0]            s_axis_tuser,
     input logic [Sources-1:0]            s_axis_tvalid,
     input logic [Sources-1:0]            s_axis_tready,
 
     input logic [DataW-1:0] m_axis_tdata,
     input logic [KeepW-1:0] m_axis_tkeep,
     input logic             m_axis_tlast,
+    input logic             m_axis_tuser,
     input logic             m_axis_tvalid,
     input logic             m_axis_tready,
 
@@ -70,12 +72,19 @@ module axis_select_formal #(
   ) u_hold (
       .clk,
       .rst,
-      .tdata_i ({m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .tdata_i ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
       .tvalid_i(m_axis_tvalid),
       .tready_i(m_axis_tready)
   );
 
   logic [1:0] count;
+  logic [BeatW-1:0] chosen;
+  assign chosen = {
+    s_axis_tuser[s_axis_sel_tdata],
+    s_axis_tlast[s_axis_sel_tdata],
+    s_axis_tkeep[s_axis_sel_tdata],
+    s_axis_tdata[s_axis_sel_tdata]
+  };
 
   queue_rule #(
       .DataW(BeatW),
@@ -83,9 +92,9 @@ module axis_select_formal #(
   ) u_queue (
       .clk,
       .rst,
-      .push_data_i({s_axis_tlast[s_axis_sel_tdata], s_axis_tkeep[s_axis_sel_tdata], s_axis_tdata[s_axis_sel_tdata]}),
+      .push_data_i(chosen),
       .push_i     (taken != '0),
-      .pop_data_i ({m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .pop_data_i ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
       .pop_i      (m_axis_tvalid && m_axis_tready),
       .count_o    (count),
       .held_i     (2'(valid_q) + 2'(skid_valid_q)),

@@ -23,6 +23,7 @@ module roce_join_formal
     input logic [DataW-1:0] s_axis_payload_tdata,
     input logic [KeepW-1:0] s_axis_payload_tkeep,
     input logic             s_axis_payload_tlast,
+    input logic             s_axis_payload_tuser,
     input logic             s_axis_payload_tvalid,
     input logic             s_axis_payload_tready,
 
@@ -62,6 +63,7 @@ module roce_join_formal
     input logic                          ended_q,
     input logic                          too_short_q,
     input logic                          too_long_q,
+    input logic                          bad_q,
     input logic                          poisoned_q,
     input logic         [KeepW-1:0][7:0] previous_q,
     input logic         [KeepW-1:0]      counts_q,
@@ -85,12 +87,12 @@ module roce_join_formal
   );
 
   hold_rule #(
-      .DataW (DataW + KeepW + 1),
+      .DataW (DataW + KeepW + 2),
       .Assume(1'b1)
   ) u_payload (
       .clk,
       .rst,
-      .tdata_i ({s_axis_payload_tlast, s_axis_payload_tkeep, s_axis_payload_tdata}),
+      .tdata_i ({s_axis_payload_tuser, s_axis_payload_tlast, s_axis_payload_tkeep, s_axis_payload_tdata}),
       .tvalid_i(s_axis_payload_tvalid),
       .tready_i(s_axis_payload_tready)
   );
@@ -145,6 +147,10 @@ module roce_join_formal
   logic inside_q, ended_mq, ended, short_q, short, long_q, long, drain_q, message_end;
   logic refused;
 
+  // Payload that came with errors, of this packet, of this message.
+  logic marked, spoilt_q, bad_mq;
+  assign marked = take_payload && !drain_q && s_axis_payload_tuser;
+
   assign user = opened_q ? opened_user_q : s_axis_hdr_tuser;
   assign length = bytes_t'(user.length);
   assign header_length = 14'd54 + (user.reth ? 14'd16 : 14'd0) + {10'd0, user.words, 2'd0};
@@ -173,6 +179,8 @@ module roce_join_formal
     if (take_header && s_axis_hdr_tlast) header_taken_q <= 1'b1;
     if (push) done_q <= done_q + bytes_t'(KeepW);
     have_q   <= have;
+    spoilt_q <= spoilt_q || marked;
+    bad_mq   <= bad_mq || marked;
     ended_mq <= ended;
     short_q  <= short;
     long_q   <= long;
@@ -184,6 +192,7 @@ module roce_join_formal
       long_q   <= 1'b0;
       inside_q <= 1'b0;
       drain_q  <= 1'b0;
+      bad_mq   <= 1'b0;
     end
     if (rst || message_end || (packet_end && !user.ends)) opened_q <= 1'b0;
     if (rst || packet_end) begin
@@ -191,6 +200,7 @@ module roce_join_formal
       header_q <= '0;
       done_q <= '0;
       have_q <= '0;
+      spoilt_q <= 1'b0;
     end
   end
 
@@ -265,7 +275,7 @@ module roce_join_formal
         a_end : assert (last == (done_q + bytes_t'(KeepW) >= total) && right_keep);
         a_enough : assert (ended || done_q + bytes_t'(KeepW) <= header_length + have || have >= length);
         a_vlan : assert (packet_user.has_vlan == user.has_vlan);
-        if (last) a_poisoned : assert (packet_user.poisoned == (have < length));
+        if (last) a_poisoned : assert (packet_user.poisoned == (have < length || spoilt_q || marked));
         if (any_byte < total - header_length && header_length + any_byte >= done_q && lane < bytes_t'(KeepW)) begin
           a_byte : assert (lanes[LaneW'(lane)] == (got && any_byte < length ? byte_now : 8'd0));
         end
@@ -292,7 +302,7 @@ module roce_join_formal
 
   always_ff @(posedge clk) begin
     end_q <= message_end && !rst;
-    status_q <= refused ? user.status : short ? SHORT : long ? LONG : OK;
+    status_q <= refused ? user.status : short ? SHORT : long ? LONG : bad_mq || marked ? BAD_PAYLOAD : OK;
     index_q <= user.index;
   end
 
@@ -314,7 +324,8 @@ module roce_join_formal
       i_one : assert (2'(in_header) + 2'(header_taken_q) + 2'(drain_q) == 2'd1);
       i_tokens : assert (first_q == (header_q == '0 || header_taken_q) && waited_q == waited_mq && open_q == seen_q);
       i_flags : assert (ended_q == ended_mq && too_short_q == short_q && (!short_q || ended_mq));
-      i_poison : assert (poisoned_q == (header_taken_q && ended_mq && have_q < length));
+      i_poison : assert (poisoned_q == (header_taken_q && ((ended_mq && have_q < length) || spoilt_q)));
+      i_spoilt : assert (bad_q == bad_mq && (!spoilt_q || (header_taken_q && bad_mq)));
       if (in_header) begin
         i_fresh : assert (opened_q == (header_q != '0) && have_q == '0 && !got_q && !too_long_q && !long_q);
         i_laid :

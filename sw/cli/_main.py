@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane import __version__
+from framelane.cli import board
 from framelane.cli.surroundings import Terminal, orderly_end
 from framelane.models.errors import FramelaneError
 
@@ -16,6 +17,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(board.app, name="board")
 
 _STATUS = """Exit status 0: {good}.
 

@@ -48,7 +48,7 @@ class Measurement:
     page: str | None = None
 
 
-NAMES = ("roce_tx", "tx", "pipeline")
+NAMES = ("roce_tx", "tx", "placement", "pipeline")
 """Each is a module `bench_<name>` with a function `measure() -> Measurement`."""
 
 

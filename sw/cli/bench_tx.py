@@ -10,7 +10,7 @@ from framelane.cli.bench import Measurement, Target
 from framelane.cli.link import LinkOptions
 from framelane.driver.verilated import TxSimulator
 from framelane.models import axis
-from framelane.models.bd_gen import FrameEvent
+from framelane.models.flow import FrameEvent
 from framelane.models.tx import TxConfig
 
 ROWS, COLUMNS = 4096, 1024

@@ -9,8 +9,8 @@ import numpy as np
 from framelane.cli.losses import Loss, Losses
 from framelane.driver.verilated import TxSimulator
 from framelane.models import axis, wire
-from framelane.models.bd_gen import FrameEvent
 from framelane.models.errors import SimulationError, TransportError
+from framelane.models.flow import FrameEvent
 from framelane.models.wire import Headers
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.receiver import ReceivedFrame, Receiver
@@ -84,11 +84,12 @@ class Chain:
     def send(self, event: FrameEvent, image: np.ndarray) -> tuple[Loss, list[ReceivedFrame]]:
         """Send one frame: what it loses, and the frames that are over, each to be given back by `receiver.release`."""
         self._simulator.write_memory(event.address, image)
-        self._simulator.window_end = self._ring.window_end
+        self._simulator.credit(self._ring.window_end)
         self._simulator.offer(event)
         packets = self._simulator.run()
         counters = self._simulator.counters()
-        if counters.read_errors or counters.messages_failed:
+        here, flow = counters.destinations[0], counters.flows[0]
+        if here.failed or flow.refused:
             raise SimulationError(f"frame {event.number} did not leave as it should: {counters}")
         self._offered += 1
         for packet in packets:
@@ -102,7 +103,7 @@ class Chain:
             self._sender.send(kept[start : start + BATCH])
             frames += self.receiver.poll(0)
         frames += self._drain()
-        frames += self.receiver.settle(self._offered, counters.frames_dropped + counters.frames_refused)
+        frames += self.receiver.settle(self._offered, here.dropped + here.skipped)
         return loss, frames
 
     def _drain(self) -> list[ReceivedFrame]:

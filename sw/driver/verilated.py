@@ -1,43 +1,21 @@
 """The Verilated transmitter as a board: `hw/rtl/tx.sv` compiled by Verilator and driven from Python, no hardware."""
 
 import ctypes
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.driver import ports
+from framelane.driver.board import Board
+from framelane.driver.board_readings import Counters
 from framelane.driver.library import Design
-from framelane.driver.simulation import Simulation, qp_writes, split, stall_share, words
-from framelane.models.bd_gen import FrameEvent
-from framelane.models.errors import SimulationError
+from framelane.driver.registers import check_access
+from framelane.driver.simulation import Simulation, split, stall_share, words
+from framelane.models.errors import BoardError, SimulationError
+from framelane.models.flow import FrameEvent
 from framelane.models.slots import FREE_RUNNING
 from framelane.models.tx import TxConfig
-
-
-@dataclass(frozen=True, slots=True)
-class TxCounters:
-    """The transmitter's counters since its reset; `packets` counts those that left, trailers included.
-
-    From `bad_qp` to `too_long`: messages that ended with each error (see `framelane.models.roce_segment.Status`).
-    """
-
-    frames_sent: int
-    frames_dropped: int
-    frames_refused: int
-    packets: int
-    bad_qp: int
-    bad_length: int
-    too_short: int
-    too_long: int
-    read_errors: int
-
-    @property
-    def messages_failed(self) -> int:
-        """Messages that ended with an error."""
-        return self.bad_qp + self.bad_length + self.too_short + self.too_long
-
 
 _U8, _U32, _U64, _POINTER = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 
@@ -47,12 +25,13 @@ DESIGN = Design(
     ("board.cpp", "tx_library.cpp"),
     {
         "tx_select": (None, []),
-        "tx_reset": (None, [_U64, _U32, _POINTER]),
-        "tx_write_qp": (None, [_POINTER]),
-        "tx_set_window_end": (None, [_U64]),
+        "tx_reset": (None, []),
+        "tx_write": (ctypes.c_bool, [_U32, _U32]),
+        "tx_read": (ctypes.c_bool, [_U32, _POINTER]),
         "tx_offer": (None, [_POINTER]),
         "tx_run": (ctypes.c_bool, [_U64]),
-        "tx_counters": (None, [_POINTER]),
+        "tx_step": (None, [_U64]),
+        "tx_released": (_U64, []),
         "board_configure": (None, [_U32, _U8, _U8, _U64]),
         "board_write": (None, [_U64, _POINTER, _U64]),
         "board_packet_count": (_U64, []),
@@ -62,18 +41,19 @@ DESIGN = Design(
         "board_cycle": (_U64, []),
     },
 )
+MAP_BYTES = 1 << 16
 
 
-class TxSimulator(Simulation):
-    """One simulated transmitter with its frame memory, from reset on. Not for use by several threads at once.
+class SimulatedRegisters(Simulation):
+    """One simulated transmitter as after power-up, with its registers (see `Registers`) and its frame memory.
 
     `latency` of the memory in cycles; `memory_stall` and `sink_stall` are the shares of cycles (0..1) in which each
-    side pauses, drawn with `seed`.
+    side pauses, drawn with `seed`. The clock runs in an access, in `run` and in `step`, and stands still between. Not
+    for use by several threads at once.
     """
 
     def __init__(
         self,
-        config: TxConfig,
         width: int = 512,
         *,
         latency: int = 0,
@@ -82,35 +62,35 @@ class TxSimulator(Simulation):
         seed: int = 1,
     ) -> None:
         stalls = stall_share(memory_stall), stall_share(sink_stall)
-        writes = qp_writes(config.qps)
         super().__init__(DESIGN, width)
         self._patience = 100_000 + 2 * latency
-        self._window_end = FREE_RUNNING
         self.cycles = 0
         """Clock cycles from the first frame's offer to the last beat, summed over the runs."""
         self._call("board_configure", latency, *stalls, seed)
-        self._call("tx_reset", config.local.mac, config.local.ip, words(ports.flow_t(config.flow), ports.FLOW_T.width))
-        for write in writes:
-            self._call("tx_write_qp", write)
+        self._call("tx_reset")
 
     def _call(self, function: str, *arguments: Any) -> Any:
         super()._call("tx_select")
         return super()._call(function, *arguments)
 
+    def read(self, offset: int) -> int:
+        """The register at byte `offset`."""
+        check_access(offset, MAP_BYTES)
+        value = ctypes.c_uint32()
+        if not self._call("tx_read", offset, ctypes.addressof(value)):
+            raise BoardError(f"the simulated transmitter does not answer a read of {offset:#x}")
+        return value.value
+
+    def write(self, offset: int, value: int) -> None:
+        """Write the register at byte `offset`."""
+        check_access(offset, MAP_BYTES, value)
+        if not self._call("tx_write", offset, value):
+            raise BoardError(f"the simulated transmitter does not answer a write to {offset:#x}")
+
     def write_memory(self, address: int, data: NDArray[Any] | bytes) -> None:
         """Put `data` (any dtype, C order, little endian) at `address` of the frame memory, which grows as needed."""
         array = np.ascontiguousarray(np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data)
         self._call("board_write", address, array.ctypes.data, array.nbytes)
-
-    @property
-    def window_end(self) -> int:
-        """The credit: a frame is sent only if its number is less."""
-        return self._window_end
-
-    @window_end.setter
-    def window_end(self, value: int) -> None:
-        self._call("tx_set_window_end", value)
-        self._window_end = value
 
     def offer(self, event: FrameEvent) -> None:
         """Queue a frame that lies in the frame memory."""
@@ -123,17 +103,52 @@ class TxSimulator(Simulation):
         """
         start = self._call("board_cycle")
         if not self._call("tx_run", self._patience):
-            raise SimulationError(
-                f"the transmitter is stuck: nothing moved for {self._patience} cycles, {self.counters()}"
-            )
-        self.cycles += self._call("board_last_activity") - start
+            raise SimulationError(f"the transmitter is stuck: nothing moved for {self._patience} cycles")
+        self.cycles += max(0, self._call("board_last_activity") - start)
+        return self.take()
+
+    def step(self, cycles: int) -> None:
+        """Run for some clock cycles, whatever is under way."""
+        self._call("tx_step", cycles)
+
+    def take(self) -> list[bytes]:
+        """The packets that have left and were not taken before."""
         lengths = np.empty(self._call("board_packet_count"), np.uint32)
         data = np.empty(self._call("board_packet_bytes"), np.uint8)
         self._call("board_take", data.ctypes.data, lengths.ctypes.data)
         return split(data, lengths)
 
-    def counters(self) -> TxCounters:
+    @property
+    def released(self) -> int:
+        """Frames of which the memory is free again, since power-up."""
+        count: int = self._call("tx_released")
+        return count
+
+
+class TxSimulator(SimulatedRegisters):
+    """A simulated transmitter that is configured through its registers, has all the credit, and is armed.
+
+    `board` drives it; the other arguments are those of `SimulatedRegisters`.
+    """
+
+    def __init__(self, config: TxConfig, width: int = 512, **surroundings: Any) -> None:
+        super().__init__(width, **surroundings)
+        self.board = Board(self)
+        self.board.configure(config)
+        for destination in range(len(config.destinations)):
+            self.board.publish_credit(destination, FREE_RUNNING)
+        self.board.arm()
+        self._ends = [FREE_RUNNING] * len(config.destinations)
+
+    def credit(self, window_end: int, destination: int = 0) -> None:
+        """Let a destination's frames be sent if their number is less than `window_end`: now, also where that is fewer.
+
+        A board in use is given more only (`Board.publish_credit`); this is for tests of a source that has no credit.
+        """
+        if window_end != self._ends[destination]:
+            self.board.registers[f"destination[{destination}].window_end"] = window_end
+            self._ends[destination] = window_end
+
+    def counters(self) -> Counters:
         """Read the counters."""
-        values = (ctypes.c_uint64 * len(fields(TxCounters)))()
-        self._call("tx_counters", ctypes.addressof(values))
-        return TxCounters(*values)
+        return self.board.counters()

@@ -74,12 +74,13 @@ class Receiver:
         """Close all that is open, when nothing is on its way any more; what there is of it, in order.
 
         By now each source has offered `offered` frames of this session (default: up to the last that was seen for
-        sure), and has dropped `dropped` of them (default: what the trailers say). For the end of a run, and for a
+        sure), and has dropped `dropped` frames since its reset, counted from frame 0 (default: what the trailers say).
+        For the end of a run, and for a
         source that has run out of credit: the ring hears nothing of the frames that it drops, so its credit would stand
         still for ever.
         """
         if dropped is not None:
-            self._drops = [max(dropped, known) for known in self._drops]
+            self._drops = [max(dropped - self._first, known) for known in self._drops]
         return self._close(self._last_written() + 1 if offered is None else self._first + offered)
 
     def release(self, frame: ReceivedFrame) -> bool:
@@ -119,7 +120,7 @@ class Receiver:
         self._newest[source] = max(self._newest[source], number)
         window.newest = max(window.newest, number)
         if found:
-            self._drops[source] = max(self._drops[source], found.frames_dropped)
+            self._drops[source] = max(self._drops[source], found.frames_dropped - self._first)
 
     def _fault(self, number: int, source: int) -> str | None:
         """What is wrong with a completion for this frame, if anything is."""

@@ -1,0 +1,149 @@
+// Which flows take a frame: for each that does, the frame with its index among those of the flow; then the frame's end.
+// While not armed, frames pass untaken.
+module bd_select
+  import framelane_pkg::*;
+#(
+    parameter int unsigned Flows = 4
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic armed_i,
+
+    // Flow table: flow_o of the registers is the entry that was asked for a cycle before
+    output logic  [7:0] flow_index_o,
+    input  flow_t       flow_i,
+
+    // Frames that lie complete in memory, with rising numbers
+    input  frame_t s_axis_frame_tdata,
+    input  logic   s_axis_frame_tvalid,
+    output logic   s_axis_frame_tready,
+
+    output chosen_t m_axis_chosen_tdata,
+    output logic    m_axis_chosen_tvalid,
+    input  logic    m_axis_chosen_tready,
+
+    output logic frame_o,    // pulse: a frame was taken in while armed
+    output logic ignored_o,  // pulse: while not armed
+    output logic idle_o
+);
+
+  if (Flows < 1 || Flows > 8) begin : gen_check
+    $error("%m: Flows = %0d must be 1 to 8", Flows);
+  end
+
+  typedef enum logic [2:0] {
+    IDLE,    // waits for a frame
+    READ,    // the table looks up a flow
+    CHECK,   // the flow is there: may it take the frame?
+    DIVIDE,  // periods since its first frame, and the place in the period
+    SCALE,   // frames taken in those periods
+    COUNT,   // were there enough?
+    OFFER,   // hands the frame on
+    OVER     // hands its end on
+  } state_e;
+
+  state_e state_q, state_d;
+  frame_t frame_q;
+  flow_t  flow_q;
+  logic [7:0] id_q;
+  logic [63:0] index_q, number, since;
+  logic bad, bad_q, candidate, next;
+
+  logic start_divide, divided, start_scale, scaled;
+  logic [63:0] quotient, scale_result;
+  logic [31:0] remainder;
+
+  assign number = flow_i.by_kind ? frame_q.kind_index : frame_q.number;
+  assign since = number - flow_i.first;
+  assign candidate = flow_i.enabled && !(flow_i.by_kind && flow_i.kind != frame_q.kind) && number >= flow_i.first;
+  assign bad = flow_i.period == '0 || flow_i.burst == '0 || flow_i.bunch == '0 || flow_i.destinations == '0 ||
+      flow_i.width == '0 || flow_i.height == '0 || flow_i.max_length == '0 || (flow_i.height != 16'd1 &&
+      flow_i.destination_pitch < 32'(flow_i.width) << (flow_i.wide ? 2 : 1));
+
+  serial_divide u_divide (
+      .clk,
+      .rst,
+      .start_i    (start_divide),
+      .dividend_i (since),
+      .divisor_i  (flow_i.period),
+      .done_o     (divided),
+      .quotient_o (quotient),
+      .remainder_o(remainder)
+  );
+
+  serial_scale u_scale (
+      .clk,
+      .rst,
+      .start_i (start_scale),
+      .value_i (quotient),
+      .factor_i(flow_q.burst),
+      .offset_i(64'(remainder)),
+      .done_o  (scaled),
+      .result_o(scale_result)
+  );
+
+  always_comb begin
+    state_d = state_q;
+    next = 1'b0;
+    start_divide = 1'b0;
+    start_scale = 1'b0;
+    unique case (state_q)
+      IDLE: if (s_axis_frame_tvalid) state_d = armed_i ? READ : OVER;
+      READ: state_d = CHECK;
+      CHECK:
+      if (!candidate) next = 1'b1;
+      else if (bad) state_d = OFFER;
+      else begin
+        start_divide = 1'b1;
+        state_d = DIVIDE;
+      end
+      DIVIDE:
+      if (divided) begin
+        start_scale = 1'b1;
+        if (remainder >= flow_q.burst) next = 1'b1;
+        else state_d = SCALE;
+      end
+      SCALE: if (scaled) state_d = COUNT;
+      COUNT:
+      if (flow_q.count != '0 && index_q >= flow_q.count) next = 1'b1;
+      else state_d = OFFER;
+      OFFER: if (m_axis_chosen_tready) next = 1'b1;
+      OVER: if (m_axis_chosen_tready) state_d = IDLE;
+      default: state_d = IDLE;
+    endcase
+    if (next) state_d = id_q == 8'(Flows - 1) ? OVER : READ;
+  end
+
+  always_ff @(posedge clk) begin
+    state_q <= state_d;
+    if (state_q == IDLE) begin
+      frame_q <= s_axis_frame_tdata;
+      id_q <= '0;
+    end
+    if (state_q == CHECK) begin
+      flow_q <= flow_i;
+      bad_q  <= bad;
+    end
+    if (state_q == SCALE) index_q <= scale_result;
+    if (next && state_d == READ) id_q <= id_q + 1'b1;
+    if (rst) state_q <= IDLE;
+  end
+
+  assign flow_index_o = id_q;
+  assign s_axis_frame_tready = state_q == IDLE && !rst;  // what the reset would forget is not taken
+  assign frame_o = s_axis_frame_tready && s_axis_frame_tvalid && armed_i;
+  assign ignored_o = s_axis_frame_tready && s_axis_frame_tvalid && !armed_i;
+  assign idle_o = state_q == IDLE;
+
+  assign m_axis_chosen_tvalid = state_q == OFFER || state_q == OVER;
+  assign m_axis_chosen_tdata = '{
+          over: state_q == OVER,
+          bad: bad_q,
+          index: index_q,
+          id: id_q,
+          flow: flow_q,
+          frame: frame_q
+      };
+
+endmodule

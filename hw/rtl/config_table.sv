@@ -1,0 +1,72 @@
+// A table that software writes word by word and the core reads entry by entry. All zero as the FPGA powers up, no reset.
+// Software reads a copy in block memory: what it wrote last, also where that is not in force yet.
+module config_table #(
+    parameter int unsigned Entries = 16,
+    parameter int unsigned Words = 8,  // of 32 bits, in an entry
+    parameter int unsigned Held = Words,  // this word comes into force when the next one is written; Words: none
+
+    localparam int unsigned WORD_W = $clog2(Words)
+) (
+    input logic clk,
+
+    // Software. Outside the table writes do nothing and reads give 0.
+    input  logic              write_i,
+    input  logic [       7:0] index_i,
+    input  logic [WORD_W-1:0] word_i,
+    input  logic [      31:0] data_i,
+    output logic [      31:0] data_o,   // a cycle after its index
+
+    // The core. Outside the table all words are 0.
+    input  logic [      7:0]       entry_index_i,
+    output logic [Words-1:0][31:0] entry_o         // a cycle after its index
+);
+
+  if (Entries < 1 || Entries > 256) begin : gen_check_entries
+    $error("%m: Entries = %0d must be 1 to 256", Entries);
+  end
+  if (Words < 2 || Held == Words - 1 || Held > Words) begin : gen_check_words
+    $error("%m: Words = %0d must be 2 or more, and Held = %0d have a word behind it", Words, Held);
+  end
+
+  localparam int unsigned INDEX_W = Entries > 1 ? $clog2(Entries) : 1;
+
+  typedef logic [INDEX_W-1:0] index_t;
+
+  logic write, known, entry_known;
+
+  assign known = 9'(index_i) < 9'(Entries) && (WORD_W + 1)'(word_i) < (WORD_W + 1)'(Words);
+  assign entry_known = 9'(entry_index_i) < 9'(Entries);
+  assign write = write_i && known;
+
+  logic [31:0] copy[Entries << WORD_W] = '{default: '0};
+  logic [31:0] data_q;
+  logic known_q;
+
+  always_ff @(posedge clk) begin
+    if (write) copy[{index_t'(index_i), word_i}] <= data_i;
+    data_q  <= copy[{index_t'(index_i), word_i}];
+    known_q <= known;
+  end
+
+  assign data_o = known_q ? data_q : '0;
+
+  for (genvar w = 0; w < Words; w++) begin : gen_word
+    logic [31:0] values[Entries] = '{default: '0};
+
+    if (w == Held) begin : gen_held
+      logic [31:0] waiting[Entries] = '{default: '0};
+
+      always_ff @(posedge clk) begin
+        if (write && word_i == WORD_W'(w)) waiting[index_t'(index_i)] <= data_i;
+        if (write && word_i == WORD_W'(w + 1)) values[index_t'(index_i)] <= waiting[index_t'(index_i)];
+      end
+    end else begin : gen_plain
+      always_ff @(posedge clk) begin
+        if (write && word_i == WORD_W'(w)) values[index_t'(index_i)] <= data_i;
+      end
+    end
+
+    always_ff @(posedge clk) entry_o[w] <= entry_known ? values[index_t'(entry_index_i)] : '0;
+  end
+
+endmodule

@@ -1,0 +1,177 @@
+// Keeps the frames of a detector, which cannot wait, in a ring of slots in memory until the link has read them. A frame that
+// lies there whole leaves as an event; each release frees the slot of the oldest event. A frame that finds no slot free is
+// swallowed whole and counted as lost; one that does not fit its slot, or that the memory refuses, is bad: it never becomes
+// an event, and its slot is free again as soon as those before it are. Model: frame_store.FrameStore.
+module frame_store
+  import framelane_pkg::frame_t;
+  import framelane_pkg::frame_info_t;
+#(
+    parameter int unsigned DataW = 512,
+    parameter int unsigned AddrW = 64,
+    parameter int unsigned IdW = 1,
+    parameter int unsigned MaxSlots = 1024,  // slots in use at a time
+
+    localparam int unsigned KeepW = DataW / 8
+) (
+    input logic clk,
+    input logic rst,
+
+    // The ring, all in whole beats; it may change while this is idle and not armed, and then starts again at its base
+    input logic [63:0] base_i,
+    input logic [31:0] slot_bytes_i,
+    input logic [15:0] slots_i,
+    input logic        armed_i,
+    input logic        abort_i,       // gives up the frame that is coming: it is bad
+
+    input  logic        [DataW-1:0] s_axis_pixel_tdata,
+    input  logic        [KeepW-1:0] s_axis_pixel_tkeep,
+    input  logic                    s_axis_pixel_tlast,
+    input  frame_info_t             s_axis_pixel_tuser,   // with the first beat
+    input  logic                    s_axis_pixel_tvalid,
+    output logic                    s_axis_pixel_tready,
+
+    // AXI4 write master, one ID: responses return in order
+    output logic [  IdW-1:0] m_axi_awid,
+    output logic [AddrW-1:0] m_axi_awaddr,
+    output logic [      7:0] m_axi_awlen,
+    output logic [      2:0] m_axi_awsize,
+    output logic [      1:0] m_axi_awburst,
+    output logic [      3:0] m_axi_awcache,
+    output logic [      2:0] m_axi_awprot,
+    output logic             m_axi_awvalid,
+    input  logic             m_axi_awready,
+    output logic [DataW-1:0] m_axi_wdata,
+    output logic [KeepW-1:0] m_axi_wstrb,
+    output logic             m_axi_wlast,
+    output logic             m_axi_wvalid,
+    input  logic             m_axi_wready,
+    input  logic [  IdW-1:0] m_axi_bid,
+    input  logic [      1:0] m_axi_bresp,
+    input  logic             m_axi_bvalid,
+    output logic             m_axi_bready,
+
+    output frame_t m_axis_frame_tdata,
+    output logic   m_axis_frame_tvalid,
+    input  logic   m_axis_frame_tready,
+    input  logic   release_i,            // one for each event, in their order
+
+    // One pulse a frame: no slot was free; too long or refused by the memory; begun while not armed
+    output logic lost_o,
+    output logic bad_o,
+    output logic ignored_o,
+
+    output logic idle_o  // no slot is in use: no write outstanding, no event waiting
+);
+
+  localparam int unsigned LANES_W = $clog2(KeepW);
+  localparam int unsigned KINDS = 8;
+
+  typedef logic [31-LANES_W:0] beats_t;
+
+  // The stream. A packet is taken or swallowed as its first beat says, or from where the slot ends. Whether one is under way
+  // outlives a reset: its rest is swallowed.
+  logic in_packet_q = 1'b0;
+  logic taking, taking_q, free, beat, begins, taken, fits, ready, cut;
+  beats_t left, left_q;  // left: beats of the slot, this one included
+
+  assign taking = in_packet_q ? taking_q : armed_i && free;
+  assign cut = abort_i && in_packet_q && taking_q;  // an end for the memory; the rest of the packet is swallowed
+  assign s_axis_pixel_tready = (ready || !taking) && !cut;
+  assign beat = s_axis_pixel_tvalid && s_axis_pixel_tready;
+  assign begins = beat && !in_packet_q;
+  assign taken = begins && taking;
+  assign left = in_packet_q ? left_q : slot_bytes_i[31:LANES_W];
+  assign fits = s_axis_pixel_tlast || left != beats_t'(1);
+
+  always_ff @(posedge clk) begin
+    if (beat) begin
+      in_packet_q <= !s_axis_pixel_tlast;
+      taking_q <= taking && fits;
+      left_q <= left - 1'b1;
+    end
+    if (cut && ready) taking_q <= 1'b0;
+    lost_o <= begins && armed_i && !taking;
+    ignored_o <= begins && !armed_i;
+    if (rst) begin
+      taking_q  <= 1'b0;
+      lost_o    <= 1'b0;
+      ignored_o <= 1'b0;
+    end
+  end
+
+  // Frames of each kind that have begun while armed, lost ones included
+  logic [63:0] kinds_q[KINDS];
+
+  always_ff @(posedge clk) begin
+    for (int unsigned k = 0; k < KINDS; k++) begin
+      if (begins && armed_i && s_axis_pixel_tuser.kind == 3'(k)) kinds_q[k] <= kinds_q[k] + 1'b1;
+      if (rst) kinds_q[k] <= '0;
+    end
+  end
+
+  // To memory
+  logic [63:0] address;
+  logic done, failed;
+
+  s2mm #(
+      .DataW(DataW),
+      .AddrW(AddrW),
+      .IdW  (IdW)
+  ) u_s2mm (
+      .clk,
+      .rst,
+      .s_axis_tdata (s_axis_pixel_tdata),
+      .s_axis_tkeep (s_axis_pixel_tkeep),
+      .s_axis_tlast (s_axis_pixel_tlast || !fits || cut),
+      .s_axis_tuser ({!fits || cut, AddrW'(address)}),
+      .s_axis_tvalid((s_axis_pixel_tvalid && taking) || cut),
+      .s_axis_tready(ready),
+      .m_axi_awid,
+      .m_axi_awaddr,
+      .m_axi_awlen,
+      .m_axi_awsize,
+      .m_axi_awburst,
+      .m_axi_awcache,
+      .m_axi_awprot,
+      .m_axi_awvalid,
+      .m_axi_awready,
+      .m_axi_wdata,
+      .m_axi_wstrb,
+      .m_axi_wlast,
+      .m_axi_wvalid,
+      .m_axi_wready,
+      .m_axi_bid,
+      .m_axi_bresp,
+      .m_axi_bvalid,
+      .m_axi_bready,
+      .done_o       (done),
+      .failed_o     (failed)
+  );
+
+  slot_ring #(
+      .DataW(DataW),
+      .MaxSlots(MaxSlots)
+  ) u_ring (
+      .clk,
+      .rst,
+      .base_i,
+      .slot_bytes_i,
+      .slots_i,
+      .restart_i   (!armed_i),
+      .free_o      (free),
+      .address_o   (address),
+      .take_i      (taken),
+      .info_i      (s_axis_pixel_tuser),
+      .kind_index_i(kinds_q[s_axis_pixel_tuser.kind]),
+      .done_i      (done),
+      .failed_i    (failed),
+      .m_axis_frame_tdata,
+      .m_axis_frame_tvalid,
+      .m_axis_frame_tready,
+      .release_i,
+      .idle_o
+  );
+
+  assign bad_o = done && failed;
+
+endmodule

@@ -1,0 +1,32 @@
+"""axis_buffer: a queue of Depth places and one, two cycles of latency, full throughput, nothing lost or reordered."""
+
+from typing import Any
+
+import cocotb
+import pytest
+
+from bench import ALL_STALLS, Stalls, forgets_at_reset, pass_through, run, stalled_intake
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def passes_everything_in_order(dut: Any, stalls: Stalls) -> None:
+    source, sink = await pass_through(dut, stalls)
+    if stalls is Stalls.NONE:
+        assert {out - into for into, out in zip(source.accepted, sink.taken, strict=True)} == {2}
+        assert sink.taken[-1] - sink.taken[0] == len(sink.taken) - 1
+
+
+@cocotb.test()
+async def holds_one_item_more_than_depth_while_the_sink_stalls(dut: Any) -> None:
+    assert await stalled_intake(dut) == int(dut.Depth.value) + 1
+
+
+@cocotb.test()
+async def a_reset_empties_it(dut: Any) -> None:
+    await forgets_at_reset(dut)
+
+
+@pytest.mark.parametrize("depth", [2, 8])
+def test_axis_buffer(depth: int) -> None:
+    run("axis_buffer", DataW=16, Depth=depth)

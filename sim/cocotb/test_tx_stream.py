@@ -1,0 +1,219 @@
+"""tx_stream: a detector that does not wait, a memory, a link; what that is too slow for is lost whole, and counted."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+import pytest
+from cocotbext.axi import AxiBus, AxiRam
+from test_tx import (
+    ARM,
+    COMMAND,
+    CONTROL,
+    COPYING,
+    COUNTERS,
+    DESTINATION,
+    FLOW,
+    FLOWS,
+    LOCAL_MAC,
+    QP,
+    RESET,
+    RESETTING,
+    SNAPSHOT,
+    STATUS,
+    session,
+)
+
+from axi_lite import AxiLite
+from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
+from detector import frame_info_t
+from framelane.models import registers, trailer, wire
+from framelane.models.frame_store import FrameInfo, FrameStore
+from framelane.models.slot_ring import SlotRing
+from framelane.models.slots import FREE_RUNNING
+from framelane.models.tx import TxConfig
+from framelane.models.tx_stream import TxStream
+
+STORE = 0x38
+MEMORY = 1 << 20
+SENT, SKIPPED = 64, 66
+
+
+@dataclass(frozen=True)
+class Frame:
+    info: FrameInfo
+    pixels: bytes
+
+
+class StreamBench(Bench):
+    """The transmitter between a detector, cocotbext-axi's memory, and a sink that may be slow."""
+
+    def __init__(self, dut: Any, stalls: Stalls, slots: int = 4) -> None:
+        super().__init__(dut, stalls)
+        self.width = len(dut.m_axis_tdata)
+        self.pixels, self.out = self.source("s_axis_pixel"), self.sink("m_axis")
+        self.registers = AxiLite(self)
+        self.config = TxConfig.of(session(rows=12, columns=101, mtu=1024))
+        self.slot = -(-self.config.flows[0].payload_bytes // 128) * 128
+        self.slots, self.base = slots, 128
+        self.frames: list[Frame] = []
+        logging.getLogger(f"cocotb.{dut._name}.m_axi").setLevel(logging.ERROR)
+        self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=MEMORY)
+        if stalls.source:
+            for channel in (self.ram.write_if.w_channel, self.ram.write_if.b_channel, self.ram.read_if.r_channel):
+                channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
+
+    async def write(self, offset: int, *words: int) -> None:
+        for k, word in enumerate(words):
+            await self.registers.write(offset + 4 * k, word)
+
+    async def ready(self) -> None:
+        while await self.registers.read(STATUS) & RESETTING:
+            pass
+
+    async def start(self) -> None:
+        await self.reset()
+        await self.ready()
+        await self.configure()
+
+    async def configure(self) -> None:
+        config = self.config
+        store = FrameStore(SlotRing(self.base, self.slot, self.slots))
+        self.model = TxStream(config, store)
+        self.frames.clear()
+        await self.write(LOCAL_MAC, config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)
+        await self.write(STORE, self.base, 0, self.slot, self.slots)
+        for index in range(FLOWS):
+            await self.write(FLOW + 0x40 * index, *(registers.flow_words(config.flows[0]) if index == 0 else (0,)))
+        control, *others = registers.qp_words(config.qps[0])
+        await self.write(QP + 4, *others)
+        await self.write(QP, control)
+        await self.write(DESTINATION, *registers.destination_words(config.destinations[0], FREE_RUNNING))
+        await self.write(CONTROL, ARM)
+
+    def detect(self, count: int) -> None:
+        """Frames of the detector, one behind the other without a pause."""
+        size = self.config.flows[0].payload_bytes
+        for _ in range(count):
+            draw = self.random
+            info = FrameInfo(len(self.frames), draw.getrandbits(64), draw.getrandbits(64), draw.randrange(8))
+            self.frames.append(Frame(info, draw.randbytes(size)))
+            self.pixels.send(self.frames[-1].pixels, self.width, tuser=frame_info_t(info))
+
+    async def counters(self, *indexes: int) -> list[int]:
+        await self.write(COMMAND, SNAPSHOT)
+        while await self.registers.read(STATUS) & COPYING:
+            pass
+        read = self.registers.read
+        return [await read(COUNTERS + 8 * k) | await read(COUNTERS + 8 * k + 4) << 32 for k in indexes]
+
+    async def finish(self) -> list[bytes]:
+        """Run until all has left; the packets."""
+        await self.until(lambda: not self.pixels.items, 200_000)
+        for _ in range(100):
+            await self.step()
+        await self.until(lambda: bool(int(self.dut.idle_o.value)), 200_000)
+        return self.out.packets(self.width)
+
+    def sent(self, packets: list[bytes]) -> set[int]:
+        """The detector's numbers of the frames that left, by their trailers."""
+        ends = [payload for headers, payload in map(wire.parse, packets) if headers.imm is not None]
+        found = [trailer.unpack(end) for end in ends]
+        assert None not in found
+        return {end.detector_frame for end in found if end}
+
+    def expected(self, sent: set[int]) -> list[bytes]:
+        return [
+            packet
+            for frame in self.frames
+            for packet in self.model.frame(frame.info, frame.pixels, late=frame.info.number not in sent)
+        ]
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def what_leaves_equals_the_model_and_what_does_not_is_counted(dut: Any, stalls: Stalls) -> None:
+    bench = StreamBench(dut, stalls)
+    await bench.start()
+    bench.detect(12)
+    packets = await bench.finish()
+    sent = bench.sent(packets)
+    assert_same_packets(packets, bench.expected(sent))
+    lost = 12 - len(sent)
+    assert await bench.counters(1, 3, 14, SENT) == [len(sent), lost, 0, len(sent)]
+
+
+@cocotb.test()
+async def a_link_that_is_too_slow_loses_whole_frames_and_the_counts_add_up(dut: Any) -> None:
+    bench = StreamBench(dut, Stalls.NONE, slots=3)
+    bench.out._stall = lambda: bench.random.random() < 0.9
+    await bench.start()
+    bench.detect(30)
+    packets = await bench.finish()
+    sent = bench.sent(packets)
+    assert_same_packets(packets, bench.expected(sent))
+    frames, lost, counted, skipped = await bench.counters(1, 3, SENT, SKIPPED)
+    assert (frames, lost, counted) == (len(sent), 30 - len(sent), len(sent))
+    assert 3 <= len(sent) < 20
+    assert skipped == max(sent) + 1 - len(sent), "the trailers say what is missing in front of them"
+    last = [trailer.unpack(p) for h, p in map(wire.parse, packets) if h.imm is not None][-1]
+    assert last
+    assert last.frames_dropped == skipped
+    bench.out._stall = lambda: False
+    bench.detect(2)
+    await bench.finish()
+    assert (await bench.counters(SENT))[0] == len(sent) + 2, "and the next ones pass"
+
+
+@cocotb.test()
+async def a_detector_that_runs_all_the_time_does_not_disturb_a_reset(dut: Any) -> None:
+    """Reset, configure, arm, while frames come: those of the new run are whole, and like those of a first one."""
+    bench = StreamBench(dut, Stalls.NONE)
+    for cycles in (0, 55, 130):
+        await bench.start() if cycles == 0 else await bench.configure()
+        bench.detect(40)
+        for _ in range(cycles + 400):
+            await bench.step()
+        await bench.write(COMMAND, RESET)
+        await bench.ready()
+        bench.out.clear()
+        frames = list(bench.frames)
+        await bench.configure()
+        bench.frames.extend(frames)
+        packets = await bench.finish()
+        sent = bench.sent(packets)
+        assert len(sent) > 3
+        bench.frames = [frame for frame in bench.frames if frame.info.number >= min(sent)]
+        assert_same_packets(packets, bench.expected(sent))
+        await bench.write(COMMAND, RESET)
+        await bench.ready()
+        bench.out.clear()
+
+
+@cocotb.test()
+async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any) -> None:
+    bench = StreamBench(dut, Stalls.NONE)
+    await bench.start()
+    bench.detect(2)
+    rest = [bench.pixels.items.pop() for _ in range(5)][::-1]
+    await bench.until(lambda: not bench.pixels.items)
+    for _ in range(300):
+        await bench.step()
+    await bench.write(COMMAND, RESET)
+    for _ in range(1000):
+        await bench.step()
+    assert not await bench.registers.read(STATUS) & RESETTING
+    bench.out.clear()
+    await bench.configure()
+    bench.pixels.items.extend(rest)
+    bench.detect(3)
+    packets = await bench.finish()
+    assert bench.sent(packets) == {0, 1, 2}
+    assert_same_packets(packets, bench.expected({0, 1, 2}))
+    assert await bench.counters(1, 3, 14, SENT) == [3, 0, 0, 3]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_tx_stream(width: int) -> None:
+    run("tx_stream", DataW=width)

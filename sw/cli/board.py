@@ -1,0 +1,124 @@
+"""`framelane board`: bring up a transmitter and look into it. What the commands do is imported when it is needed."""
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from framelane.cli.surroundings import Terminal
+
+if TYPE_CHECKING:
+    from framelane.driver.board import Board
+
+app = typer.Typer(help="Bring up a transmitter and look into it.", no_args_is_help=True)
+
+Address = Annotated[
+    str,
+    typer.Option(
+        "--board",
+        envvar="FRAMELANE_BOARD",
+        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|sim",
+        help="Which board; sim: a fresh simulated one, for this one command.",
+    ),
+]
+
+
+@contextlib.contextmanager
+def _opened(address: str) -> Iterator["Board"]:
+    from framelane.driver.board import Board
+    from framelane.driver.board_address import open_board
+
+    with contextlib.closing(open_board(address)) as registers:
+        board = Board(registers)
+        board.probe()
+        yield board
+
+
+@app.command()
+def probe(board: Address) -> None:
+    """Say what the board is and does, and what went wrong."""
+    from framelane.cli import board_tables
+
+    with _opened(board) as opened:
+        board_tables.show_probe(opened, Terminal())
+
+
+@app.command()
+def configure(
+    board: Address,
+    file: Annotated[Path, typer.Argument(help="TOML file (docs/board.md).")],
+) -> None:
+    """Disarm, reset, and write the whole configuration, with the credit that its sessions give."""
+    from framelane.cli import board_tables
+    from framelane.driver.board_config import load
+
+    with _opened(board) as opened:
+        config = load(file, opened.probe())
+        opened.configure(config.tx, config.ring)
+        for index, window_end in enumerate(config.credit):
+            opened.publish_credit(index, window_end)
+        board_tables.show_configured(config, Terminal())
+
+
+@app.command()
+def arm(board: Address) -> None:
+    """Send frames from the next one on."""
+    from framelane.cli.stages import say
+
+    with _opened(board) as opened:
+        opened.arm()
+        say(Terminal(), "armed")
+
+
+@app.command()
+def disarm(board: Address) -> None:
+    """Send no more frames, and wait for the one that is under way."""
+    from framelane.cli.stages import say
+
+    with _opened(board) as opened:
+        opened.disarm()
+        opened.wait_idle()
+        say(Terminal(), "disarmed, nothing is under way")
+
+
+@app.command()
+def counters(
+    board: Address,
+    as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+    clear_errors: Annotated[bool, typer.Option("--clear-errors", help="Forget the errors that are shown.")] = False,
+) -> None:
+    """Print all counters since the reset, of one moment, and what went wrong."""
+    from framelane.cli import board_tables
+    from framelane.cli.stages import say
+
+    with _opened(board) as opened:
+        read, errors = opened.counters(), opened.errors()
+        if clear_errors:
+            opened.clear_errors()
+        if as_json:
+            document = dataclasses.asdict(read) | {"errors": dataclasses.asdict(errors)}
+            say(Terminal(), json.dumps(document, indent=2))
+        else:
+            board_tables.show_counters(read, errors, Terminal())
+
+
+@app.command()
+def regs(
+    board: Address,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME | NAME=VALUE]...", help="All but the tables, if not given.")
+    ] = None,
+) -> None:
+    """Print registers with their fields and what they mean; write those that are given a value.
+
+    A name may be a register's (flow[0].rectangle), a field's (flow[0].rectangle.width), or the beginning of several
+    (flow[0]). Values: 5, 0x5, 0b101.
+    """
+    from framelane.cli import board_registers
+
+    with _opened(board) as opened:
+        board_registers.run(opened, names or [], Terminal())

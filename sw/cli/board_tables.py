@@ -1,0 +1,76 @@
+"""What `framelane board` prints of a board, but for its registers."""
+
+from dataclasses import fields
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from framelane.cli.stages import say
+from framelane.driver._register_map import REGISTERS
+from framelane.driver.board import Board
+from framelane.driver.board_config import BoardConfig
+from framelane.driver.board_readings import Counters, DestinationCounters, Errors, FlowCounters
+
+
+def show_probe(board: Board, console: Console) -> None:
+    """What it is, what it does, what went wrong."""
+    is_ = board.probe()
+    store = "frames in a store of its own" if is_.frame_store else "frames in memory already"
+    say(console, f"transmitter, registers {'.'.join(map(str, is_.version))}, build {is_.build}")
+    say(console, f"{is_.data_width} bits at {is_.clock_hz / 1e6:g} MHz, {store}")
+    say(console, f"room for {is_.flows} flows, {is_.destinations} destinations, {is_.qps} queue pairs")
+    state = board.state()
+    set_ = [field.name for field in fields(state) if getattr(state, field.name)]
+    say(console, f"status: {', '.join(set_) or 'busy'}")
+    show_errors(board.errors(), console)
+
+
+def show_errors(errors: Errors, console: Console) -> None:
+    """A line each."""
+    for sentence in errors.sentences():
+        say(console, sentence, style="red")
+
+
+def show_configured(config: BoardConfig, console: Console) -> None:
+    """Which entries the names of the file have become."""
+    for index, (name, flow) in enumerate(zip(config.flows, config.tx.flows, strict=True)):
+        say(console, f"flow {index}: {name}, {flow.width} x {flow.height} pixels")
+        first = flow.first_destination
+        for entry in range(first, first + flow.destinations):
+            say(console, f"  destination {entry}: {config.destinations[entry]}, credit {config.credit[entry]:,}")
+    say(console, "configured, not armed")
+
+
+def show_counters(counters: Counters, errors: Errors, console: Console) -> None:
+    """Three tables, those of flows and destinations without the lines that are all 0; then the errors."""
+    described = {register.name: register.description for register in REGISTERS}
+    table = _table("counter", "value", "")
+    for field in fields(counters):
+        if field.name not in ("flows", "destinations"):
+            table.add_row(field.name, f"{getattr(counters, field.name):,}", described[f"counters.{field.name}"])
+    console.print(table)
+    _show_entries("flow", counters.flows, console)
+    _show_entries("destination", counters.destinations, console)
+    show_errors(errors, console)
+
+
+def _show_entries(
+    what: str, entries: tuple[FlowCounters, ...] | tuple[DestinationCounters, ...], console: Console
+) -> None:
+    names = [field.name for field in fields(entries[0])]
+    table = _table(what, *names)
+    for index, entry in enumerate(entries):
+        values = [getattr(entry, name) for name in names]
+        if any(values):
+            table.add_row(str(index), *(f"{value:,}" for value in values))
+    if table.row_count:
+        console.print(table)
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column(first)
+    for title in others:
+        table.add_column(title, justify="right" if title else "left")
+    return table

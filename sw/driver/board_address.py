@@ -1,0 +1,29 @@
+"""Boards by a text: `uio:/dev/uio0`, `pci:0000:03:00.0` or `pci:0000:03:00.0:2` for its BAR 2, `sim`."""
+
+import re
+from pathlib import Path
+
+from framelane.driver.mmap_registers import ROOT, open_pci, open_uio
+from framelane.driver.registers import Registers
+from framelane.models.errors import ConfigError
+
+_UIO = re.compile(r"uio:(?:/dev/)?(uio\d+)")
+_PCI = re.compile(r"pci:([0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?::([0-5]))?", re.IGNORECASE)
+
+
+def open_board(address: str, root: Path = ROOT) -> Registers:
+    """The registers of a board; `sim` is a fresh simulated one. ConfigError for a text that names none.
+
+    BoardError where there is no such device, or it cannot be had; SimulationError where none can be simulated.
+    """
+    if address == "sim":
+        from framelane.driver.verilated import SimulatedRegisters  # may build the simulator
+
+        return SimulatedRegisters()
+    if match := _UIO.fullmatch(address):
+        return open_uio(match[1], root)
+    if match := _PCI.fullmatch(address):
+        return open_pci(f"{match[1] or '0000:'}{match[2]}".lower(), int(match[3] or 0), root)
+    raise ConfigError(
+        f"{address!r} names no board: give uio:/dev/uio0, pci:0000:03:00.0 (pci:0000:03:00.0:2 for its BAR 2), or sim"
+    )

@@ -1,0 +1,141 @@
+"""The tables of the file that configures a board, and its sentences where they are wrong."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from framelane.models.errors import InputError
+from framelane.models.session import U8, U16, U32, U64, Node, Positive
+
+Name = Annotated[str, Field(min_length=1, max_length=64)]
+PositiveU16 = Annotated[int, Field(gt=0, lt=1 << 16)]
+PositiveU32 = Annotated[int, Field(gt=0, lt=1 << 32)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Transmitter(Node):
+    """[transmitter]: its own addresses, and the clock that the board must have, in Hz, where that matters."""
+
+    clock_hz: Positive | None = None
+
+
+class Source(_Table):
+    """[source]: the frame in the transmitter's memory. `pitch` from line to line, and `offset` of the first pixel."""
+
+    rows: PositiveU16
+    columns: PositiveU16
+    pixel_bytes: Literal[2, 4] = 2
+    pitch: PositiveU32 | None = None
+    offset: U32 = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.line_pitch < self.columns * self.pixel_bytes:
+            raise ValueError(f"pitch: a line has {self.columns * self.pixel_bytes} bytes, {self.pitch} are too few")
+        return self
+
+    @property
+    def line_pitch(self) -> int:
+        """Bytes from line to line."""
+        return self.pitch or self.columns * self.pixel_bytes
+
+
+class Store(_Table):
+    """[store]: the frame store's memory, for a build that has one. `slot_bytes`: what [source] needs, if not given."""
+
+    base: U64
+    slots: PositiveU16
+    slot_bytes: PositiveU32 | None = None
+
+
+class Receiver(_Table):
+    """[[receiver]]: a ring, and which of its sources this transmitter is."""
+
+    name: Name
+    session: Name
+    source: U8 = 0
+    rate_gbps: Annotated[float, Field(gt=0, strict=False)] | None = None
+
+
+class Rectangle(_Table):
+    """A rectangle in the source, in pixels and lines."""
+
+    x: U16 = 0
+    y: U16 = 0
+    width: PositiveU16
+    height: PositiveU16
+
+
+class Place(_Table):
+    """A place in the receiver's image, in pixels and lines."""
+
+    x: U16
+    y: U16
+
+
+class FlowTable(_Table):
+    """[[flow]]: `burst` of `every` frames from number `first` on, `count` in all (0: no limit), `bunch` a receiver."""
+
+    name: Name
+    receivers: Annotated[list[Name], Field(min_length=1)]
+    bunch: PositiveU32 = 1
+    first: U64 = 0
+    every: PositiveU32 = 1
+    burst: PositiveU32 = 1
+    count: U64 = 0
+    kind: Annotated[int, Field(ge=0, lt=8)] | None = None
+    roi: Rectangle | None = None
+    place: Place | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.burst > self.every:
+            raise ValueError(f"burst: {self.burst} frames of every {self.every} cannot be: raise every, or lower burst")
+        return self
+
+
+class BoardDocument(_Table):
+    """The whole file."""
+
+    transmitter: Transmitter
+    source: Source | None = None
+    store: Store | None = None
+    receiver: Annotated[list[Receiver], Field(min_length=1)]
+    flow: Annotated[list[FlowTable], Field(min_length=1)]
+
+
+def read_document(path: Path) -> BoardDocument:
+    """Read the file; InputError names every table and key that is wrong."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        return BoardDocument.model_validate(tables)
+    except OSError as error:
+        raise InputError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"the configuration {path} is no TOML: {error}") from error
+    except ValidationError as error:
+        said = "; ".join(_sentence(tables, each["loc"], each["type"], each["msg"]) for each in error.errors())
+        raise InputError(f"the configuration {path} is not usable: {said}") from error
+
+
+_MESSAGES = {"missing": "is missing", "extra_forbidden": "is no key of this table: remove it, or mend its spelling"}
+
+
+def _sentence(tables: dict[str, Any], where: tuple[int | str, ...], kind: str, message: str) -> str:
+    """Say which table of which name, which key, and what is wrong."""
+    table = where[0]
+    inside = where[2:] if len(where) > 1 and isinstance(where[1], int) else where[1:]
+    if len(where) > 1 and isinstance(where[1], int):
+        entry = tables[str(table)][where[1]]
+        name = entry.get("name") if isinstance(entry, dict) else None
+        title = f"[[{table}]] {name!r}" if isinstance(name, str) else f"[[{table}]] number {where[1] + 1}"
+    else:
+        title = f"[{table}]"
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).removeprefix(".")
+    said = _MESSAGES.get(kind, message.removeprefix("Value error, "))
+    return f"{title}: {key}: {said}" if key else f"{title}: {said}"

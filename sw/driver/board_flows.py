@@ -1,0 +1,87 @@
+"""A flow of the file that configures a board: its receivers, its rectangle, its place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from framelane.driver.board_document import FlowTable, Place, Receiver, Rectangle, Source
+from framelane.models.errors import ConfigError
+from framelane.models.flow import Flow
+from framelane.models.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A receiver and its session."""
+
+    table: Receiver
+    session: Session
+
+
+def take(table: FlowTable, rings: Mapping[str, Ring], served: Mapping[str, Ring]) -> dict[str, Ring]:
+    """The rings of a flow, by their receivers' names. ConfigError where one is not there, or another flow has it."""
+    mine: dict[str, Ring] = {}
+    for name in table.receivers:
+        if name not in rings:
+            raise ConfigError(f"receivers: there is no receiver {name!r}: there are {', '.join(map(repr, rings))}")
+        if name in served or name in mine:
+            raise ConfigError(
+                f"receivers: {name!r} has a flow already, frames of two would meet in its ring: give this one another "
+                "[[receiver]], with its own session or as another source"
+            )
+        mine[name] = rings[name]
+    return mine
+
+
+def flow_of(table: FlowTable, rings: Mapping[str, Ring], source: Source | None, first_destination: int) -> Flow:
+    """The flow to `rings`, which have the entries from `first_destination` on; what the file leaves out is their share.
+
+    `source` is the image it is cut from. ConfigError where a rectangle does not fit, or the rings differ.
+    """
+    first, *others = rings.values()
+    session, number = first.session, first.table.source
+    for other in others:
+        theirs = other.session.rows, other.session.columns, other.table.source
+        if theirs != (session.rows, session.columns, number):
+            raise ConfigError(
+                f"receivers: {first.table.name!r} has images of {session.rows} x {session.columns} pixels and source "
+                f"{number}, {other.table.name!r} of {theirs[0]} x {theirs[1]} and {theirs[2]}: give each its own flow"
+            )
+    share = session.flow(number, first_destination)
+    image = source or Source(rows=share.height, columns=share.width)
+    roi = table.roi or Rectangle(width=image.columns, height=image.rows)
+    place = table.place or Place(x=0, y=share.y1)
+    _check_roi(roi, place, image, session)
+    return replace(
+        share,
+        destinations=len(rings),
+        bunch=table.bunch,
+        first=table.first,
+        period=table.every,
+        burst=table.burst,
+        count=table.count,
+        kind=table.kind,
+        x0=roi.x,
+        y0=roi.y,
+        width=roi.width,
+        height=roi.height,
+        source_pitch=image.line_pitch,
+        source_offset=image.offset,
+        wide=image.pixel_bytes == 4,
+        x1=place.x,
+        y1=place.y,
+    )
+
+
+def _check_roi(roi: Rectangle, place: Place, image: Source, session: Session) -> None:
+    """The rectangle lies in the source's image, and its place in the receiver's: of lines of 16-bit pixels."""
+    if roi.x + roi.width > image.columns or roi.y + roi.height > image.rows:
+        raise ConfigError(
+            f"roi: {roi.width} x {roi.height} pixels at ({roi.x}, {roi.y}) are not in the source's image of "
+            f"{image.columns} x {image.rows}: make it smaller, or correct [source]"
+        )
+    columns = session.columns * 2 // image.pixel_bytes
+    if place.x + roi.width > columns or place.y + roi.height > session.rows:
+        raise ConfigError(
+            f"place: {roi.width} x {roi.height} pixels at ({place.x}, {place.y}) are not in the receiver's image of "
+            f"{columns} x {session.rows}: give a smaller roi, or another place"
+        )

@@ -1,0 +1,96 @@
+"""What a configuration writes: the registers of every entry of the transmitter's tables, with their fields by name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+
+from framelane.driver._register_map import REGISTERS
+from framelane.driver.board_readings import Capabilities
+from framelane.models.errors import ConfigError
+from framelane.models.flow import Destination, Flow
+from framelane.models.roce_qp import QpContext
+from framelane.models.tx import TxConfig
+
+_MAX_SLOTS = (1 << 16) - 1
+Write = tuple[str, dict[str, int]]
+"""A register and the values of all its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRing:
+    """Memory in which a board's frame store keeps frames until they are sent: at `base`, `slots` of `slot_bytes`."""
+
+    base: int
+    slot_bytes: int
+    slots: int
+
+
+def check_fits(config: TxConfig, ring: FrameRing | None, capabilities: Capabilities) -> None:
+    """Raise ConfigError where a build cannot hold a configuration."""
+    for what in ("qps", "destinations", "flows"):
+        wanted, there = len(getattr(config, what)), getattr(capabilities, what)
+        if wanted > there:
+            raise ConfigError(f"the configuration has {wanted} {what}, but this build of the transmitter only {there}")
+    if capabilities.frame_store != bool(ring):
+        advice = "has none: remove [store]" if ring else "needs one: say in [store] where its memory is"
+        raise ConfigError(f"the configuration is wrong about the frame store, this board {advice}")
+    beat = capabilities.data_width // 8
+    if ring and (ring.base % beat or ring.slot_bytes % beat):
+        raise ConfigError(
+            f"the frame store cannot have slots of {ring.slot_bytes} bytes at {ring.base:#x}: "
+            f"give multiples of {beat} bytes"
+        )
+    if ring and not 0 < ring.slots <= _MAX_SLOTS:
+        raise ConfigError(f"the frame store cannot have {ring.slots} slots: give 1..{_MAX_SLOTS}")
+
+
+def all_writes(config: TxConfig, ring: FrameRing | None, capabilities: Capabilities) -> Iterator[Write]:
+    """Every register of the configuration, in the order of writing; entries that it does not name are disabled."""
+    yield "local_mac", {"value": config.local.mac}
+    yield "local_ip", {"value": config.local.ip}
+    if ring:
+        for field in fields(ring):
+            yield f"store_{field.name}", {"value": getattr(ring, field.name)}
+    yield from _table("qp", [qp_entry(qp) for qp in config.qps], capabilities.qps)
+    rings = [destination_entry(destination) for destination in config.destinations]
+    yield from _table("destination", rings, capabilities.destinations)
+    yield from _table("flow", [flow_entry(flow) for flow in config.flows], capabilities.flows)
+
+
+def _table(name: str, entries: Sequence[Mapping[str, int]], size: int) -> Iterator[Write]:
+    """Entry after entry, `control` last; that alone where the entry is not used."""
+    registers = {r.name.removeprefix(f"{name}[]."): r for r in REGISTERS if r.name.startswith(f"{name}[].")}
+    registers["control"] = registers.pop("control")
+    for index in range(size):
+        for key, register in registers.items():
+            named = {field.name: key if field.name == "value" else field.name for field in register.fields}
+            if index < len(entries):
+                yield register.name_of(index), {field: entries[index][value] for field, value in named.items()}
+            elif key == "control":
+                yield register.name_of(index), dict.fromkeys(named, 0)
+
+
+def qp_entry(qp: QpContext) -> dict[str, int]:
+    """The fields of an entry of `qp[]`; the QP begins with the PSN of `qp`."""
+    return {
+        **{name: int(getattr(qp, name)) for name in ("enabled", "service", "segmentation", "ack_policy", "entropy")},
+        **{name: getattr(qp, name) for name in ("ack_log2", "rkey", "rate", "burst", "src_port", "pkey", "tos", "ttl")},
+        "mtu_log2": qp.mtu.bit_length() - 1,
+        "has_vlan": int(qp.vlan is not None),
+        "tci": qp.vlan or 0,
+        "set_psn": 1,
+        "psn": qp.psn,
+        "dest_qpn": qp.dest_qpn,
+        "dst_mac": qp.dst.mac,
+        "dst_ip": qp.dst.ip,
+    }
+
+
+def destination_entry(destination: Destination) -> dict[str, int]:
+    """The fields of an entry of `destination[]`, without credit."""
+    return asdict(destination) | {"enabled": 1, "window_end": 0}
+
+
+def flow_entry(flow: Flow) -> dict[str, int]:
+    """The fields of an entry of `flow[]`."""
+    selection = {"enabled": 1, "by_kind": int(flow.kind is not None), "kind": flow.kind or 0, "wide": int(flow.wide)}
+    return asdict(flow) | selection
