@@ -24,6 +24,13 @@ def test_words_are_little_endian_at_their_offsets(make_pci: MakePci) -> None:
     assert (root / DEVICE / "resource0").read_bytes()[0x18:0x1C] == bytes.fromhex("44332211")
 
 
+def test_a_big_endian_machine_is_refused(make_pci: MakePci, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_pci({0: 4096})
+    monkeypatch.setattr("sys.byteorder", "big")
+    with pytest.raises(BoardError, match="little-endian"):
+        open_pci("0000:03:00.0", 0, root)
+
+
 def test_a_uio_map_may_begin_within_a_page(make_uio: MakeUio) -> None:
     root = make_uio(0x100, offset=0x40)
     registers = open_uio("uio0", root)

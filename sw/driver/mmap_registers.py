@@ -8,6 +8,7 @@ import errno
 import mmap
 import os
 import re
+import sys
 from pathlib import Path
 
 from framelane.driver.registers import WORD, WORD_BYTES, check_access
@@ -32,6 +33,8 @@ class MmapRegisters:
     def __init__(self, path: Path, size: int, offset: int = 0) -> None:
         self._path = path
         self._size = size
+        if sys.byteorder != "little":
+            raise BoardError(f"cannot open the registers {path}: they are little-endian, this machine is not")
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_SYNC | os.O_CLOEXEC)
             try:
