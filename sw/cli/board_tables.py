@@ -11,6 +11,7 @@ from framelane.driver._register_map import REGISTERS
 from framelane.driver.board import Board
 from framelane.driver.board_config import BoardConfig
 from framelane.driver.board_readings import Counters, DestinationCounters, Errors, FlowCounters
+from framelane.models.slots import FREE_RUNNING
 
 
 def show_probe(board: Board, console: Console) -> None:
@@ -38,7 +39,7 @@ def show_configured(config: BoardConfig, console: Console) -> None:
         say(console, f"flow {index}: {name}, {flow.width} x {flow.height} pixels")
         first = flow.first_destination
         for entry in range(first, first + flow.destinations):
-            say(console, f"  destination {entry}: {config.destinations[entry]}, credit {config.credit[entry]:,}")
+            say(console, f"  destination {entry}: {config.destinations[entry]}, {_credit(config.credit[entry])}")
     say(console, "configured, not armed")
 
 
@@ -74,3 +75,9 @@ def _table(first: str, *others: str) -> Table:
     for title in others:
         table.add_column(title, justify="right" if title else "left")
     return table
+
+
+def _credit(window_end: int) -> str:
+    if window_end == FREE_RUNNING:
+        return "free-running: slots may be overwritten while they are read"
+    return f"credit {window_end:,}" if window_end else "credit 0: no frame is sent until the receiver gives some"

@@ -42,6 +42,8 @@ DESIGN = Design(
     },
 )
 MAP_BYTES = 1 << 16
+_READY = 300
+"""Cycles from power-up until the counters are cleared."""
 
 
 class SimulatedRegisters(Simulation):
@@ -68,6 +70,7 @@ class SimulatedRegisters(Simulation):
         """Clock cycles from the first frame's offer to the last beat, summed over the runs."""
         self._call("board_configure", latency, *stalls, seed)
         self._call("tx_reset")
+        self._call("tx_step", _READY)
 
     def _call(self, function: str, *arguments: Any) -> Any:
         super()._call("tx_select")
