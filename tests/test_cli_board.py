@@ -213,6 +213,12 @@ def test_a_command_without_a_board_says_which_there_are(run_cli: RunCli) -> None
     assert (status, err[:42]) == (2, "framelane: '/dev/uio0' names no board: giv")
 
 
+def test_a_write_to_an_entry_that_the_build_has_not_is_an_error(run_cli: RunCli) -> None:
+    status, _, err = run_cli("board", "regs", "--board", "sim", "flow[5].bunch=3")
+    assert status == 2
+    assert "flow[5].bunch reads 0x0 after 0x3 was written: this build has no such entry" in err
+
+
 def test_the_page_explains_every_error_in_the_commands_words() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.partition("## What went wrong")[2], re.MULTILINE)
     assert dict(rows) == ADVICE

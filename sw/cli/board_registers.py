@@ -12,7 +12,7 @@ from framelane.driver._register_map import REGISTERS
 from framelane.driver.board import Board
 from framelane.driver.board_readings import Capabilities
 from framelane.driver.register_file import Place
-from framelane.models.errors import InputError
+from framelane.models.errors import BoardError, InputError
 
 
 def run(board: Board, items: list[str], console: Console) -> None:
@@ -26,8 +26,19 @@ def run(board: Board, items: list[str], console: Console) -> None:
     there = list(_all(board.probe()))
     shown = [place for item in items for place in _named(board, item.partition("=")[0], there)]
     for name, value in writes:
-        board.registers[name] = value
+        _write(board, name, value)
     _show(board, dict.fromkeys(shown) if items else [place for place in there if not place.register.is_array], console)
+
+
+def _write(board: Board, name: str, value: int) -> None:
+    """Write one field; BoardError where it does not keep what it should."""
+    board.registers[name] = value
+    field = board.registers.find(name).field
+    if field and field.access == "rw" and (found := board.registers[name]) != value:
+        raise BoardError(
+            f"{name} reads {found:#x} after {value:#x} was written: this build has no such entry, or the board is "
+            "being reset (`framelane board probe` says both)"
+        )
 
 
 def _number(name: str, text: str) -> int:
