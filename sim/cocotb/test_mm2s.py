@@ -24,9 +24,11 @@ class Memory:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.broken = range(0)
+        """Addresses that cannot be read."""
 
     async def read(self, address: int, length: int) -> bytes:
-        if not BASE <= address <= BASE + len(self.data) - length:
+        if not BASE <= address <= BASE + len(self.data) - length or address in self.broken:
             raise IndexError
         return self.data[address - BASE :][:length]
 
@@ -40,7 +42,8 @@ class Mm2sBench(Bench):
         self.commands, self.out = self.source("s_axis_cmd"), self.sink("m_axis")
         logging.getLogger(f"cocotb.{dut._name}.m_axi").setLevel(logging.WARNING)
         self.memory = self.random.randbytes(SIZE)
-        slave = AxiSlaveRead(AxiReadBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, Memory(self.memory))
+        self.slave_memory = Memory(self.memory)
+        slave = AxiSlaveRead(AxiReadBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, self.slave_memory)
         if stalls.source:
             slave.r_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
             slave.ar_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
@@ -162,6 +165,23 @@ async def an_error_marks_the_beats_that_hold_its_bytes(dut: Any) -> None:
             await bench.step()
         marked = [bool(item["tuser"]) for item in bench.out.items]
         assert marked == [(n + 1) * lanes > good for n in range(beats)]
+
+
+@cocotb.test()
+async def one_broken_beat_marks_the_two_that_share_its_bytes(dut: Any) -> None:
+    bench = Mm2sBench(dut)
+    await bench.reset()
+    lanes = bench.width // 8
+    bench.slave_memory.broken = range(BASE + 3 * lanes, BASE + 4 * lanes)
+    for offset in (0, 1, lanes // 2, lanes - 1):
+        length = 7 * lanes
+        bench.commands.items.append({"tdata": READ_T.pack({"address": BASE + offset, "length": length})})
+        bench.out.clear()
+        while len(bench.out.items) < 7:
+            await bench.step()
+        marked = [bool(item["tuser"]) for item in bench.out.items]
+        spoilt = {(3 * lanes - offset) // lanes, (4 * lanes - offset - 1) // lanes}
+        assert marked == [n in spoilt for n in range(7)], offset
 
 
 @cocotb.test()
