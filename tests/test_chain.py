@@ -53,7 +53,7 @@ def chain(folder: Path, n_slots: int, way: Callable[[Sender], Sender] = no_chang
     with (
         link.open_link(options, session) as (sender, port),
         SoftNic(port, ring.memory, session) as transport,
-        TxSimulator(TxConfig.of(session)) as simulator,
+        TxSimulator(TxConfig.of(session), window_end=session.window_end) as simulator,
         PcapWriter(folder / "tx.pcap") as capture,
     ):
         yield Chain(simulator, 512, capture, way(sender), transport, ring, Losses(session, drop=0, seed=1))

@@ -37,8 +37,8 @@ void step(Simulation& s) {
     }
 }
 
-constexpr int ANSWER =
-    2000;  // cycles in which an access to a register must be answered, counters being copied included
+// Cycles in which an access to a register must be answered.
+constexpr int ANSWER = 2000;
 
 // Offers `valid` until `ready`; false where that does not come.
 template <typename Valid, typename Ready>

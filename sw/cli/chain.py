@@ -84,7 +84,7 @@ class Chain:
     def send(self, event: FrameEvent, image: np.ndarray) -> tuple[Loss, list[ReceivedFrame]]:
         """Send one frame: what it loses, and the frames that are over, each to be given back by `receiver.release`."""
         self._simulator.write_memory(event.address, image)
-        self._simulator.credit(self._ring.window_end)
+        self._simulator.board.publish_credit(0, self._ring.window_end)
         self._simulator.offer(event)
         packets = self._simulator.run()
         counters = self._simulator.counters()

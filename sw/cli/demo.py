@@ -89,7 +89,8 @@ def run(options: DemoOptions, console: Console) -> Summary:
         work = stack.enter_context(OutputFolder(options.output, _RESULTS, [path] if path else []))
         stages = stack.enter_context(Stages(console))
         with stages.stage(f"build the gateware, {options.width} bits wide (20 s the first time)"):
-            simulator = stack.enter_context(TxSimulator(TxConfig.of(session), options.width))
+            config = TxConfig.of(session)
+            simulator = stack.enter_context(TxSimulator(config, options.width, window_end=session.window_end))
         with stages.stage("compile the pipeline (10 s the first time)"):
             pipeline = Pipeline(fixed, veto)
             pipeline(ring.image(0))

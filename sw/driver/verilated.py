@@ -129,28 +129,21 @@ class SimulatedRegisters(Simulation):
 
 
 class TxSimulator(SimulatedRegisters):
-    """A simulated transmitter that is configured through its registers, has all the credit, and is armed.
+    """A simulated transmitter that is configured through its registers and armed; `board` drives it.
 
-    `board` drives it; the other arguments are those of `SimulatedRegisters`.
+    Every destination has credit up to `window_end` (default: without limit), and may be given more
+    (`Board.publish_credit`). The other arguments are those of `SimulatedRegisters`.
     """
 
-    def __init__(self, config: TxConfig, width: int = 512, **surroundings: Any) -> None:
+    def __init__(
+        self, config: TxConfig, width: int = 512, *, window_end: int = FREE_RUNNING, **surroundings: Any
+    ) -> None:
         super().__init__(width, **surroundings)
         self.board = Board(self)
         self.board.configure(config)
         for destination in range(len(config.destinations)):
-            self.board.publish_credit(destination, FREE_RUNNING)
+            self.board.publish_credit(destination, window_end)
         self.board.arm()
-        self._ends = [FREE_RUNNING] * len(config.destinations)
-
-    def credit(self, window_end: int, destination: int = 0) -> None:
-        """Let a destination's frames be sent if their number is less than `window_end`: now, also where that is fewer.
-
-        A board in use is given more only (`Board.publish_credit`); this is for tests of a source that has no credit.
-        """
-        if window_end != self._ends[destination]:
-            self.board.registers[f"destination[{destination}].window_end"] = window_end
-            self._ends[destination] = window_end
 
     def counters(self) -> Counters:
         """Read the counters."""
