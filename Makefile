@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles bench synth synth-check formal faults regs lock clean distclean
+.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles bench synth synth-check hls formal faults regs lock clean distclean
 .PHONY: packages-python packages-sim packages-test
 
 help: ## this list
@@ -67,6 +67,9 @@ build/synth-check: $(VENV)/.dev $(SYNTHESIZED)
 	mkdir -p $(@D)
 	touch $@
 
+hls: $(VENV)/.dev ## the JUNGFRAU correction as an IP core by Vitis HLS; without Vitis its C simulation (ARGS="--part PART")
+	$(VENV)/bin/python scripts/hls.py $(ARGS)
+
 formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into docs/formal.md (BLOCK=roce_join for one)
 	$(VENV)/bin/python scripts/formal.py $(BLOCK)
 
@@ -98,7 +101,7 @@ $(VENV)/.sim: $(INPUTS) | packages-sim $(VENV)/.python
 	touch $@
 
 $(VENV)/.dev: $(INPUTS) | packages-test $(VENV)/.python
-	$(INSTALL) '.[sim,dev,synth,formal,regs]'
+	$(INSTALL) '.[sim,dev,hls,synth,formal,regs]'
 	touch $(VENV)/.sim $@
 
 # uv alone: framelane itself may not be installable under the old lock.

@@ -27,10 +27,12 @@ class FrameStore:
     """Frames in order; the counters tell what became of those that never were events."""
 
     ring: SlotRing
+    image_bytes: int | None = None
+    """Longest frame where frames are corrected, in bytes; None: they are not, a slot is the limit."""
     lost: int = 0
     """No slot was free."""
     bad: int = 0
-    """Longer than a slot, or refused by the memory."""
+    """Too long, or refused by the memory."""
     ignored: int = 0
     """Begun while not armed."""
     _begun: list[int] = field(default_factory=lambda: [0] * KINDS)
@@ -52,7 +54,7 @@ class FrameStore:
 
     def finish(self, length: int, refused: bool) -> bool:
         """The oldest frame under way, of `length` bytes, is in memory, or `refused` there: whether it is an event."""
-        bad = refused or length > self.ring.slot_bytes
+        bad = refused or length > (self.image_bytes or self.ring.slot_bytes)
         self.bad += bad
         self.ring.finish(bad)
         return not bad

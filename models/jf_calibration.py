@@ -1,4 +1,8 @@
-"""The calibration of a JUNGFRAU in physical units: pedestals and gains, one plane per gain stage (G0, G1, G2)."""
+"""The calibration of a JUNGFRAU in physical units: pedestals and gains, one plane per gain stage (G0, G1, G2).
+
+A detector runs in one of two gain modes: the normal one, or with the high-gain G0 (HG0) as its first stage. Each has a
+calibration of its own, in which plane 0 is G0 or HG0.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -41,6 +45,9 @@ class Calibration:
 
     mask: NDArray[np.bool_] | None = None
     """True where a pixel must not be used, bool (rows, columns), or (3, rows, columns) by stage. None: nowhere."""
+
+    high_gain: bool = False
+    """Plane 0 is HG0, which is saturated at the end of the ADC (word 0x3FFF); the words do not tell G0 and HG0 apart."""
 
     usable: NDArray[np.bool_] = field(init=False)
     """Which pixels can be corrected in which stage, bool (3, rows, columns)."""

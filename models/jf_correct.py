@@ -1,6 +1,6 @@
 """JUNGFRAU correction: raw words to photons, in float64 and in the fixed-point form of the hardware.
 
-A raw word is u16: gain stage in bits 15..14 (00 G0, 01 G1, 11 G2; 10 never occurs), ADC in bits 13..0. In float64
+A raw word is u16: gain stage in bits 15..14 (00 G0 or HG0, 01 G1, 11 G2; 10 never occurs), ADC in bits 13..0. In float64
 
     energy = (adc - pedestal[stage]) / gain[stage],    photons = energy / photon_energy
 
@@ -40,6 +40,8 @@ FORBIDDEN_STAGE = 0b10
 ERROR_WORD = 0xFFFF
 G1_ZERO_WORD = 0x4000
 SATURATED_WORD = 0xC000
+HG0_SATURATED_WORD = 0x3FFF
+"""Saturated where the first stage is HG0."""
 
 MAX_VALUE = 32700
 """Values are clipped to -32700..32700, clear of all codes."""
@@ -58,7 +60,7 @@ class PixelCode(IntEnum):
     MASKED = -32767
     """The pixel is masked in this stage, or has no calibration there."""
     SATURATED = 32767
-    """0xC000: G2 at its end."""
+    """0xC000: G2 at its end; with a high-gain calibration 0x3FFF too: HG0 at its end."""
 
 
 class FloatImage(NamedTuple):
@@ -86,7 +88,7 @@ def correct_int16(raw: NDArray[np.uint16], fixed: FixedCalibration) -> NDArray[n
     signed = np.array(SIGN, np.int64)[plane] * mantissa
     shift = np.array(fixed.shift, np.int64)[plane]
     value = (_quarters(raw, plane, fixed) * signed + (1 << shift >> 1)) >> shift
-    codes = _codes(raw, mantissa != 0)
+    codes = _codes(raw, mantissa != 0, fixed.high_gain)
     return np.where(codes != 0, codes, value.clip(-MAX_VALUE, MAX_VALUE).astype(np.int16))
 
 
@@ -95,7 +97,7 @@ def correct_float(
 ) -> FloatImage:
     """Correct u16 words in float64. Raises InputError where they do not fit the calibration in dtype or shape."""
     plane = _planes(raw, calibration.pedestal.shape)
-    codes = _codes(raw, np.choose(plane, calibration.usable))
+    codes = _codes(raw, np.choose(plane, calibration.usable), calibration.high_gain)
     charge = (raw & ADC_MASK) - np.choose(plane, calibration.pedestal).astype(np.float64)
     per_unit = np.choose(plane, calibration.gain).astype(np.float64)
     if unit == "photons":
@@ -125,7 +127,7 @@ def error_bound(raw: NDArray[np.uint16], calibration: Calibration, fixed: FixedC
     per_quarter = np.choose(plane, scale(calibration, fixed.fraction_bits))
     half_mantissa = np.exp2(-1.0 - np.array(fixed.shift))[plane]
     units = 0.5 + per_quarter / 2 + np.abs(_quarters(raw, plane, fixed)) * half_mantissa
-    valid = _codes(raw, np.choose(plane, fixed.mantissa) != 0) == 0
+    valid = _codes(raw, np.choose(plane, fixed.mantissa) != 0, fixed.high_gain) == 0
     return np.where(valid, units * (1 + _ROUNDING_OF_FLOAT64) * 2.0**-fixed.fraction_bits, np.nan)
 
 
@@ -148,10 +150,12 @@ def _quarters(raw: NDArray[np.uint16], plane: NDArray[np.uint8], fixed: FixedCal
     return (adc << PEDESTAL_FRACTION_BITS) - np.choose(plane, fixed.pedestal)
 
 
-def _codes(raw: NDArray[np.uint16], usable: NDArray[np.bool_]) -> NDArray[np.int16]:
+def _codes(raw: NDArray[np.uint16], usable: NDArray[np.bool_], high_gain: bool) -> NDArray[np.int16]:
     """0 for a word that has a value, else its code; `usable` tells whether the pixel is, in the word's stage."""
     codes = np.zeros(raw.shape, np.int16)
     codes[raw == SATURATED_WORD] = PixelCode.SATURATED
+    if high_gain:
+        codes[raw == HG0_SATURATED_WORD] = PixelCode.SATURATED
     codes[~usable] = PixelCode.MASKED
     invalid = (raw == ERROR_WORD) | (raw == G1_ZERO_WORD) | (raw >> STAGE_SHIFT == FORBIDDEN_STAGE)
     codes[invalid] = PixelCode.INVALID

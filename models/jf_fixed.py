@@ -34,6 +34,9 @@ class FixedCalibration:
     fraction_bits: int = 0
     """Binary digits of a photon in the output, 0..15."""
 
+    high_gain: bool = False
+    """Plane 0 is HG0: the word 0x3FFF is saturated."""
+
     def __post_init__(self) -> None:
         if not 0 <= self.fraction_bits <= MAX_FRACTION_BITS:
             raise ConfigError(f"{self.fraction_bits} fraction bits cannot be: give 0 to {MAX_FRACTION_BITS}")
@@ -58,7 +61,11 @@ def quantize(calibration: Calibration, fraction_bits: int = 0) -> FixedCalibrati
     mantissa = np.rint(np.ldexp(exact, np.array(shift).reshape(STAGES, 1, 1)))
     pedestal = np.rint(np.where(calibration.usable, calibration.pedestal, 0) * 2.0**PEDESTAL_FRACTION_BITS)
     return FixedCalibration(
-        pedestal.astype(np.uint16), mantissa.astype(np.uint16), (shift[0], shift[1], shift[2]), fraction_bits
+        pedestal.astype(np.uint16),
+        mantissa.astype(np.uint16),
+        (shift[0], shift[1], shift[2]),
+        fraction_bits,
+        calibration.high_gain,
     )
 
 

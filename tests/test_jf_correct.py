@@ -26,7 +26,9 @@ def scattered(seed: int, shape: tuple[int, int]) -> Calibration:
     return Calibration(rng.uniform(0, 16383.75, (3, *shape)), gain, float(rng.uniform(5, 80)))
 
 
-def slow(word: int, pedestal: list[int], mantissa: list[int], shift: tuple[int, int, int]) -> int:
+def slow(
+    word: int, pedestal: list[int], mantissa: list[int], shift: tuple[int, int, int], high_gain: bool = False
+) -> int:
     """The contract for one word, in exact integers: no shifts, no arrays, nothing shared with the model."""
     gain_code, adc = divmod(word, 1 << 14)
     if word == 0x8000:
@@ -36,7 +38,7 @@ def slow(word: int, pedestal: list[int], mantissa: list[int], shift: tuple[int, 
     stage = {0: 0, 1: 1, 3: 2}[gain_code]
     if mantissa[stage] == 0:
         return -32767
-    if word == 0xC000:
+    if word == 0xC000 or (high_gain and word == 0x3FFF):
         return 32767
     charge = 4 * adc - pedestal[stage]
     assert -(2**16) <= charge < 2**16, "does not fit 17 bits"
@@ -63,15 +65,31 @@ def test_every_word_equals_exact_integers_at_the_ends_of_every_constant(
     assert correct_int16(ALL_WORDS, fixed).ravel().tolist() == expected
 
 
+@pytest.mark.parametrize("high_gain", [False, True])
 @pytest.mark.parametrize("shift", [(26, 21, 18), (0, 31, 1), (12, 0, 31)])
-def test_every_word_equals_exact_integers_where_every_pixel_and_stage_differs(shift: tuple[int, int, int]) -> None:
+def test_every_word_equals_exact_integers_where_every_pixel_and_stage_differs(
+    shift: tuple[int, int, int], high_gain: bool
+) -> None:
     rng = np.random.default_rng(shift[0])
     pedestal = rng.integers(0, 0x10000, (3, *ALL_WORDS.shape), np.uint16)
     mantissa = rng.integers(0, 0x10000, (3, *ALL_WORDS.shape), np.uint16)
     mantissa[rng.random(mantissa.shape) < 0.1] = 0
     constants = zip(pedestal.reshape(3, -1).T.tolist(), mantissa.reshape(3, -1).T.tolist(), strict=True)
-    expected = [slow(word, *pixel, shift) for word, pixel in enumerate(constants)]
-    assert correct_int16(ALL_WORDS, FixedCalibration(pedestal, mantissa, shift)).ravel().tolist() == expected
+    expected = [slow(word, *pixel, shift, high_gain) for word, pixel in enumerate(constants)]
+    fixed = FixedCalibration(pedestal, mantissa, shift, high_gain=high_gain)
+    assert correct_int16(ALL_WORDS, fixed).ravel().tolist() == expected
+
+
+def test_in_high_gain_the_last_word_of_the_first_stage_is_saturated(make_calibration: MakeCalibration) -> None:
+    raw = np.array([[0x3FFE, 0x3FFF, 0x7FFF], [0x3FFF, 0xC000, 0x0000]], np.uint16)
+    mask = np.zeros((2, 3), np.bool_)
+    mask[1, 0] = True
+    for high_gain, code in ((True, PixelCode.SATURATED), (False, 0)):
+        calibration = make_calibration(mask=mask, high_gain=high_gain)
+        bits, codes = correct_int16(raw, quantize(calibration)), correct_float(raw, calibration).codes
+        assert codes.tolist() == [[0, code, 0], [PixelCode.MASKED, PixelCode.SATURATED, 0]]
+        np.testing.assert_array_equal(bits[codes != 0], codes[codes != 0])
+        assert np.isnan(error_bound(raw, calibration, quantize(calibration))[0, 1]) == high_gain
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,13 @@ ROOT = Path(__file__).resolve().parents[1]
 CELLS = ("axis", "serial")
 """Families of small cells, `axis_reg` and so on, with one model each."""
 
-PARTS = {"axil_port": "registers", "config_table": "registers", "qp_commit": "registers"}
+PARTS = {
+    "axil_port": "registers",
+    "config_table": "registers",
+    "jf_lane": "jf_correct",
+    "plane_reader": "jf_constants",
+    "qp_commit": "registers",
+}
 """Parts of a block that its model tells of too."""
 
 GENERATED = ("tx_regs",)

@@ -32,7 +32,7 @@ module counters
 
   // Turns: one a cycle, each takes what waits for one counter to memory: pulse p has turn 2 p of a round, the stream the odd
   // ones. A pass visits all counters instead, pulses first, between two rounds.
-  localparam int unsigned PULSE_W = 4;
+  localparam int unsigned PULSE_W = 5;
   localparam int unsigned TURNS = 2 << PULSE_W;
   // From a visit of a pulse to the next: at most a pass and the rounds before and behind it.
   localparam int unsigned WAITING_W = $clog2(COUNTERS + 2 * TURNS + 1);

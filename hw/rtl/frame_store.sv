@@ -1,15 +1,19 @@
 // Keeps the frames of a detector, which cannot wait, in a ring of slots in memory until the link has read them. A frame that
 // lies there whole leaves as an event; each release frees the slot of the oldest event. A frame that finds no slot free is
 // swallowed whole and counted as lost; one that does not fit its slot, or that the memory refuses, is bad: it never becomes
-// an event, and its slot is free again as soon as those before it are. Model: frame_store.FrameStore.
+// an event, and its slot is free again as soon as those before it are. With Correct a slot has the corrected image too, at an
+// offset behind the raw one. Model: frame_store.FrameStore.
 module frame_store
   import framelane_pkg::frame_t;
   import framelane_pkg::frame_info_t;
+  import framelane_pkg::correction_t;
+  import jf_pkg::PLANES;
 #(
     parameter int unsigned DataW = 512,
     parameter int unsigned AddrW = 64,
     parameter int unsigned IdW = 1,
     parameter int unsigned MaxSlots = 1024,  // slots in use at a time
+    parameter bit Correct = 1'b0,
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -23,6 +27,8 @@ module frame_store
     input logic        armed_i,
     input logic        abort_i,       // gives up the frame that is coming: it is bad
 
+    input correction_t correction_i,  // likewise may change while this is idle and not armed
+
     input  logic        [DataW-1:0] s_axis_pixel_tdata,
     input  logic        [KeepW-1:0] s_axis_pixel_tkeep,
     input  logic                    s_axis_pixel_tlast,
@@ -30,7 +36,7 @@ module frame_store
     input  logic                    s_axis_pixel_tvalid,
     output logic                    s_axis_pixel_tready,
 
-    // AXI4 write master, one ID: responses return in order
+    // AXI4 write masters, one ID each: responses return in order. Raw images
     output logic [  IdW-1:0] m_axi_awid,
     output logic [AddrW-1:0] m_axi_awaddr,
     output logic [      7:0] m_axi_awlen,
@@ -50,6 +56,43 @@ module frame_store
     input  logic             m_axi_bvalid,
     output logic             m_axi_bready,
 
+    // Corrected images
+    output logic [  IdW-1:0] m_axi_corrected_awid,
+    output logic [AddrW-1:0] m_axi_corrected_awaddr,
+    output logic [      7:0] m_axi_corrected_awlen,
+    output logic [      2:0] m_axi_corrected_awsize,
+    output logic [      1:0] m_axi_corrected_awburst,
+    output logic [      3:0] m_axi_corrected_awcache,
+    output logic [      2:0] m_axi_corrected_awprot,
+    output logic             m_axi_corrected_awvalid,
+    input  logic             m_axi_corrected_awready,
+    output logic [DataW-1:0] m_axi_corrected_wdata,
+    output logic [KeepW-1:0] m_axi_corrected_wstrb,
+    output logic             m_axi_corrected_wlast,
+    output logic             m_axi_corrected_wvalid,
+    input  logic             m_axi_corrected_wready,
+    input  logic [  IdW-1:0] m_axi_corrected_bid,
+    input  logic [      1:0] m_axi_corrected_bresp,
+    input  logic             m_axi_corrected_bvalid,
+    output logic             m_axi_corrected_bready,
+
+    // AXI4 read masters: the planes of the constants
+    output logic [PLANES-1:0][  IdW-1:0] m_axi_constant_arid,
+    output logic [PLANES-1:0][AddrW-1:0] m_axi_constant_araddr,
+    output logic [PLANES-1:0][      7:0] m_axi_constant_arlen,
+    output logic [PLANES-1:0][      2:0] m_axi_constant_arsize,
+    output logic [PLANES-1:0][      1:0] m_axi_constant_arburst,
+    output logic [PLANES-1:0][      3:0] m_axi_constant_arcache,
+    output logic [PLANES-1:0][      2:0] m_axi_constant_arprot,
+    output logic [PLANES-1:0]            m_axi_constant_arvalid,
+    input  logic [PLANES-1:0]            m_axi_constant_arready,
+    input  logic [PLANES-1:0][  IdW-1:0] m_axi_constant_rid,
+    input  logic [PLANES-1:0][DataW-1:0] m_axi_constant_rdata,
+    input  logic [PLANES-1:0][      1:0] m_axi_constant_rresp,
+    input  logic [PLANES-1:0]            m_axi_constant_rlast,
+    input  logic [PLANES-1:0]            m_axi_constant_rvalid,
+    output logic [PLANES-1:0]            m_axi_constant_rready,
+
     output frame_t m_axis_frame_tdata,
     output logic   m_axis_frame_tvalid,
     input  logic   m_axis_frame_tready,
@@ -60,7 +103,11 @@ module frame_store
     output logic bad_o,
     output logic ignored_o,
 
-    output logic idle_o  // no slot is in use: no write outstanding, no event waiting
+    // Pulses: a frame was shorter or longer than its constants; a beat of constants came with an error
+    output logic mismatch_o,
+    output logic constant_error_o,
+
+    output logic idle_o  // no slot is in use: no write outstanding, no event waiting; while not armed also no read
 );
 
   localparam int unsigned LANES_W = $clog2(KeepW);
@@ -73,17 +120,20 @@ module frame_store
   logic in_packet_q = 1'b0;
   logic taking, taking_q, free, beat, begins, taken, fits, ready, cut;
   beats_t left, left_q;  // left: beats of the slot, this one included
+  beats_t image_beats, limit_q;  // limit_q: what a frame may have
 
+  assign image_beats = beats_t'((33'(correction_i.image_bytes) + 33'(KeepW - 1)) >> LANES_W);
   assign taking = in_packet_q ? taking_q : armed_i && free;
   assign cut = abort_i && in_packet_q && taking_q;  // an end for the memory; the rest of the packet is swallowed
   assign s_axis_pixel_tready = (ready || !taking) && !cut;
   assign beat = s_axis_pixel_tvalid && s_axis_pixel_tready;
   assign begins = beat && !in_packet_q;
   assign taken = begins && taking;
-  assign left = in_packet_q ? left_q : slot_bytes_i[31:LANES_W];
+  assign left = in_packet_q ? left_q : limit_q;
   assign fits = s_axis_pixel_tlast || left != beats_t'(1);
 
   always_ff @(posedge clk) begin
+    limit_q <= Correct && correction_i.enabled ? image_beats : slot_bytes_i[31:LANES_W];
     if (beat) begin
       in_packet_q <= !s_axis_pixel_tlast;
       taking_q <= taking && fits;
@@ -113,13 +163,24 @@ module frame_store
   logic [63:0] address;
   logic done, failed;
 
-  s2mm #(
-      .DataW(DataW),
-      .AddrW(AddrW),
-      .IdW  (IdW)
-  ) u_s2mm (
+  logic ring_idle, run, writer_idle;
+
+  // Constants are read ahead from arming on, and until the last frame is through.
+  assign run = armed_i || !ring_idle;
+  assign idle_o = ring_idle && (run || writer_idle);
+
+  image_writer #(
+      .DataW    (DataW),
+      .AddrW    (AddrW),
+      .IdW      (IdW),
+      .MaxFrames(MaxSlots),
+      .Correct  (Correct)
+  ) u_writer (
       .clk,
       .rst,
+      .correction_i,
+      .run_i        (run),
+      .abort_i,
       .s_axis_tdata (s_axis_pixel_tdata),
       .s_axis_tkeep (s_axis_pixel_tkeep),
       .s_axis_tlast (s_axis_pixel_tlast || !fits || cut),
@@ -144,8 +205,44 @@ module frame_store
       .m_axi_bresp,
       .m_axi_bvalid,
       .m_axi_bready,
+      .m_axi_corrected_awid,
+      .m_axi_corrected_awaddr,
+      .m_axi_corrected_awlen,
+      .m_axi_corrected_awsize,
+      .m_axi_corrected_awburst,
+      .m_axi_corrected_awcache,
+      .m_axi_corrected_awprot,
+      .m_axi_corrected_awvalid,
+      .m_axi_corrected_awready,
+      .m_axi_corrected_wdata,
+      .m_axi_corrected_wstrb,
+      .m_axi_corrected_wlast,
+      .m_axi_corrected_wvalid,
+      .m_axi_corrected_wready,
+      .m_axi_corrected_bid,
+      .m_axi_corrected_bresp,
+      .m_axi_corrected_bvalid,
+      .m_axi_corrected_bready,
+      .m_axi_constant_arid,
+      .m_axi_constant_araddr,
+      .m_axi_constant_arlen,
+      .m_axi_constant_arsize,
+      .m_axi_constant_arburst,
+      .m_axi_constant_arcache,
+      .m_axi_constant_arprot,
+      .m_axi_constant_arvalid,
+      .m_axi_constant_arready,
+      .m_axi_constant_rid,
+      .m_axi_constant_rdata,
+      .m_axi_constant_rresp,
+      .m_axi_constant_rlast,
+      .m_axi_constant_rvalid,
+      .m_axi_constant_rready,
       .done_o       (done),
-      .failed_o     (failed)
+      .failed_o     (failed),
+      .mismatch_o,
+      .constant_error_o,
+      .idle_o       (writer_idle)
   );
 
   slot_ring #(
@@ -169,7 +266,7 @@ module frame_store
       .m_axis_frame_tvalid,
       .m_axis_frame_tready,
       .release_i,
-      .idle_o
+      .idle_o      (ring_idle)
   );
 
   assign bad_o = done && failed;

@@ -138,8 +138,20 @@ package framelane_pkg;
     logic [15:0] index;
   } count_t;
 
+  // How frames are corrected on their way to the frame store. Bytes. Model: image_writer.Correction.
+  typedef struct packed {
+    logic [31:0] offset;       // of the corrected image, in the slot
+    logic [31:0] image_bytes;  // of a raw image
+    logic [31:0] pitch;        // of the constants, from plane to plane
+    logic [63:0] base;         // of the constants
+    logic [2:0][4:0] shift;    // by stage
+    logic guard;               // gain code 10, which means "never written", becomes the error word in both images
+    logic high_gain;           // the first stage is HG0
+    logic enabled;
+  } correction_t;
+
   // Index of counters, as the registers number them.
-  localparam int unsigned PULSES = 15;  // global ones, each counting single events
+  localparam int unsigned PULSES = 17;  // global ones, each counting single events
   localparam logic [15:0] COUNT_FLOW = 16'd32;  // first of 4 a flow
   localparam logic [15:0] COUNT_DESTINATION = 16'd64;  // first of 4 a destination
   localparam int unsigned FLOW_SELECTED = 0;

@@ -11,7 +11,8 @@ module registers
     parameter int unsigned Destinations = 16,
     parameter int unsigned ClockHz      = 0,
     parameter int unsigned Build        = 0,
-    parameter bit          FrameStore   = 1'b0
+    parameter bit          FrameStore   = 1'b0,
+    parameter bit          Correct      = 1'b0
 ) (
     input logic clk,
     input logic rst,
@@ -49,6 +50,7 @@ module registers
     output logic [63:0] store_base_o,
     output logic [31:0] store_slot_bytes_o,
     output logic [15:0] store_slots_o,
+    output correction_t correction_o,
 
     // The QP table
     output qp_write_t m_axis_qp_tdata,
@@ -168,6 +170,18 @@ module registers
   assign store_base_o = regs.store_base.value.value;
   assign store_slot_bytes_o = regs.store_slot_bytes.value.value;
   assign store_slots_o = regs.store_slots.value.value;
+  assign correction_o = '{
+          offset: regs.corrected_offset.value.value,
+          image_bytes: regs.constants_bytes.value.value,
+          pitch: regs.constants_pitch.value.value,
+          base: regs.constants_base.value.value,
+          shift: {
+            regs.correction.shift2.value, regs.correction.shift1.value, regs.correction.shift0.value
+          },
+          guard: regs.correction.guard.value,
+          high_gain: regs.correction.high_gain.value,
+          enabled: regs.correction.enabled.value && Correct
+      };
 
   // Commands
   logic resetting, clear, counters_busy, qp_busy;
@@ -305,7 +319,11 @@ module registers
   end
 
   always_comb begin
-    regs_in.capabilities = '{data_width: '{next: 12'(DataW)}, frame_store: '{next: FrameStore}};
+    regs_in.capabilities = '{
+        data_width: '{next: 12'(DataW)},
+        frame_store: '{next: FrameStore},
+        correction: '{next: Correct}
+    };
     regs_in.sizes = '{
         qps: '{next: 9'(NumQp)},
         flows: '{next: 4'(Flows)},
@@ -332,6 +350,8 @@ module registers
     regs_in.errors.bad_payload = '{hwclr: clear, hwset: pulse_i[12]};
     regs_in.errors.read_error = '{hwclr: clear, hwset: pulse_i[13]};
     regs_in.errors.frame_bad = '{hwclr: clear, hwset: pulse_i[14]};
+    regs_in.errors.mismatch = '{hwclr: clear, hwset: pulse_i[15]};
+    regs_in.errors.constant_error = '{hwclr: clear, hwset: pulse_i[16]};
     regs_in.refusal = '{
         reason: '{next: refusal_q.reason},
         flow: '{next: refusal_q.flow},

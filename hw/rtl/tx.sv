@@ -20,6 +20,7 @@ module tx
     parameter int unsigned ClockHz      = 250_000_000,
     parameter int unsigned Build        = 0,
     parameter bit          FrameStore   = 1'b0,         // frames come from a frame_store: said in the registers
+    parameter bit          Correct      = 1'b0,         // which corrects them: likewise
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -60,10 +61,13 @@ module tx
     output logic [63:0] store_base_o,
     output logic [31:0] store_slot_bytes_o,
     output logic [15:0] store_slots_o,
+    output correction_t store_correction_o,
     input  logic        store_idle_i,        // 1 where there is none
     input  logic        store_lost_i,        // pulse: a frame was lost there
     input  logic        store_bad_i,         // pulse: a frame did not fit there, or its memory refused it
     input  logic        store_ignored_i,     // pulse: a frame passed while not armed
+    input  logic        store_mismatch_i,    // pulse: a frame was shorter or longer than its constants
+    input  logic        store_constant_error_i,  // pulse: a beat of constants came with an error
 
     // AXI4 read master: the frame memory
     output logic [  IdW-1:0] m_axi_arid,
@@ -126,7 +130,8 @@ module tx
       .Destinations(Destinations),
       .ClockHz     (ClockHz),
       .Build       (Build),
-      .FrameStore  (FrameStore)
+      .FrameStore  (FrameStore),
+      .Correct     (Correct)
   ) u_registers (
       .clk,
       .rst,
@@ -158,6 +163,7 @@ module tx
       .store_base_o,
       .store_slot_bytes_o,
       .store_slots_o,
+      .correction_o       (store_correction_o),
       .m_axis_qp_tdata    (qp_tdata),
       .m_axis_qp_tvalid   (qp_tvalid),
       .m_axis_qp_tready   (qp_tready),
@@ -457,6 +463,8 @@ module tx
 
   // In the order of the counters' indexes
   assign pulses = {
+    store_constant_error_i,
+    store_mismatch_i,
     store_bad_i,
     read_error,
     status_valid && status == BAD_PAYLOAD,

@@ -85,6 +85,11 @@ module tx_regs (
         logic errors;
         logic refusal;
         logic [1:0] refusal_frame;
+        logic correction;
+        logic corrected_offset;
+        logic [1:0] constants_base;
+        logic constants_pitch;
+        logic constants_bytes;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -120,6 +125,12 @@ module tx_regs (
         decoded_reg_strb.refusal = cpuif_req_masked & (cpuif_addr == 7'h4c) & !cpuif_req_is_wr;
         decoded_reg_strb.refusal_frame[0] = cpuif_req_masked & (cpuif_addr == 7'h50) & !cpuif_req_is_wr;
         decoded_reg_strb.refusal_frame[1] = cpuif_req_masked & (cpuif_addr == 7'h54) & !cpuif_req_is_wr;
+        decoded_reg_strb.correction = cpuif_req_masked & (cpuif_addr == 7'h58);
+        decoded_reg_strb.corrected_offset = cpuif_req_masked & (cpuif_addr == 7'h5c);
+        decoded_reg_strb.constants_base[0] = cpuif_req_masked & (cpuif_addr == 7'h60);
+        decoded_reg_strb.constants_base[1] = cpuif_req_masked & (cpuif_addr == 7'h64);
+        decoded_reg_strb.constants_pitch = cpuif_req_masked & (cpuif_addr == 7'h68);
+        decoded_reg_strb.constants_bytes = cpuif_req_masked & (cpuif_addr == 7'h6c);
         decoded_err = '0;
     end
 
@@ -147,6 +158,12 @@ module tx_regs (
             logic pending;
             logic trigger_q;
         } store_base;
+        struct {
+            logic [63:0] data;
+            logic [63:0] biten;
+            logic pending;
+            logic trigger_q;
+        } constants_base;
     } wbuf_storage_t;
     wbuf_storage_t wbuf_storage;
 
@@ -198,6 +215,31 @@ module tx_regs (
                 wbuf_storage.store_base.biten[63:32] <= wbuf_storage.store_base.biten[63:32] | decoded_wr_biten;
             end
             wbuf_storage.store_base.trigger_q <= decoded_reg_strb.store_base[1] && decoded_req_is_wr;
+        end
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            wbuf_storage.constants_base.pending <= '0;
+            wbuf_storage.constants_base.data <= '0;
+            wbuf_storage.constants_base.biten <= '0;
+            wbuf_storage.constants_base.trigger_q <= '0;
+        end else begin
+            if(wbuf_storage.constants_base.trigger_q) begin
+                wbuf_storage.constants_base.pending <= '0;
+                wbuf_storage.constants_base.data <= '0;
+                wbuf_storage.constants_base.biten <= '0;
+            end
+            if(decoded_reg_strb.constants_base[0] && decoded_req_is_wr) begin
+                wbuf_storage.constants_base.pending <= '1;
+                wbuf_storage.constants_base.data[31:0] <= (wbuf_storage.constants_base.data[31:0] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
+                wbuf_storage.constants_base.biten[31:0] <= wbuf_storage.constants_base.biten[31:0] | decoded_wr_biten;
+            end
+            if(decoded_reg_strb.constants_base[1] && decoded_req_is_wr) begin
+                wbuf_storage.constants_base.pending <= '1;
+                wbuf_storage.constants_base.data[63:32] <= (wbuf_storage.constants_base.data[63:32] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
+                wbuf_storage.constants_base.biten[63:32] <= wbuf_storage.constants_base.biten[63:32] | decoded_wr_biten;
+            end
+            wbuf_storage.constants_base.trigger_q <= decoded_reg_strb.constants_base[1] && decoded_req_is_wr;
         end
     end
     //--------------------------------------------------------------------------
@@ -301,7 +343,65 @@ module tx_regs (
                 logic next;
                 logic load_next;
             } frame_bad;
+            struct {
+                logic next;
+                logic load_next;
+            } mismatch;
+            struct {
+                logic next;
+                logic load_next;
+            } constant_error;
         } errors;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } enabled;
+            struct {
+                logic next;
+                logic load_next;
+            } high_gain;
+            struct {
+                logic next;
+                logic load_next;
+            } guard;
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } shift0;
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } shift1;
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } shift2;
+        } correction;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } corrected_offset;
+        struct {
+            struct {
+                logic [63:0] next;
+                logic load_next;
+            } value;
+        } constants_base;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } constants_pitch;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } constants_bytes;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -383,7 +483,53 @@ module tx_regs (
             struct {
                 logic value;
             } frame_bad;
+            struct {
+                logic value;
+            } mismatch;
+            struct {
+                logic value;
+            } constant_error;
         } errors;
+        struct {
+            struct {
+                logic value;
+            } enabled;
+            struct {
+                logic value;
+            } high_gain;
+            struct {
+                logic value;
+            } guard;
+            struct {
+                logic [4:0] value;
+            } shift0;
+            struct {
+                logic [4:0] value;
+            } shift1;
+            struct {
+                logic [4:0] value;
+            } shift2;
+        } correction;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } corrected_offset;
+        struct {
+            struct {
+                logic [63:0] value;
+            } value;
+        } constants_base;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } constants_pitch;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } constants_bytes;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -911,6 +1057,292 @@ module tx_regs (
             end
         end
     end
+    // Field: tx_map.tx_regs.errors.mismatch
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.mismatch.value;
+        load_next_c = '0;
+        if(hwif_in.errors.mismatch.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(hwif_in.errors.mismatch.hwclr) begin // HW Clear
+            next_c = '0;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.errors.mismatch.value & ~(decoded_wr_data[11:11] & decoded_wr_biten[11:11]);
+            load_next_c = '1;
+        end
+        field_combo.errors.mismatch.next = next_c;
+        field_combo.errors.mismatch.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.mismatch.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.mismatch.load_next) begin
+                field_storage.errors.mismatch.value <= field_combo.errors.mismatch.next;
+            end
+        end
+    end
+    // Field: tx_map.tx_regs.errors.constant_error
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.constant_error.value;
+        load_next_c = '0;
+        if(hwif_in.errors.constant_error.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(hwif_in.errors.constant_error.hwclr) begin // HW Clear
+            next_c = '0;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.errors.constant_error.value & ~(decoded_wr_data[12:12] & decoded_wr_biten[12:12]);
+            load_next_c = '1;
+        end
+        field_combo.errors.constant_error.next = next_c;
+        field_combo.errors.constant_error.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.constant_error.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.constant_error.load_next) begin
+                field_storage.errors.constant_error.value <= field_combo.errors.constant_error.next;
+            end
+        end
+    end
+    // Field: tx_map.tx_regs.correction.enabled
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.correction.enabled.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.correction.enabled.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end
+        field_combo.correction.enabled.next = next_c;
+        field_combo.correction.enabled.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.correction.enabled.value <= 1'h0;
+        end else begin
+            if(field_combo.correction.enabled.load_next) begin
+                field_storage.correction.enabled.value <= field_combo.correction.enabled.next;
+            end
+        end
+    end
+    assign hwif_out.correction.enabled.value = field_storage.correction.enabled.value;
+    // Field: tx_map.tx_regs.correction.high_gain
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.correction.high_gain.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.correction.high_gain.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end
+        field_combo.correction.high_gain.next = next_c;
+        field_combo.correction.high_gain.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.correction.high_gain.value <= 1'h0;
+        end else begin
+            if(field_combo.correction.high_gain.load_next) begin
+                field_storage.correction.high_gain.value <= field_combo.correction.high_gain.next;
+            end
+        end
+    end
+    assign hwif_out.correction.high_gain.value = field_storage.correction.high_gain.value;
+    // Field: tx_map.tx_regs.correction.guard
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.correction.guard.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.correction.guard.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end
+        field_combo.correction.guard.next = next_c;
+        field_combo.correction.guard.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.correction.guard.value <= 1'h0;
+        end else begin
+            if(field_combo.correction.guard.load_next) begin
+                field_storage.correction.guard.value <= field_combo.correction.guard.next;
+            end
+        end
+    end
+    assign hwif_out.correction.guard.value = field_storage.correction.guard.value;
+    // Field: tx_map.tx_regs.correction.shift0
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.correction.shift0.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.correction.shift0.value & ~decoded_wr_biten[12:8]) | (decoded_wr_data[12:8] & decoded_wr_biten[12:8]);
+            load_next_c = '1;
+        end
+        field_combo.correction.shift0.next = next_c;
+        field_combo.correction.shift0.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.correction.shift0.value <= 5'h0;
+        end else begin
+            if(field_combo.correction.shift0.load_next) begin
+                field_storage.correction.shift0.value <= field_combo.correction.shift0.next;
+            end
+        end
+    end
+    assign hwif_out.correction.shift0.value = field_storage.correction.shift0.value;
+    // Field: tx_map.tx_regs.correction.shift1
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.correction.shift1.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.correction.shift1.value & ~decoded_wr_biten[20:16]) | (decoded_wr_data[20:16] & decoded_wr_biten[20:16]);
+            load_next_c = '1;
+        end
+        field_combo.correction.shift1.next = next_c;
+        field_combo.correction.shift1.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.correction.shift1.value <= 5'h0;
+        end else begin
+            if(field_combo.correction.shift1.load_next) begin
+                field_storage.correction.shift1.value <= field_combo.correction.shift1.next;
+            end
+        end
+    end
+    assign hwif_out.correction.shift1.value = field_storage.correction.shift1.value;
+    // Field: tx_map.tx_regs.correction.shift2
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.correction.shift2.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.correction.shift2.value & ~decoded_wr_biten[28:24]) | (decoded_wr_data[28:24] & decoded_wr_biten[28:24]);
+            load_next_c = '1;
+        end
+        field_combo.correction.shift2.next = next_c;
+        field_combo.correction.shift2.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.correction.shift2.value <= 5'h0;
+        end else begin
+            if(field_combo.correction.shift2.load_next) begin
+                field_storage.correction.shift2.value <= field_combo.correction.shift2.next;
+            end
+        end
+    end
+    assign hwif_out.correction.shift2.value = field_storage.correction.shift2.value;
+    // Field: tx_map.tx_regs.corrected_offset.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.corrected_offset.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.corrected_offset && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.corrected_offset.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.corrected_offset.value.next = next_c;
+        field_combo.corrected_offset.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.corrected_offset.value.value <= 32'h0;
+        end else begin
+            if(field_combo.corrected_offset.value.load_next) begin
+                field_storage.corrected_offset.value.value <= field_combo.corrected_offset.value.next;
+            end
+        end
+    end
+    assign hwif_out.corrected_offset.value.value = field_storage.corrected_offset.value.value;
+    // Field: tx_map.tx_regs.constants_base.value
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.constants_base.value.value;
+        load_next_c = '0;
+        if(wbuf_storage.constants_base.pending && wbuf_storage.constants_base.trigger_q) begin // SW write
+            next_c = (field_storage.constants_base.value.value & ~wbuf_storage.constants_base.biten[63:0]) | (wbuf_storage.constants_base.data[63:0] & wbuf_storage.constants_base.biten[63:0]);
+            load_next_c = '1;
+        end
+        field_combo.constants_base.value.next = next_c;
+        field_combo.constants_base.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.constants_base.value.value <= 64'h0;
+        end else begin
+            if(field_combo.constants_base.value.load_next) begin
+                field_storage.constants_base.value.value <= field_combo.constants_base.value.next;
+            end
+        end
+    end
+    assign hwif_out.constants_base.value.value = field_storage.constants_base.value.value;
+    // Field: tx_map.tx_regs.constants_pitch.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.constants_pitch.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.constants_pitch && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.constants_pitch.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.constants_pitch.value.next = next_c;
+        field_combo.constants_pitch.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.constants_pitch.value.value <= 32'h0;
+        end else begin
+            if(field_combo.constants_pitch.value.load_next) begin
+                field_storage.constants_pitch.value.value <= field_combo.constants_pitch.value.next;
+            end
+        end
+    end
+    assign hwif_out.constants_pitch.value.value = field_storage.constants_pitch.value.value;
+    // Field: tx_map.tx_regs.constants_bytes.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.constants_bytes.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.constants_bytes && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.constants_bytes.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.constants_bytes.value.next = next_c;
+        field_combo.constants_bytes.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.constants_bytes.value.value <= 32'h0;
+        end else begin
+            if(field_combo.constants_bytes.value.load_next) begin
+                field_storage.constants_bytes.value.value <= field_combo.constants_bytes.value.next;
+            end
+        end
+    end
+    assign hwif_out.constants_bytes.value.value = field_storage.constants_bytes.value.value;
 
     //--------------------------------------------------------------------------
     // Read double-buffers
@@ -953,12 +1385,13 @@ module tx_regs (
         end
         if(rd_mux_addr == 7'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h0;
+            readback_data_var[23:16] = 8'h1;
             readback_data_var[31:24] = 8'h1;
         end
         if(rd_mux_addr == 7'h8) begin
             readback_data_var[11:0] = hwif_in.capabilities.data_width.next;
             readback_data_var[16] = hwif_in.capabilities.frame_store.next;
+            readback_data_var[17] = hwif_in.capabilities.correction.next;
         end
         if(rd_mux_addr == 7'hc) begin
             readback_data_var[8:0] = hwif_in.sizes.qps.next;
@@ -1021,6 +1454,8 @@ module tx_regs (
             readback_data_var[8] = field_storage.errors.bad_payload.value;
             readback_data_var[9] = field_storage.errors.read_error.value;
             readback_data_var[10] = field_storage.errors.frame_bad.value;
+            readback_data_var[11] = field_storage.errors.mismatch.value;
+            readback_data_var[12] = field_storage.errors.constant_error.value;
         end
         if(rd_mux_addr == 7'h4c) begin
             readback_data_var[7:0] = hwif_in.refusal.reason.next;
@@ -1032,6 +1467,29 @@ module tx_regs (
         end
         if(rd_mux_addr == 7'h54) begin
             readback_data_var = rbuf_storage.refusal_frame.data[63:32];
+        end
+        if(rd_mux_addr == 7'h58) begin
+            readback_data_var[0] = field_storage.correction.enabled.value;
+            readback_data_var[1] = field_storage.correction.high_gain.value;
+            readback_data_var[2] = field_storage.correction.guard.value;
+            readback_data_var[12:8] = field_storage.correction.shift0.value;
+            readback_data_var[20:16] = field_storage.correction.shift1.value;
+            readback_data_var[28:24] = field_storage.correction.shift2.value;
+        end
+        if(rd_mux_addr == 7'h5c) begin
+            readback_data_var[31:0] = field_storage.corrected_offset.value.value;
+        end
+        if(rd_mux_addr == 7'h60) begin
+            readback_data_var[31:0] = field_storage.constants_base.value.value[31:0];
+        end
+        if(rd_mux_addr == 7'h64) begin
+            readback_data_var[31:0] = field_storage.constants_base.value.value[63:32];
+        end
+        if(rd_mux_addr == 7'h68) begin
+            readback_data_var[31:0] = field_storage.constants_pitch.value.value;
+        end
+        if(rd_mux_addr == 7'h6c) begin
+            readback_data_var[31:0] = field_storage.constants_bytes.value.value;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr;

@@ -6,7 +6,7 @@ package tx_regs_pkg;
 
     localparam TX_REGS_DATA_WIDTH = 32;
     localparam TX_REGS_MIN_ADDR_WIDTH = 7;
-    localparam TX_REGS_SIZE = 'h58;
+    localparam TX_REGS_SIZE = 'h70;
 
     typedef struct {
         logic [11:0] next;
@@ -17,8 +17,13 @@ package tx_regs_pkg;
     } tx_regs__capabilities__frame_store__in_t;
 
     typedef struct {
+        logic next;
+    } tx_regs__capabilities__correction__in_t;
+
+    typedef struct {
         tx_regs__capabilities__data_width__in_t data_width;
         tx_regs__capabilities__frame_store__in_t frame_store;
+        tx_regs__capabilities__correction__in_t correction;
     } tx_regs__capabilities__in_t;
 
     typedef struct {
@@ -147,6 +152,16 @@ package tx_regs_pkg;
     } tx_regs__errors__frame_bad__in_t;
 
     typedef struct {
+        logic hwclr;
+        logic hwset;
+    } tx_regs__errors__mismatch__in_t;
+
+    typedef struct {
+        logic hwclr;
+        logic hwset;
+    } tx_regs__errors__constant_error__in_t;
+
+    typedef struct {
         tx_regs__errors__no_credit__in_t no_credit;
         tx_regs__errors__skipped__in_t skipped;
         tx_regs__errors__refused__in_t refused;
@@ -158,6 +173,8 @@ package tx_regs_pkg;
         tx_regs__errors__bad_payload__in_t bad_payload;
         tx_regs__errors__read_error__in_t read_error;
         tx_regs__errors__frame_bad__in_t frame_bad;
+        tx_regs__errors__mismatch__in_t mismatch;
+        tx_regs__errors__constant_error__in_t constant_error;
     } tx_regs__errors__in_t;
 
     typedef struct {
@@ -268,6 +285,71 @@ package tx_regs_pkg;
     } tx_regs__errors__out_t;
 
     typedef struct {
+        logic value;
+    } tx_regs__correction__enabled__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__correction__high_gain__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__correction__guard__out_t;
+
+    typedef struct {
+        logic [4:0] value;
+    } tx_regs__correction__shift0__out_t;
+
+    typedef struct {
+        logic [4:0] value;
+    } tx_regs__correction__shift1__out_t;
+
+    typedef struct {
+        logic [4:0] value;
+    } tx_regs__correction__shift2__out_t;
+
+    typedef struct {
+        tx_regs__correction__enabled__out_t enabled;
+        tx_regs__correction__high_gain__out_t high_gain;
+        tx_regs__correction__guard__out_t guard;
+        tx_regs__correction__shift0__out_t shift0;
+        tx_regs__correction__shift1__out_t shift1;
+        tx_regs__correction__shift2__out_t shift2;
+    } tx_regs__correction__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } tx_regs__corrected_offset__value__out_t;
+
+    typedef struct {
+        tx_regs__corrected_offset__value__out_t value;
+    } tx_regs__corrected_offset__out_t;
+
+    typedef struct {
+        logic [63:0] value;
+    } tx_regs__constants_base__value__out_t;
+
+    typedef struct {
+        tx_regs__constants_base__value__out_t value;
+    } tx_regs__constants_base__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } tx_regs__constants_pitch__value__out_t;
+
+    typedef struct {
+        tx_regs__constants_pitch__value__out_t value;
+    } tx_regs__constants_pitch__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } tx_regs__constants_bytes__value__out_t;
+
+    typedef struct {
+        tx_regs__constants_bytes__value__out_t value;
+    } tx_regs__constants_bytes__out_t;
+
+    typedef struct {
         tx_regs__control__out_t control;
         tx_regs__command__out_t command;
         tx_regs__local_mac__out_t local_mac;
@@ -276,5 +358,10 @@ package tx_regs_pkg;
         tx_regs__store_slot_bytes__out_t store_slot_bytes;
         tx_regs__store_slots__out_t store_slots;
         tx_regs__errors__out_t errors;
+        tx_regs__correction__out_t correction;
+        tx_regs__corrected_offset__out_t corrected_offset;
+        tx_regs__constants_base__out_t constants_base;
+        tx_regs__constants_pitch__out_t constants_pitch;
+        tx_regs__constants_bytes__out_t constants_bytes;
     } tx_regs__out_t;
 endpackage

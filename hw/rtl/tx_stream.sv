@@ -4,6 +4,7 @@
 //                  '------- frames ----^
 module tx_stream
   import framelane_pkg::*;
+  import jf_pkg::PLANES;
 #(
     parameter int unsigned DataW        = 512,
     parameter int unsigned AddrW        = 64,
@@ -12,6 +13,7 @@ module tx_stream
     parameter int unsigned Flows        = 4,
     parameter int unsigned Destinations = 16,
     parameter int unsigned MaxSlots     = 1024,         // of the frame store
+    parameter bit          Correct      = 1'b1,         // JUNGFRAU correction, where the registers switch it on
     parameter int unsigned ReadDepth    = 64,           // transfers that the memory reader runs ahead
     parameter int unsigned ClockHz      = 250_000_000,
     parameter int unsigned Build        = 0,
@@ -50,7 +52,7 @@ module tx_stream
     input  logic                    s_axis_pixel_tvalid,
     output logic                    s_axis_pixel_tready,
 
-    // AXI4 write master: the frame memory, the same as above
+    // AXI4 write masters: the frame memory. Raw images
     output logic [  IdW-1:0] m_axi_awid,
     output logic [AddrW-1:0] m_axi_awaddr,
     output logic [      7:0] m_axi_awlen,
@@ -69,6 +71,43 @@ module tx_stream
     input  logic [      1:0] m_axi_bresp,
     input  logic             m_axi_bvalid,
     output logic             m_axi_bready,
+
+    // Corrected images
+    output logic [  IdW-1:0] m_axi_corrected_awid,
+    output logic [AddrW-1:0] m_axi_corrected_awaddr,
+    output logic [      7:0] m_axi_corrected_awlen,
+    output logic [      2:0] m_axi_corrected_awsize,
+    output logic [      1:0] m_axi_corrected_awburst,
+    output logic [      3:0] m_axi_corrected_awcache,
+    output logic [      2:0] m_axi_corrected_awprot,
+    output logic             m_axi_corrected_awvalid,
+    input  logic             m_axi_corrected_awready,
+    output logic [DataW-1:0] m_axi_corrected_wdata,
+    output logic [KeepW-1:0] m_axi_corrected_wstrb,
+    output logic             m_axi_corrected_wlast,
+    output logic             m_axi_corrected_wvalid,
+    input  logic             m_axi_corrected_wready,
+    input  logic [  IdW-1:0] m_axi_corrected_bid,
+    input  logic [      1:0] m_axi_corrected_bresp,
+    input  logic             m_axi_corrected_bvalid,
+    output logic             m_axi_corrected_bready,
+
+    // AXI4 read masters: the planes of the constants
+    output logic [PLANES-1:0][  IdW-1:0] m_axi_constant_arid,
+    output logic [PLANES-1:0][AddrW-1:0] m_axi_constant_araddr,
+    output logic [PLANES-1:0][      7:0] m_axi_constant_arlen,
+    output logic [PLANES-1:0][      2:0] m_axi_constant_arsize,
+    output logic [PLANES-1:0][      1:0] m_axi_constant_arburst,
+    output logic [PLANES-1:0][      3:0] m_axi_constant_arcache,
+    output logic [PLANES-1:0][      2:0] m_axi_constant_arprot,
+    output logic [PLANES-1:0]            m_axi_constant_arvalid,
+    input  logic [PLANES-1:0]            m_axi_constant_arready,
+    input  logic [PLANES-1:0][  IdW-1:0] m_axi_constant_rid,
+    input  logic [PLANES-1:0][DataW-1:0] m_axi_constant_rdata,
+    input  logic [PLANES-1:0][      1:0] m_axi_constant_rresp,
+    input  logic [PLANES-1:0]            m_axi_constant_rlast,
+    input  logic [PLANES-1:0]            m_axi_constant_rvalid,
+    output logic [PLANES-1:0]            m_axi_constant_rready,
 
     // AXI4 read master: the frame memory
     output logic [  IdW-1:0] m_axi_arid,
@@ -100,6 +139,8 @@ module tx_stream
   frame_t frame_tdata;
   logic frame_tvalid, frame_tready, release_frame;
   logic store_rst, store_armed, store_abort, store_idle, store_lost, store_bad, store_ignored;
+  logic store_mismatch, store_constant_error;
+  correction_t store_correction;
   logic [63:0] store_base;
   logic [31:0] store_slot_bytes;
   logic [15:0] store_slots;
@@ -108,7 +149,8 @@ module tx_stream
       .DataW   (DataW),
       .AddrW   (AddrW),
       .IdW     (IdW),
-      .MaxSlots(MaxSlots)
+      .MaxSlots(MaxSlots),
+      .Correct (Correct)
   ) u_store (
       .clk,
       .rst                (store_rst),
@@ -117,6 +159,7 @@ module tx_stream
       .slots_i            (store_slots),
       .armed_i            (store_armed),
       .abort_i            (store_abort),
+      .correction_i       (store_correction),
       .s_axis_pixel_tdata,
       .s_axis_pixel_tkeep,
       .s_axis_pixel_tlast,
@@ -141,6 +184,39 @@ module tx_stream
       .m_axi_bresp,
       .m_axi_bvalid,
       .m_axi_bready,
+      .m_axi_corrected_awid,
+      .m_axi_corrected_awaddr,
+      .m_axi_corrected_awlen,
+      .m_axi_corrected_awsize,
+      .m_axi_corrected_awburst,
+      .m_axi_corrected_awcache,
+      .m_axi_corrected_awprot,
+      .m_axi_corrected_awvalid,
+      .m_axi_corrected_awready,
+      .m_axi_corrected_wdata,
+      .m_axi_corrected_wstrb,
+      .m_axi_corrected_wlast,
+      .m_axi_corrected_wvalid,
+      .m_axi_corrected_wready,
+      .m_axi_corrected_bid,
+      .m_axi_corrected_bresp,
+      .m_axi_corrected_bvalid,
+      .m_axi_corrected_bready,
+      .m_axi_constant_arid,
+      .m_axi_constant_araddr,
+      .m_axi_constant_arlen,
+      .m_axi_constant_arsize,
+      .m_axi_constant_arburst,
+      .m_axi_constant_arcache,
+      .m_axi_constant_arprot,
+      .m_axi_constant_arvalid,
+      .m_axi_constant_arready,
+      .m_axi_constant_rid,
+      .m_axi_constant_rdata,
+      .m_axi_constant_rresp,
+      .m_axi_constant_rlast,
+      .m_axi_constant_rvalid,
+      .m_axi_constant_rready,
       .m_axis_frame_tdata (frame_tdata),
       .m_axis_frame_tvalid(frame_tvalid),
       .m_axis_frame_tready(frame_tready),
@@ -148,6 +224,8 @@ module tx_stream
       .lost_o             (store_lost),
       .bad_o              (store_bad),
       .ignored_o          (store_ignored),
+      .mismatch_o         (store_mismatch),
+      .constant_error_o   (store_constant_error),
       .idle_o             (store_idle)
   );
 
@@ -161,7 +239,8 @@ module tx_stream
       .ReadDepth   (ReadDepth),
       .ClockHz     (ClockHz),
       .Build       (Build),
-      .FrameStore  (1'b1)
+      .FrameStore  (1'b1),
+      .Correct     (Correct)
   ) u_tx (
       .clk,
       .rst,
@@ -194,10 +273,13 @@ module tx_stream
       .store_base_o       (store_base),
       .store_slot_bytes_o (store_slot_bytes),
       .store_slots_o      (store_slots),
+      .store_correction_o (store_correction),
       .store_idle_i       (store_idle),
       .store_lost_i       (store_lost),
       .store_bad_i        (store_bad),
       .store_ignored_i    (store_ignored),
+      .store_mismatch_i   (store_mismatch),
+      .store_constant_error_i(store_constant_error),
       .m_axi_arid,
       .m_axi_araddr,
       .m_axi_arlen,

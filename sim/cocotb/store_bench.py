@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench import Bench, Stalls
-from detector import any_info, frame_info_t
-from framelane.driver.ports import frame_t
+from detector import any_info
+from framelane.driver.ports import frame_info_t, frame_t
 from framelane.models.flow import FrameEvent
 from framelane.models.frame_store import FrameInfo, FrameStore
 from framelane.models.slot_ring import SlotRing

@@ -4,22 +4,25 @@ import logging
 from typing import Any
 
 import cocotb
+import numpy as np
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from bench import STALL_SHARE, Bench, Stalls, run
 from framelane.driver import ports
 from framelane.driver._register_map import REGISTERS
-from framelane.driver.ports import COUNT_T, DESTINATION_T, FLOW_T, REFUSAL_T
+from framelane.driver.ports import CORRECTION_T, COUNT_T, DESTINATION_T, FLOW_T, REFUSAL_T
 from framelane.models.counters import DESTINATION, FLOW, PULSES
 from framelane.models.flow import Destination, Flow
+from framelane.models.image_writer import Correction
+from framelane.models.jf_fixed import FixedCalibration
 from framelane.models.registers import destination_words, flow_words, qp_words
 from framelane.models.roce_qp import QpContext
 from framelane.models.tx_control import IDLE_CYCLES
 from framelane.models.wire import Endpoint
 
 SIZES: dict[str, Any] = {"NumQp": 4, "Flows": 3, "Destinations": 5}
-BUILD: dict[str, Any] = {"DataW": 256, "ClockHz": 322_265_625, "Build": 77, "FrameStore": 1}
+BUILD: dict[str, Any] = {"DataW": 256, "ClockHz": 322_265_625, "Build": 77, "FrameStore": 1, "Correct": 1}
 MAP = {register.name: register for register in REGISTERS}
 FLOW_1 = Flow(
     source=3, first_destination=1, destinations=2, bunch=5, first=1 << 40 | 9, period=7, burst=6, count=1 << 33 | 1,
@@ -134,8 +137,8 @@ async def the_build_says_what_it_is(dut: Any, stalls: Stalls) -> None:
     bench = RegistersBench(dut, stalls)
     await bench.start()
     assert await bench.word(0) == int.from_bytes(b"FLTX", "little")
-    assert await bench.get("version") == 1 << 24
-    assert await bench.get("capabilities") == BUILD["DataW"] | BUILD["FrameStore"] << 16
+    assert await bench.get("version") == 1 << 24 | 1 << 16
+    assert await bench.get("capabilities") == BUILD["DataW"] | BUILD["FrameStore"] << 16 | BUILD["Correct"] << 17
     assert await bench.get("sizes") == SIZES["NumQp"] | SIZES["Flows"] << 12 | SIZES["Destinations"] << 16
     assert (await bench.get("clock_hz"), await bench.get("build")) == (BUILD["ClockHz"], BUILD["Build"])
 
@@ -161,6 +164,23 @@ async def every_register_that_can_be_written_reads_back(dut: Any, stalls: Stalls
         assert await bench.get(name, index) == value, (name, index)
     for name in ("local_mac", "local_ip", "store_base", "store_slot_bytes", "store_slots"):
         assert int(getattr(dut, f"{name}_o").value) == expected[name, 0], name
+
+
+@cocotb.test()
+async def the_correction_reaches_the_core_as_its_struct(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    fixed = FixedCalibration(*np.zeros((2, 3, 7, 100), np.uint16), (26, 21, 18), high_gain=True)
+    correction = Correction(fixed, 0x1800, 0x1234_5678_9000, 0x7000)
+    values = {f"shift{stage}": bits for stage, bits in enumerate(fixed.shift)} | {"enabled": 1, "high_gain": 1, "guard": 1}
+    await bench.put("correction", sum(values[field.name] << field.lsb for field in MAP["correction"].fields))
+    await bench.put("corrected_offset", correction.offset)
+    await bench.put("constants_base", correction.base)
+    await bench.put("constants_pitch", correction.pitch)
+    await bench.put("constants_bytes", correction.image_bytes)
+    await bench.wait(3)
+    expected = CORRECTION_T.unpack(ports.correction_t(correction))
+    assert CORRECTION_T.unpack(int(dut.correction_o.value)) == expected
 
 
 @cocotb.test()
@@ -229,7 +249,7 @@ async def entries_that_this_build_has_not_read_zero_and_take_nothing(dut: Any) -
     await bench.wait(20)
     assert not bench.qps.items
     last = MAP["destination_counters[].failed"].offset_of(255)
-    for address in (0x58, 0x98, 0x818, 0x1200, 0x103C, 0x402C, last, 0xA200, 0xFFFC):
+    for address in (0x70, 0x98, 0x818, 0x1200, 0x103C, 0x402C, last, 0xA200, 0xFFFC):
         await bench.write_word(address, 0xFFFF_FFFF)
         assert await bench.word(address) == 0, hex(address)
 

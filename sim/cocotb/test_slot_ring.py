@@ -8,8 +8,8 @@ import cocotb
 import pytest
 
 from bench import ALL_STALLS, Bench, Stalls, run
-from detector import any_info, frame_info_t
-from framelane.driver.ports import frame_t
+from detector import any_info
+from framelane.driver.ports import frame_info_t, frame_t
 from framelane.models.flow import FrameEvent
 from framelane.models.slot_ring import SlotRing
 

@@ -1,12 +1,13 @@
 """tx_stream: a detector that does not wait, a memory, a link; what that is too slow for is lost whole, and counted."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cocotb
+import numpy as np
 import pytest
-from cocotbext.axi import AxiBus, AxiRam
+from cocotbext.axi import AxiBus, AxiRam, AxiRamWrite, AxiWriteBus
 from test_tx import (
     ARM,
     COMMAND,
@@ -27,15 +28,20 @@ from test_tx import (
 
 from axi_lite import AxiLite
 from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
-from detector import frame_info_t
-from framelane.models import registers, trailer, wire
+from framelane.driver.ports import frame_info_t
+from framelane.models import jf_constants, registers, trailer, wire
 from framelane.models.frame_store import FrameInfo, FrameStore
+from framelane.models.image_writer import Correction
+from framelane.models.jf_fixed import FixedCalibration
 from framelane.models.slot_ring import SlotRing
 from framelane.models.slots import FREE_RUNNING
 from framelane.models.tx import TxConfig
 from framelane.models.tx_stream import TxStream
+from plane_memory import PlaneMemory
 
 STORE = 0x38
+CORRECTION = 0x58
+CONSTANTS = 1 << 34
 MEMORY = 1 << 20
 SENT, SKIPPED = 64, 66
 
@@ -58,11 +64,35 @@ class StreamBench(Bench):
         self.slot = -(-self.config.flows[0].payload_bytes // 128) * 128
         self.slots, self.base = slots, 128
         self.frames: list[Frame] = []
-        logging.getLogger(f"cocotb.{dut._name}.m_axi").setLevel(logging.ERROR)
+        self.correction: Correction | None = None
+        for prefix in ("m_axi", "m_axi_corrected"):
+            logging.getLogger(f"cocotb.{dut._name}.{prefix}").setLevel(logging.ERROR)
         self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=MEMORY)
+        bus = AxiWriteBus.from_prefix(dut, "m_axi_corrected")
+        corrected = AxiRamWrite(bus, dut.clk, dut.rst, size=MEMORY, mem=self.ram.write_if.mem)
+        self.planes = PlaneMemory(self, "m_axi_constant", self.width, CONSTANTS, b"", stalls.source)
         if stalls.source:
-            for channel in (self.ram.write_if.w_channel, self.ram.write_if.b_channel, self.ram.read_if.r_channel):
-                channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
+            for writes in (self.ram.write_if, corrected):
+                for channel in (writes.w_channel, writes.b_channel):
+                    channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
+            self.ram.read_if.r_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
+
+    def correct(self) -> None:
+        """From the next configuration on: a second flow, of the corrected images, to a receiver of its own."""
+        raw, ring, flow = self.config.qps[0], self.config.destinations[0], self.config.flows[0]
+        pixels = flow.payload_bytes // 2
+        words = np.random.default_rng(5).integers(0, 0x10000, (2, 3, 1, pixels), np.uint16)
+        offset = -(-flow.payload_bytes // 128) * 128
+        pitch = jf_constants.needed_pitch(flow.payload_bytes)
+        self.correction = Correction(FixedCalibration(words[0], words[1], (17, 25, 14)), offset, CONSTANTS, pitch)
+        self.planes.data = bytearray(jf_constants.pack(self.correction.fixed, pitch))
+        self.slot = 2 * offset
+        self.config = replace(
+            self.config,
+            qps=(raw, replace(raw, dest_qpn=0x22, rkey=0xF00D)),
+            destinations=(ring, replace(ring, qp=1, base=ring.base + (1 << 40))),
+            flows=(flow, replace(flow, first_destination=1, source_offset=offset)),
+        )
 
     async def write(self, offset: int, *words: int) -> None:
         for k, word in enumerate(words):
@@ -79,18 +109,32 @@ class StreamBench(Bench):
 
     async def configure(self) -> None:
         config = self.config
-        store = FrameStore(SlotRing(self.base, self.slot, self.slots))
-        self.model = TxStream(config, store)
+        correction = self.correction
+        store = FrameStore(SlotRing(self.base, self.slot, self.slots), correction and correction.image_bytes)
+        self.model = TxStream(config, store, correction)
         self.frames.clear()
         await self.write(LOCAL_MAC, config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)
         await self.write(STORE, self.base, 0, self.slot, self.slots)
+        await self.write(CORRECTION, *self._correction_words())
         for index in range(FLOWS):
-            await self.write(FLOW + 0x40 * index, *(registers.flow_words(config.flows[0]) if index == 0 else (0,)))
-        control, *others = registers.qp_words(config.qps[0])
-        await self.write(QP + 4, *others)
-        await self.write(QP, control)
-        await self.write(DESTINATION, *registers.destination_words(config.destinations[0], FREE_RUNNING))
+            there = index < len(config.flows)
+            await self.write(FLOW + 0x40 * index, *(registers.flow_words(config.flows[index]) if there else (0,)))
+        for index, qp in enumerate(config.qps):
+            control, *others = registers.qp_words(qp)
+            await self.write(QP + 0x40 * index + 4, *others)
+            await self.write(QP + 0x40 * index, control)
+        for index, destination in enumerate(config.destinations):
+            await self.write(DESTINATION + 0x20 * index, *registers.destination_words(destination, FREE_RUNNING))
         await self.write(CONTROL, ARM)
+
+    def _correction_words(self) -> list[int]:
+        """The registers of the correction, from `correction` on."""
+        correction = self.correction
+        if correction is None:
+            return [0]
+        shift = sum(bits << 8 * (stage + 1) for stage, bits in enumerate(correction.fixed.shift))
+        base = (correction.base & 0xFFFFFFFF, correction.base >> 32)
+        return [0b101 | shift, correction.offset, *base, correction.pitch, correction.image_bytes]
 
     def detect(self, count: int) -> None:
         """Frames of the detector, one behind the other without a pause."""
@@ -142,6 +186,65 @@ async def what_leaves_equals_the_model_and_what_does_not_is_counted(dut: Any, st
     assert_same_packets(packets, bench.expected(sent))
     lost = 12 - len(sent)
     assert await bench.counters(1, 3, 14, SENT) == [len(sent), lost, 0, len(sent)]
+
+
+def by_frame(packets: list[bytes]) -> dict[int, list[bytes]]:
+    """Packets by the detector's number of their frame, which the trailer behind them tells."""
+    found: dict[int, list[bytes]] = {}
+    before: list[bytes] = []
+    for packet in packets:
+        headers, payload = wire.parse(packet)
+        before.append(packet)
+        end = trailer.unpack(payload) if headers.imm is not None else None
+        if end:
+            found.setdefault(end.detector_frame, []).extend(before)
+            before = []
+    return found
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def each_flow_has_the_raw_or_the_corrected_image_as_it_says(dut: Any, stalls: Stalls) -> None:
+    bench = StreamBench(dut, stalls)
+    bench.correct()
+    await bench.start()
+    bench.detect(8)
+    packets = await bench.finish()
+    sent = bench.sent(packets)
+    assert len(sent) > 2
+    assert_same_packets(packets, bench.expected(sent))
+    assert {wire.parse(packet)[0].dest_qpn for packet in packets} == {0x11, 0x22}
+    assert await bench.counters(1, 14, 15, 16) == [len(sent), 0, 0, 0]
+    await bench.write(COMMAND, RESET)
+    await bench.ready()
+    bench.out.clear()
+    bench.correction = None
+    await bench.configure()
+    bench.detect(2)
+    packets = await bench.finish()
+    raw = [[p for p in side if wire.parse(p)[0].dest_qpn == 0x11] for side in (packets, bench.expected({0, 1}))]
+    assert raw[1]
+    assert_same_packets(*raw)
+
+
+@cocotb.test()
+async def a_frame_longer_than_its_constants_is_bad_and_a_short_one_is_counted(dut: Any) -> None:
+    bench = StreamBench(dut, Stalls.NONE, slots=16)
+    bench.correct()
+    await bench.start()
+    bench.detect(3)
+    size = bench.config.flows[0].payload_bytes
+    for bytes_ in (size + bench.width // 8, size - bench.width // 8):
+        info = FrameInfo(len(bench.frames), 0, 0)
+        bench.frames.append(Frame(info, bench.random.randbytes(bytes_)))
+        bench.pixels.send(bench.frames[-1].pixels, bench.width, tuser=frame_info_t(info))
+    bench.detect(2)
+    packets = await bench.finish()
+    assert bench.sent(packets) == {0, 1, 2, 4, 5, 6}
+    assert await bench.counters(1, 14, 15, 16) == [6, 1, 1, 0]
+    got, expected = by_frame(packets), by_frame(bench.expected({0, 1, 2, 4, 5, 6}))
+    for number in (0, 1, 2, 5, 6):
+        assert_same_packets(got[number], expected[number])
 
 
 @cocotb.test()

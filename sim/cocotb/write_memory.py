@@ -13,9 +13,12 @@ NORMAL_BUFFERABLE = 0b0011
 
 
 class WriteMemory:
-    """`data` from `base` on, behind the bench's `m_axi`; writes outside, and those that `refuses` names, fail."""
+    """`data` from `base` on, behind the bench's ports `<prefix>_aw*`, `_w*`, `_b*`.
 
-    def __init__(self, bench: Bench, base: int, data: bytes, stalls: bool) -> None:
+    Writes outside, and those that `refuses` names, fail.
+    """
+
+    def __init__(self, bench: Bench, base: int, data: bytes, stalls: bool, prefix: str = "m_axi") -> None:
         self.dut, self.base, self.data = bench.dut, base, bytearray(data)
         self.refuses: Callable[[int], bool] = lambda address: False
         self.refusal = AxiResp.SLVERR
@@ -24,10 +27,10 @@ class WriteMemory:
         self.beats: list[int] = []
         """Cycle of each beat."""
         self.answers = 0
-        self._bench = bench
+        self._bench, self._prefix = bench, prefix
         self._held: dict[str, list[int]] = {}
-        logging.getLogger(f"cocotb.{bench.dut._name}.m_axi").setLevel(logging.ERROR)
-        self.slave = AxiSlaveWrite(AxiWriteBus.from_prefix(bench.dut, "m_axi"), bench.dut.clk, bench.dut.rst, self)
+        logging.getLogger(f"cocotb.{bench.dut._name}.{prefix}").setLevel(logging.ERROR)
+        self.slave = AxiSlaveWrite(AxiWriteBus.from_prefix(bench.dut, prefix), bench.dut.clk, bench.dut.rst, self)
         self.channels = (self.slave.aw_channel, self.slave.w_channel, self.slave.b_channel)
         for channel in self.channels:
             channel.queue_occupancy_limit = -1
@@ -52,15 +55,18 @@ class WriteMemory:
         """Bytes that lie there."""
         return bytes(self.data[address - self.base :][:length])
 
+    def _value(self, name: str) -> int:
+        return int(getattr(self.dut, f"{self._prefix}_{name}").value)
+
     def _handshake(self, channel: str, *payload: str) -> list[int] | None:
         """The payload that is taken in this cycle; what is offered must stay until then."""
         held = self._held.pop(channel, None)
-        valid, ready = (int(getattr(self.dut, f"m_axi_{channel}{name}").value) for name in ("valid", "ready"))
+        valid, ready = (self._value(channel + name) for name in ("valid", "ready"))
         if not valid:
-            assert held is None or int(self.dut.rst.value), f"m_axi_{channel}valid fell before {channel}ready"
+            assert held is None or int(self.dut.rst.value), f"{self._prefix}_{channel}valid fell before {channel}ready"
             return None
-        offered = [int(getattr(self.dut, f"m_axi_{channel}{name}").value) for name in payload]
-        assert held in (None, offered), f"m_axi_{channel}: changed while stalled"
+        offered = [self._value(channel + name) for name in payload]
+        assert held in (None, offered), f"{self._prefix}_{channel}: changed while stalled"
         if not ready and not int(self.dut.rst.value):
             self._held[channel] = offered
         return offered if ready else None
@@ -72,4 +78,4 @@ class WriteMemory:
             self.bursts.append((address[0], address[1] + 1))
         if self._handshake("w", "data", "strb", "last"):
             self.beats.append(self._bench.cycle)
-        self.answers += int(self.dut.m_axi_bvalid.value) and int(self.dut.m_axi_bready.value)
+        self.answers += self._value("bvalid") & self._value("bready")

@@ -36,27 +36,6 @@ module tx_board
 
   localparam int unsigned KeepW = DataW / 8;
 
-  import "DPI-C" function void board_memory(
-    input bit reset,
-    input int lanes,
-    input bit arvalid,
-    input longint unsigned araddr,
-    input byte unsigned arlen,
-    input bit rready,
-    inout bit arready,
-    inout bit rvalid,
-    inout bit rlast,
-    inout bit [1:0] rresp,
-    inout bit [DataW-1:0] rdata
-  );
-  import "DPI-C" function void board_beat(
-    input int lanes,
-    input bit [DataW-1:0] data,
-    input bit [KeepW-1:0] keep,
-    input bit last
-  );
-  import "DPI-C" function bit board_ready();
-
   logic [63:0] araddr;
   logic [7:0] arlen;
   logic [2:0] arsize;
@@ -77,6 +56,7 @@ module tx_board
   logic [63:0] store_base;
   logic [31:0] store_slot_bytes;
   logic [15:0] store_slots;
+  correction_t store_correction;
 
   tx #(
       .DataW(DataW),
@@ -88,10 +68,13 @@ module tx_board
       .store_base_o      (store_base),
       .store_slot_bytes_o(store_slot_bytes),
       .store_slots_o     (store_slots),
+      .store_correction_o(store_correction),
       .store_idle_i      (1'b1),
       .store_lost_i      (1'b0),
       .store_bad_i       (1'b0),
       .store_ignored_i   (1'b0),
+      .store_mismatch_i  (1'b0),
+      .store_constant_error_i(1'b0),
       .m_axi_arid   (arid),
       .m_axi_araddr (araddr),
       .m_axi_arlen  (arlen),
@@ -115,35 +98,11 @@ module tx_board
       .*
   );
 
-  // The C++ side sees and sets its own copies, so that all outputs change with the clock only.
-  always_ff @(posedge clk) begin
-    automatic bit next_arready = arready;
-    automatic bit next_rvalid = rvalid;
-    automatic bit next_rlast = rlast;
-    automatic bit [1:0] next_rresp = rresp;
-    automatic bit [DataW-1:0] next_rdata = rdata;
-    board_memory(rst, KeepW, arvalid, araddr, arlen, rready, next_arready, next_rvalid, next_rlast, next_rresp,
-                 next_rdata);
-    arready <= next_arready;
-    rvalid <= next_rvalid;
-    rlast <= next_rlast;
-    rresp <= next_rresp;
-    rdata <= next_rdata;
-    if (tvalid && tready) board_beat(KeepW, tdata, tkeep, tlast);
-    tready <= board_ready();
-    if (rst) tready <= 1'b0;
-  end
-
-  always @(posedge clk) begin
-    if (!rst && arvalid) begin
-      assert (arburst == 2'b01 && arsize == 3'($clog2(KeepW)))
-      else $error("only INCR bursts of full beats are expected");
-      assert (32'(araddr[11:0]) + (32'(arlen) + 1) * KeepW <= 4096)
-      else $error("a burst from %h crosses 4 KiB", araddr);
-    end
-  end
+  memory_read #(.DataW(DataW)) u_memory (.*);
+  packet_sink #(.DataW(DataW)) u_sink (.*);
 
   logic unused;
-  assign unused = ^{arcache, arprot, store_rst, store_armed, store_abort, store_base, store_slot_bytes, store_slots};
+  assign unused = ^{arcache, arprot, store_rst, store_armed, store_abort, store_base, store_slot_bytes, store_slots,
+                    store_correction};
 
 endmodule

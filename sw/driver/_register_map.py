@@ -16,7 +16,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("patch", 0, 16, "r", 0, "Changes where only behaviour was mended."),
-            Field("minor", 16, 8, "r", 0, "Changes where registers are added."),
+            Field("minor", 16, 8, "r", 1, "Changes where registers are added."),
             Field("major", 24, 8, "r", 1, "Changes where older software no longer works."),
         ),
         description="Version of this map.",
@@ -35,6 +35,7 @@ REGISTERS: tuple[Register, ...] = (
                 0,
                 "1: pixels go through the frame store of this core; 0: frames lie in memory already.",
             ),
+            Field("correction", 17, 1, "r", 0, "1: the frame store can keep a corrected image beside the raw one."),
         ),
         description="What this build can do.",
     ),
@@ -239,6 +240,15 @@ REGISTERS: tuple[Register, ...] = (
             Field(
                 "frame_bad", 10, 1, "w1c", 0, "A frame did not fit a slot of the frame store, or its memory refused it."
             ),
+            Field("mismatch", 11, 1, "w1c", 0, "A frame was shorter or longer than the constants of the correction."),
+            Field(
+                "constant_error",
+                12,
+                1,
+                "w1c",
+                0,
+                "Memory answered a read of constants with an error: their pixels were masked.",
+            ),
         ),
         description=(
             "What went wrong since it was cleared: each bit stays until 1 is written to it. The counters say how often."
@@ -273,6 +283,85 @@ REGISTERS: tuple[Register, ...] = (
         64,
         (Field("value", 0, 64, "r", 0, "The detector's number of the frame in refusal. Read the low word first."),),
         description="The detector's number of the frame in refusal. Read the low word first.",
+    ),
+    Register(
+        "correction",
+        0x0058,
+        32,
+        (
+            Field("enabled", 0, 1, "rw", 0, "1: each slot gets the corrected image too, at corrected_offset."),
+            Field("high_gain", 1, 1, "rw", 0, "1: the first stage is HG0, which is saturated at 0x3FFF."),
+            Field(
+                "guard",
+                2,
+                1,
+                "rw",
+                0,
+                (
+                    "1: words of gain code 10, which would pass for pixels that never came, become the error word "
+                    "0xFFFF in both images; for JUNGFRAU data."
+                ),
+            ),
+            Field("shift0", 8, 5, "rw", 0, "Right shift of G0 or HG0."),
+            Field("shift1", 16, 5, "rw", 0, "Right shift of G1."),
+            Field("shift2", 24, 5, "rw", 0, "Right shift of G2."),
+        ),
+        description=(
+            "JUNGFRAU correction of the frames on their way to the frame store. These registers may change "
+            "while the transmitter is idle and not armed."
+        ),
+    ),
+    Register(
+        "corrected_offset",
+        0x005C,
+        32,
+        (Field("value", 0, 32, "rw", 0, "Bytes from the begin of a slot to its corrected image."),),
+        description="Bytes from the begin of a slot to its corrected image.",
+    ),
+    Register(
+        "constants_base",
+        0x0060,
+        64,
+        (
+            Field(
+                "value",
+                0,
+                64,
+                "rw",
+                0,
+                "Address of the constants, a multiple of 4096. In force when the high word is written.",
+            ),
+        ),
+        description="Address of the constants, a multiple of 4096. In force when the high word is written.",
+    ),
+    Register(
+        "constants_pitch",
+        0x0068,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0,
+                (
+                    "Bytes from one plane of the constants to the next, a multiple of 4096: pedestals of the three "
+                    "stages, then their mantissas, 16 bits a pixel."
+                ),
+            ),
+        ),
+        description=(
+            "Bytes from one plane of the constants to the next, a multiple of 4096: pedestals of the three "
+            "stages, then their mantissas, 16 bits a pixel."
+        ),
+    ),
+    Register(
+        "constants_bytes",
+        0x006C,
+        32,
+        (Field("value", 0, 32, "rw", 0, "Bytes of a raw image, as of each plane of the constants."),),
+        description="Bytes of a raw image, as of each plane of the constants.",
     ),
     Register(
         "flow[].control",
@@ -765,6 +854,20 @@ REGISTERS: tuple[Register, ...] = (
             ),
         ),
         description="Frames that did not fit a slot of the frame store, or that its memory refused.",
+    ),
+    Register(
+        "counters.mismatches",
+        0x8078,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames that were shorter or longer than the constants of the correction."),),
+        description="Frames that were shorter or longer than the constants of the correction.",
+    ),
+    Register(
+        "counters.constant_errors",
+        0x8080,
+        64,
+        (Field("value", 0, 64, "r", 0, "Beats of constants that memory answered with an error."),),
+        description="Beats of constants that memory answered with an error.",
     ),
     Register(
         "flow_counters[].selected",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from framelane.models.flow import Destination, Flow, FrameEvent
+from framelane.models.frame_store import FrameInfo
+from framelane.models.image_writer import Correction
 from framelane.models.roce_qp import QpContext
 from framelane.models.roce_segment import Message
 
@@ -35,6 +37,7 @@ class Struct:
 
 # hw/rtl/framelane_pkg.sv
 FRAME_T = Struct(kind=3, kind_index=64, bunch_id=64, timestamp_ns=64, number=64, address=64)
+FRAME_INFO_T = Struct(kind=3, bunch_id=64, timestamp_ns=64, number=64)
 FLOW_T = Struct(
     **{"max_length": 32, "destination_pitch": 32, "y1": 16, "x1": 16, "source_offset": 32, "source_pitch": 32},
     **{"height": 16, "width": 16, "y0": 16, "x0": 16, "count": 64, "burst": 32, "period": 32, "first": 64, "bunch": 32},
@@ -58,6 +61,7 @@ PLACED_T = Struct(
 )
 BD_T = Struct(imm=32, last=1, destination_index=8, qp=8, length=32, destination=64, source=64)
 READ_T = Struct(length=32, address=64)
+CORRECTION_T = Struct(offset=32, image_bytes=32, pitch=32, base=64, shift=15, guard=1, high_gain=1, enabled=1)
 COUNT_T = Struct(amount=64, index=16)
 
 # hw/roce_tx/roce_pkg.sv
@@ -130,3 +134,16 @@ def destination_t(destination: Destination, window_end: int) -> int:
 def frame_t(event: FrameEvent) -> int:
     """A frame event as the descriptor generator takes it."""
     return FRAME_T.pack({name: getattr(event, name) for name in FRAME_T.fields})
+
+
+def frame_info_t(info: FrameInfo) -> int:
+    """What comes with the first beat of a frame's pixels."""
+    return FRAME_INFO_T.pack({name: getattr(info, name) for name in FRAME_INFO_T.fields})
+
+
+def correction_t(correction: Correction) -> int:
+    """A correction as its registers hold it, enabled, with the guard."""
+    fixed = correction.fixed
+    named = {name: getattr(correction, name) for name in ("offset", "image_bytes", "pitch", "base")}
+    shift = sum(bits << 5 * stage for stage, bits in enumerate(fixed.shift))
+    return CORRECTION_T.pack(named | {"shift": shift, "guard": 1, "high_gain": fixed.high_gain, "enabled": 1})

@@ -1,0 +1,89 @@
+"""The memory behind the read masters of the correction's constants: it answers all planes, each at its own pace."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench import STALL_SHARE, Bench
+
+NORMAL_BUFFERABLE = 0b0011
+"""ARCACHE of memory that may be buffered, not cached (AMBA IHI 0022, A4.4)."""
+
+PORTS = 6
+
+
+@dataclass(slots=True)
+class _Port:
+    beats: deque[tuple[int, bool]] = field(default_factory=deque)
+    """Address of each beat to be answered, and whether it is the last of its burst."""
+    offered: bool = False
+    bursts: list[tuple[int, int]] = field(default_factory=list)
+
+
+class PlaneMemory:
+    """`data` from `base` on, behind the packed ports `<prefix>_ar*` and `<prefix>_r*` of the bench's design."""
+
+    def __init__(self, bench: Bench, prefix: str, width: int, base: int, data: bytes, stalls: bool) -> None:
+        self.base, self.data = base, bytearray(data)
+        self.broken: set[int] = set()
+        """Addresses of beats that are answered with an error."""
+        self.ports = [_Port() for _ in range(PORTS)]
+        self.delay = 0
+        """Chance a cycle, in percent, that a port pauses, beside the stalls of the bench."""
+        self._bench, self._lanes, self._stalls = bench, width // 8, stalls
+        self._prefix = prefix
+        self._address_w = len(self._port("araddr")) // PORTS
+        for name in ("arready", "rvalid", "rdata", "rresp", "rlast", "rid"):
+            self._port(name).value = 0
+        bench.answer(self._drive)
+        bench.watch(self._sample)
+
+    def _port(self, name: str) -> Any:
+        return getattr(self._bench.dut, f"{self._prefix}_{name}")
+
+    def _pauses(self) -> bool:
+        return self._bench.random.random() < (STALL_SHARE if self._stalls else self.delay / 100)
+
+    def _drive(self) -> None:
+        ready = valid = last = response = data = 0
+        for k, port in enumerate(self.ports):
+            ready |= (not self._pauses()) << k
+            if not port.beats or not (port.offered or not self._pauses()):
+                continue
+            address, ends = port.beats[0]
+            port.offered = True
+            at = address - self.base
+            assert 0 <= at <= len(self.data) - self._lanes, f"plane {k} is read at {address:#x}, outside the constants"
+            valid |= 1 << k
+            last |= ends << k
+            response |= (2 if address in self.broken else 0) << 2 * k
+            data |= int.from_bytes(self.data[at : at + self._lanes], "little") << 8 * self._lanes * k
+        self._port("arready").value, self._port("rvalid").value = ready, valid
+        self._port("rlast").value, self._port("rresp").value, self._port("rdata").value = last, response, data
+
+    def _sample(self) -> None:
+        if int(self._bench.dut.rst.value):
+            for port in self.ports:
+                port.beats.clear()
+                port.offered = False
+            return
+        asked = int(self._port("arvalid").value) & int(self._port("arready").value)
+        taken = int(self._port("rvalid").value) & int(self._port("rready").value)
+        for k, port in enumerate(self.ports):
+            if taken >> k & 1:
+                port.beats.popleft()
+                port.offered = False
+            if asked >> k & 1:
+                self._ask(k, port)
+
+    def _ask(self, k: int, port: _Port) -> None:
+        def field_of(name: str, width: int) -> int:
+            return int(self._port(name).value) >> width * k & (1 << width) - 1
+
+        address, beats = field_of("araddr", self._address_w), field_of("arlen", 8) + 1
+        assert address % 4096 + beats * self._lanes <= 4096, f"a burst from {address:#x} crosses 4 KiB"
+        assert field_of("arsize", 3) == self._lanes.bit_length() - 1
+        assert field_of("arburst", 2) == 1
+        assert field_of("arcache", 4) == NORMAL_BUFFERABLE
+        port.bursts.append((address, beats))
+        port.beats.extend((address + n * self._lanes, n == beats - 1) for n in range(beats))
