@@ -41,7 +41,7 @@ class Correction:
     @property
     def image_bytes(self) -> int:
         """Bytes of a raw image, as of a corrected one."""
-        return self.fixed.pedestal[0].size * 2
+        return int(self.fixed.pedestal[0].size) * 2
 
     def images(self, pixels: bytes) -> tuple[bytes, bytes]:
         """The raw and the corrected image of a frame, little endian; a shorter frame is corrected as far as it goes."""

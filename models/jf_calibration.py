@@ -47,7 +47,7 @@ class Calibration:
     """True where a pixel must not be used, bool (rows, columns), or (3, rows, columns) by stage. None: nowhere."""
 
     high_gain: bool = False
-    """Plane 0 is HG0, which is saturated at the end of the ADC (word 0x3FFF); the words do not tell G0 and HG0 apart."""
+    """Plane 0 is HG0, which is saturated at the end of the ADC (word 0x3FFF). The words do not tell it from G0."""
 
     usable: NDArray[np.bool_] = field(init=False)
     """Which pixels can be corrected in which stage, bool (3, rows, columns)."""

@@ -1,6 +1,6 @@
 """JUNGFRAU correction: raw words to photons, in float64 and in the fixed-point form of the hardware.
 
-A raw word is u16: gain stage in bits 15..14 (00 G0 or HG0, 01 G1, 11 G2; 10 never occurs), ADC in bits 13..0. In float64
+A raw word is u16: gain stage in bits 15..14 (00 G0 or HG0, 01 G1, 11 G2; 10 never occurs), ADC in 13..0. In float64
 
     energy = (adc - pedestal[stage]) / gain[stage],    photons = energy / photon_energy
 

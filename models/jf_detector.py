@@ -1,7 +1,6 @@
 """A simulated JUNGFRAU: seeded raw frames with the pixel statistics of a real module's, and the truth behind them."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ _GAIN_CODES = (0b00, 0b01, 0b11)
 _ADC_RANGES = ((0, ADC_MASK), (1, ADC_MASK), (0, ADC_MASK - 1))
 """What each stage may read: G1 at 0 and G2 at 16383 would be error words; G2 at 0 is the saturated word."""
 
-_CALIBRATION, _FRAME = range(2)
+_CALIBRATION, _FRAME, _DRIFT = range(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,12 @@ class DetectorConfig:
     period_ns: int = 500_000
     """From one frame to the next."""
 
+    drift_adu_per_s: float = 0.0
+    """Mean drift of the pedestals of G0 from frame 0 on, which is calibrated. G1 and G2 do not drift."""
+
+    drift_spread: float = 0.05
+    """Standard deviation of the pixels' drifts, as a share of the mean one."""
+
     def __post_init__(self) -> None:
         if min(self.modules, self.rows, self.columns) < 1:
             raise ConfigError(
@@ -70,6 +75,11 @@ class DetectorConfig:
             )
         if min(self.seed, self.dark_period, self.period_ns, *self.noise_adu) < 0:
             raise ConfigError("seed, dark_period, period_ns and noise_adu cannot be negative")
+        if not (abs(self.drift_adu_per_s) < 1e6 and 0 <= self.drift_spread < 1e3):
+            raise ConfigError(
+                f"a drift of {self.drift_adu_per_s} ADU/s that spreads by {self.drift_spread} cannot be: give less "
+                "than 1e6 either way, and a share of 0 to 1000"
+            )
         if min(self.stuck_in_g1, self.stuck_saturated) < 0 or self.stuck > self.rows * self.columns:
             raise ConfigError(f"{self.stuck} stuck pixels in a module of {self.rows} x {self.columns} cannot be")
 
@@ -108,6 +118,10 @@ class Detector:
         self._modules = modules
         self._rate = config.scene.rate(config.rows, config.columns)
 
+    def pedestal_g0(self, number: int) -> NDArray[np.float32]:
+        """The true pedestals of G0 in frame `number`, ADU, float32 (modules * rows, columns)."""
+        return np.concatenate([module.pedestal_g0(number) for module in self._modules])
+
     def frame(self, number: int) -> DetectorFrame:
         """Frame `number`, from 0."""
         config = self.config
@@ -118,7 +132,7 @@ class Detector:
             rng = _generator(config, _FRAME, index, number)
             if not dark:
                 photons[index] = config.scene.charge(self._rate, rng)
-            raw[index] = module.read(photons[index], rng)
+            raw[index] = module.read(photons[index], number, rng)
         image = (config.modules * config.rows, config.columns)
         return DetectorFrame(
             number,
@@ -151,23 +165,39 @@ class _Module:
         self._stuck_words = 1 << STAGE_SHIFT | rng.integers(1, ADC_MASK, config.stuck, np.uint16)
         self._stuck_words[: config.stuck_saturated] = SATURATED_WORD
         self.stuck.flat[self._stuck_at] = True
+        rng = _generator(config, _DRIFT, index)
+        self._drift = 1 + np.float32(config.drift_spread) * rng.standard_normal(shape[1:], np.float32).clip(-4, 4)
+        """Of a pixel, in units of the mean drift."""
 
-    def read(self, photons: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.uint16]:
-        """Digitize a charge in photons: the words of one frame."""
+    def pedestal_g0(self, number: int) -> NDArray[np.float32]:
+        """The pedestals of G0 in frame `number`."""
+        config = self._config
+        drifted = np.float32(config.drift_adu_per_s * number * config.period_ns / 1e9)
+        pedestal: NDArray[np.float32] = self.pedestal[0] + drifted * self._drift
+        return pedestal
+
+    def read(self, photons: NDArray[np.float32], number: int, rng: np.random.Generator) -> NDArray[np.uint16]:
+        """Digitize a charge in photons: the words of frame `number`."""
         noise = rng.standard_normal(photons.shape, np.float32)
         energy = photons * np.float32(self._config.photon_energy_kev)
-        words = self._digitize(0, np.s_[:, :], energy, noise)
+        words = self._digitize(0, self.pedestal_g0(number), self.gain[0], energy, noise)
         limits = (*SWITCH_KEV, np.inf)
         for stage in (1, 2):
             where = np.nonzero((energy >= limits[stage - 1]) & (energy < limits[stage]))
-            words[where] = self._digitize(stage, where, energy[where], noise[where])
+            planes = self.pedestal[stage][where], self.gain[stage][where]
+            words[where] = self._digitize(stage, *planes, energy[where], noise[where])
         words.flat[self._stuck_at] = self._stuck_words
         return words
 
     def _digitize(
-        self, stage: int, where: Any, energy: NDArray[np.float32], noise: NDArray[np.float32]
+        self,
+        stage: int,
+        pedestal: NDArray[np.float32],
+        gain: NDArray[np.float32],
+        energy: NDArray[np.float32],
+        noise: NDArray[np.float32],
     ) -> NDArray[np.uint16]:
-        adc = self.pedestal[stage][where] + self.gain[stage][where] * energy
+        adc = pedestal + gain * energy
         adc += np.float32(self._config.noise_adu[stage]) * noise
         code = np.uint16(_GAIN_CODES[stage] << STAGE_SHIFT)
         words: NDArray[np.uint16] = np.rint(adc).clip(*_ADC_RANGES[stage]).astype(np.uint16) | code

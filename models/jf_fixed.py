@@ -1,7 +1,8 @@
 """The calibration of a JUNGFRAU as the integers that the fixed-point correction computes with."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +49,18 @@ class FixedCalibration:
                 )
 
 
-def quantize(calibration: Calibration, fraction_bits: int = 0) -> FixedCalibration:
-    """Round a calibration to the constants of the fixed-point correction.
+def quantize(
+    calibration: Calibration, fraction_bits: int = 0, unit: Literal["photons", "keV"] = "photons"
+) -> FixedCalibration:
+    """Round a calibration to the constants of the fixed-point correction; keV are photons of 1 keV.
 
     Pedestals are rounded to quarters of an ADU. The scale, `2**fraction_bits / (4 * |gain| * photon_energy_kev)` output
     units per quarter ADU, is rounded to 16 bits with the stage's shift, the one that puts the stage's largest mantissa
     into 32768..65535. By `Calibration.usable` the smallest is then at least 2048. Raises ConfigError where a shift is
     out of range.
     """
+    if unit == "keV":
+        calibration = replace(calibration, photon_energy_kev=1.0)
     exact = scale(calibration, fraction_bits)
     shift = tuple(_shift(float(plane.max())) for plane in exact)
     mantissa = np.rint(np.ldexp(exact, np.array(shift).reshape(STAGES, 1, 1)))

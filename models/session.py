@@ -38,7 +38,8 @@ class Session(BaseModel):
     """One receiver's ring, as a JSON document.
 
     `base` is the virtual address of slot 0, `psn` the first packet's, `mtu` and `slot_bytes` in bytes; `rows` and
-    `columns` are the image's pixels of 16 bits; `window_end` is the credit at the time of publication (2^64 - 1:
+    `columns` are the image's pixels of 16 bits: `raw` words of the detector, or photons that the source has `corrected`
+    (int16 with the codes of `jf_correct.PixelCode`); `window_end` is the credit at the time of publication (2^64 - 1:
     free-running).
     """
 
@@ -59,6 +60,7 @@ class Session(BaseModel):
     sources: Annotated[int, Field(ge=1, le=256)] = 1
     rows: Positive
     columns: Positive
+    pixels: Literal["raw", "corrected"] = "raw"
     window_end: U64 = FREE_RUNNING
 
     @model_validator(mode="after")
@@ -75,7 +77,7 @@ class Session(BaseModel):
 
     @property
     def image_bytes(self) -> int:
-        """Bytes of one raw image: 2 a pixel."""
+        """Bytes of one image: 2 a pixel."""
         return self.rows * self.columns * 2
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from framelane.cli import bench_pipeline, bench_placement, bench_roce_tx, placement_page, roce_tx_page
+from framelane.cli import bench_pipeline, bench_placement, bench_roce_tx, correction_cpu, placement_page, roce_tx_page
 from framelane.cli.bench import NAMES, Measurement, Target, save
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -17,6 +17,7 @@ def test_a_bench_writes_its_rows_and_targets(
     name: str, run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_pipeline, "REPEATS", 2)
+    monkeypatch.setattr(correction_cpu, "ROUNDS", 2)
     monkeypatch.setattr(bench_roce_tx, "PAYLOADS", roce_tx_page.PAYLOADS)
     for constant, less in (("WIDTHS", placement_page.WIDTHS), ("FRAMES", 2), ("LATENCIES", (0,)), ("REPEATS", 2)):
         monkeypatch.setattr(bench_placement, constant, less)
@@ -42,7 +43,10 @@ def test_a_4m_image_passes_the_gateware_in_under_10_seconds_without_bubbles(run_
 
 def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: RunCli, tmp_path: Path) -> None:
     status, _, err = run_cli("bench", "nosuch", "--output", tmp_path)
-    assert (status, err) == (2, "framelane: there is no bench nosuch: choose one of roce_tx, tx, placement, pipeline\n")
+    assert (status, err) == (
+        2,
+        "framelane: there is no bench nosuch: choose one of roce_tx, tx, placement, pipeline, jf_correct\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def put(transmitter: PaperRegisters, name: str, bits: int) -> None:
 
 def test_a_transmitter_says_what_it_can_do(board: Board) -> None:
     found = board.probe()
-    assert (found.version, found.build, found.clock_hz) == ((1, 0, 0), 7, 322_265_625)
-    assert (found.data_width, found.frame_store) == (512, False)
+    assert (found.version, found.build, found.clock_hz) == ((1, 1, 0), 7, 322_265_625)
+    assert (found.data_width, found.frame_store, found.correction) == (512, False, False)
     assert (found.qps, found.flows, found.destinations) == (2, 2, 3)
 
 
@@ -378,10 +378,13 @@ def test_counters_are_those_of_the_snapshot_for_the_entries_of_the_build(
 ) -> None:
     put(transmitter, "counters.cycles", 1 << 40 | 3)
     put(transmitter, "counters.read_errors", 9)
+    put(transmitter, "counters.mismatches", 1 << 33)
+    put(transmitter, "counters.constant_errors", 6)
     put(transmitter, "flow_counters[1].refused", 5)
     put(transmitter, "destination_counters[2].failed", 1 << 32)
     found = board.counters()
     assert (found.cycles, found.read_errors, found.frames) == (1 << 40 | 3, 9, 0)
+    assert (found.mismatches, found.constant_errors) == (1 << 33, 6)
     assert [flow.refused for flow in found.flows] == [0, 5]
     assert [destination.failed for destination in found.destinations] == [0, 0, 1 << 32]
     first_counter = next(k for k, access in enumerate(recording.accesses) if access.offset >= 0x8000)
@@ -396,7 +399,7 @@ def test_reading_counters_does_not_disarm(board: Board, config: TxConfig) -> Non
 
 
 def test_every_error_says_what_happened_and_what_to_do(board: Board, transmitter: PaperRegisters) -> None:
-    put(transmitter, "errors", 0x7FF)
+    put(transmitter, "errors", 0x1FFF)
     found = board.errors()
     assert set(found.names) == set(ADVICE)
     assert all(sentence.startswith(f"{name}: ") for name, sentence in zip(found.names, found.sentences(), strict=False))

@@ -5,22 +5,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from framelane.driver.board_config import BoardConfig, load
+from framelane.driver.board_document import CorrectionTable
 from framelane.driver.board_readings import Capabilities
 from framelane.driver.entries import FrameRing
 from framelane.models import roce_pacer
 from framelane.models.errors import InputError
+from framelane.models.jf_fixed import FixedCalibration
 from framelane.models.session import Session
 from framelane.models.tx import TxConfig
 
 MakeSession = Callable[..., Session]
 Load = Callable[..., BoardConfig]
-CAPABILITIES = Capabilities((1, 0, 0), 7, 322_265_625, 512, False, qps=16, flows=4, destinations=16)
+CAPABILITIES = Capabilities((1, 0, 0), 7, 322_265_625, 512, False, False, qps=16, flows=4, destinations=16)
 TRANSMITTER = '[transmitter]\nmac = "02:00:00:00:00:01"\nip = "10.0.0.1"\n'
 RECEIVER = '[[receiver]]\nname = "a"\nsession = "a.json"\n'
 FLOW = '[[flow]]\nname = "all"\nreceivers = ["a"]\n'
+
+
+def calibrate(path: Path, table: CorrectionTable) -> FixedCalibration:
+    """A calibration of as many rows and columns as the file's name says."""
+    if path.stem == "bad":
+        raise InputError(f"{path} is no calibration")
+    planes = np.ones((3, *map(int, path.stem.split("x"))), np.uint16)
+    return FixedCalibration(planes, planes, (1, 2, 3), table.fraction_bits, table.mode == "hg0")
 
 
 @pytest.fixture
@@ -40,7 +51,7 @@ def load_text(tmp_path: Path) -> Load:
     def load_text(text: str) -> BoardConfig:
         path = tmp_path / "board.toml"
         path.write_text(text)
-        return load(path, CAPABILITIES)
+        return load(path, CAPABILITIES, calibrate)
 
     return load_text
 
@@ -152,7 +163,41 @@ def test_the_frame_store_holds_the_image(
     assert load_text(text).ring == ring
 
 
+@pytest.mark.parametrize(("pixels", "offset"), [("raw", 0), ("corrected", 3200)])
+@pytest.mark.parametrize("key", [True, False])
+def test_a_flow_takes_the_image_that_its_receivers_want(
+    save: Callable[..., Session], load_text: Load, pixels: str, offset: int, key: bool
+) -> None:
+    save("a", pixels=pixels)
+    image = f'image = "{pixels}"\n' if key else ""
+    config = load_text(TRANSMITTER + SOURCE + STORE + CORRECTION + RECEIVER + FLOW + image)
+    (flow,) = config.tx.flows
+    assert (flow.source_offset, flow.source_pitch) == (offset, 200)
+    assert config.ring == FrameRing(0, 8192, 2)
+
+
+def test_the_corrected_image_lies_behind_the_raw_one_and_the_constants_plane_behind_plane(
+    save: Callable[..., Session], load_text: Load
+) -> None:
+    save("a")
+    source = SOURCE.replace("16", "25").replace("100", "1001")
+    table = CORRECTION.replace("16x100", "25x1001") + 'fraction_bits = 4\nmode = "hg0"\n'
+    text = TRANSMITTER + source + STORE + table + RECEIVER + FLOW + "roi = { width = 100, height = 16 }\n"
+    config = load_text(text)
+    correction = config.correction
+    assert correction is not None
+    assert (correction.image_bytes, correction.offset) == (50_050, 50_176), "the next multiple of 128"
+    assert (correction.base, correction.pitch) == (1 << 32, 53_248), "the next multiple of 4096"
+    assert (correction.fixed.fraction_bits, correction.fixed.high_gain) == (4, True)
+    assert config.ring == FrameRing(0, 102_400, 2), "the next multiple of 4096 behind 50,176 + 50,050"
+    with_pitch = load_text(text.replace("mode", "pitch = 65536\nmode"))
+    assert with_pitch.correction is not None
+    assert with_pitch.correction.pitch == 65536
+
+
 STORE = "[store]\nbase = 0\nslots = 2\n"
+CORRECTION = '[correction]\ncalibration = "16x100.h5"\nbase = 0x1_0000_0000\n'
+CORRECTED = CORRECTION + RECEIVER + FLOW
 SOURCE = "[source]\nrows = 16\ncolumns = 100\n"
 OTHER = RECEIVER.replace('"a"', '"b"')
 GOOD = TRANSMITTER + RECEIVER + FLOW
@@ -223,6 +268,72 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
             TRANSMITTER + SOURCE + STORE + "slot_bytes = 3199\n" + RECEIVER + FLOW,
             "[store]: slot_bytes: 3199 are too few for the image of [source]: give 3200 or more",
         ),
+        (
+            TRANSMITTER + SOURCE.replace("16", "65535").replace("100", "65535") + STORE + RECEIVER + FLOW,
+            "[store]: the image of [source] would need slots of 8589672450 bytes, they have less than 4 GiB",
+        ),
+        (
+            TRANSMITTER + SOURCE + STORE + "slot_bytes = 6399\n" + CORRECTED,
+            "[store]: slot_bytes: 6399 are too few for the image of [source] and the corrected one behind it: give",
+        ),
+        (
+            GOOD + 'image = "corrected"\n',
+            "[[flow]] 'all': image: corrected ones would go to 'a', whose session is for raw ones: change this key, or",
+        ),
+        (
+            GOOD.replace("a.json", "e.json"),
+            "[[flow]] 'all': image: 'a' is for corrected ones, there are none: add [correction]",
+        ),
+        (
+            GOOD.replace("a.json", "e.json") + 'image = "raw"\n',
+            "[[flow]] 'all': image: raw ones would go to 'a', whose session is for corrected ones",
+        ),
+        (
+            TRANSMITTER + RECEIVER + OTHER.replace("a.json", "e.json") + FLOW.replace('["a"]', '["a", "b"]'),
+            "[[flow]] 'all': receivers: 'a' is for raw images, 'b' for corrected ones: give each its own flow",
+        ),
+        (GOOD + 'image = "dark"\n', "[[flow]] 'all': image: Input should be 'raw' or 'corrected'"),
+        (TRANSMITTER + SOURCE + CORRECTED, "[correction]: frames are corrected on the way to the frame store: say in"),
+        (
+            TRANSMITTER + STORE + "slot_bytes = 8192\n" + CORRECTED,
+            "[correction]: the size of the detector's image is not known: give rows and columns in [source]",
+        ),
+        (
+            TRANSMITTER + SOURCE + "pixel_bytes = 4\n" + STORE + CORRECTED,
+            "[correction]: pixels of 4 bytes in [source] cannot be corrected",
+        ),
+        (
+            TRANSMITTER + SOURCE + "pitch = 256\n" + STORE + CORRECTED,
+            "[correction]: only images without gaps can be corrected",
+        ),
+        (
+            TRANSMITTER + SOURCE + "offset = 64\n" + STORE + CORRECTED,
+            "[correction]: only images without gaps can be corrected",
+        ),
+        (
+            TRANSMITTER + SOURCE + STORE + CORRECTED.replace("16x100", "100x16"),
+            "[correction]: calibration: it is for 100 x 16 pixels, the image of [source] has 16 x 100: give the",
+        ),
+        (
+            TRANSMITTER + SOURCE + STORE + CORRECTED.replace("0x1_0000_0000", "0x1_0000_0800"),
+            "[correction]: constants cannot lie at 0x100000800: give an address that is a multiple of 4096",
+        ),
+        (
+            TRANSMITTER + SOURCE + STORE + CORRECTED.replace("0x1_0000_0000", "0xFFFF_FFFF_FFFF_B000"),
+            "[correction]: base: constants at 0xffffffffffffb000 would end behind the last address",
+        ),
+        (
+            TRANSMITTER + SOURCE + STORE + CORRECTION + "pitch = 6144\n" + RECEIVER + FLOW,
+            "[correction]: planes of 3200 bytes do not lie at a pitch of 6144: give a multiple of 4096, 4096 or more",
+        ),
+        (
+            TRANSMITTER + SOURCE + STORE + CORRECTION + "fraction_bits = 16\n" + RECEIVER + FLOW,
+            "[correction]: fraction_bits: Input should be less than or equal to 15",
+        ),
+        (
+            TRANSMITTER + SOURCE + STORE + CORRECTION + 'mode = "high"\n' + RECEIVER + FLOW,
+            "[correction]: mode: Input should be 'normal' or 'hg0'",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_table(
@@ -231,6 +342,7 @@ def test_what_is_wrong_is_named_with_its_table(
     save("a")
     save("c", qpn=7)
     save("d", qpn=8, rows=8)
+    save("e", qpn=9, pixels="corrected")
     with pytest.raises(InputError, match=f"^the configuration .*board.toml is (not usable: )?{re.escape(sentence)}"):
         load_text(text)
 
@@ -247,4 +359,26 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
     if content:
         path.write_bytes(content)
     with pytest.raises(InputError, match=r"the configuration .*board.toml(: No such file| is no TOML: .*can't decode)"):
-        load(path, CAPABILITIES)
+        load(path, CAPABILITIES, calibrate)
+
+
+def test_a_calibration_that_is_none_is_said_with_its_table(save: Callable[..., Session], load_text: Load) -> None:
+    save("a")
+    with pytest.raises(InputError, match=r"board.toml is not usable: \[correction\]: .*/bad.h5 is no calibration"):
+        load_text(TRANSMITTER + SOURCE + STORE + CORRECTED.replace("16x100", "bad"))
+
+
+@pytest.mark.parametrize(
+    ("slots", "constants", "sentence"),
+    [
+        (0, 0x3000, r"would lie at 0x3000 to 0x8fff, in the frame store's memory at 0x0 to 0x3fff: give them another"),
+        (0x5000, 0, r"would lie at 0x0 to 0x5fff, in the frame store's memory at 0x5000 to 0x8fff: give them another"),
+    ],
+)
+def test_constants_and_slots_in_one_place_are_refused(
+    save: Callable[..., Session], load_text: Load, slots: int, constants: int, sentence: str
+) -> None:
+    save("a")
+    table = CORRECTED.replace("0x1_0000_0000", str(constants))
+    with pytest.raises(InputError, match=rf"\[correction\]: the constants {sentence}"):
+        load_text(TRANSMITTER + SOURCE + STORE.replace("= 0", f"= {slots}") + table)

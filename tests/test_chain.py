@@ -21,7 +21,7 @@ from framelane.cli.sources import FileSource, SourceFrame
 from framelane.driver.verilated import TxSimulator
 from framelane.models import wire
 from framelane.models.errors import TransportError
-from framelane.models.flow import FrameEvent
+from framelane.models.frame_store import FrameInfo
 from framelane.models.jf_correct import error_bound
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
@@ -63,7 +63,7 @@ def test_a_frame_without_credit_is_dropped_at_the_source_and_nothing_is_overwrit
     with chain(tmp_path, n_slots=2) as loop:
         held: list[ReceivedFrame] = []
         for number in range(5):
-            held += loop.send(FrameEvent(number, 0, 0, 0), IMAGE + np.uint16(number))[1]
+            held += loop.send(FrameInfo(number, 0, 0), IMAGE + np.uint16(number))[1]
         assert [frame.number for frame in held] == [0, 1]
         assert all(np.array_equal(frame.image, IMAGE + np.uint16(frame.number)) for frame in held)
         tally = loop.receiver.tally(5)
@@ -71,7 +71,7 @@ def test_a_frame_without_credit_is_dropped_at_the_source_and_nothing_is_overwrit
         assert tally.holds
         for frame in held:
             assert loop.receiver.release(frame)
-        _, (again,) = loop.send(FrameEvent(5, 0, 0, 0), IMAGE)
+        _, (again,) = loop.send(FrameInfo(5, 0, 0), IMAGE)
         assert (again.number, again.complete) == (5, True)
         assert loop.traffic.packets == 3 * 5
 
@@ -209,7 +209,7 @@ def strangers_first(sender: Sender, frames: list[bytes]) -> None:
 
 def test_strangers_are_refused_and_our_packets_waited_for(tmp_path: Path) -> None:
     with chain(tmp_path, 2, lambda sender: Way(sender, strangers_first)) as loop:
-        loss, (frame,) = loop.send(FrameEvent(0, 0, 0, 0), IMAGE)
+        loss, (frame,) = loop.send(FrameInfo(0, 0, 0), IMAGE)
         assert frame.complete
         assert loss.placed == loop.traffic.placeable == loop.traffic.packets == 5
 
@@ -222,10 +222,10 @@ def test_packets_of_ours_that_are_refused_are_waited_for_once(tmp_path: Path, mo
         sender.send([frames[0][:-1] + bytes([frames[0][-1] ^ spoilt.pop(0)]), *frames[1:]])
 
     with chain(tmp_path, 2, lambda sender: Way(sender, spoil)) as loop:
-        loss, (frame,) = loop.send(FrameEvent(0, 0, 0, 0), IMAGE)
+        loss, (frame,) = loop.send(FrameInfo(0, 0, 0), IMAGE)
         assert (frame.holes, int(loss.pixels.sum())) == (2048, 0)
         start = time.monotonic()
-        _, (frame,) = loop.send(FrameEvent(1, 0, 0, 0), IMAGE)
+        _, (frame,) = loop.send(FrameInfo(1, 0, 0), IMAGE)
         assert frame.complete
         assert time.monotonic() - start < 0.4
 
@@ -240,4 +240,4 @@ def test_packets_that_never_come_are_an_error(tmp_path: Path, monkeypatch: pytes
         chain(tmp_path, 2, lambda sender: Way(sender, swallow)) as loop,
         pytest.raises(TransportError, match="1 of 5 packets did not come back"),
     ):
-        loop.send(FrameEvent(0, 0, 0, 0), IMAGE)
+        loop.send(FrameInfo(0, 0, 0), IMAGE)

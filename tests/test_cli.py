@@ -34,7 +34,7 @@ def test_the_version_is_printed_quickly_without_the_heavy_libraries() -> None:
     assert run.stdout == f"framelane {framelane.__version__}\n\n"
 
 
-@pytest.mark.parametrize("command", ["demo", "recv", "bench"])
+@pytest.mark.parametrize("command", ["demo", "recv", "correct", "jungfrau", "calibration", "bench"])
 def test_every_command_has_help(run_cli: RunCli, command: str) -> None:
     assert run_cli("--help")[0] == 0
     status, out, _ = run_cli(command, "--help")

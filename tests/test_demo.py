@@ -17,7 +17,7 @@ from scapy.layers.l2 import Ether
 
 from framelane.cli.chain import Chain
 from framelane.cli.losses import Loss
-from framelane.models.flow import FrameEvent
+from framelane.models.frame_store import FrameInfo
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
@@ -272,8 +272,8 @@ def test_a_frame_that_gets_lost_in_the_receiver_ends_with_status_1(
 ) -> None:
     send = Chain.send
 
-    def lose(self: Chain, event: FrameEvent, image: NDArray[np.uint16]) -> tuple[Loss, list[ReceivedFrame]]:
-        loss, frames = send(self, event, image)
+    def lose(self: Chain, info: FrameInfo, image: NDArray[np.uint16]) -> tuple[Loss, list[ReceivedFrame]]:
+        loss, frames = send(self, info, image)
         for frame in frames:
             self.receiver.release(frame)
         return loss, []

@@ -122,3 +122,10 @@ def test_a_scale_that_the_hardware_cannot_shift_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=sentence):
         quantize(make_calibration(photon_energy_kev=energy), fraction_bits)
+
+
+def test_kev_are_photons_of_one_kev(make_calibration: MakeCalibration) -> None:
+    kev, photons = (quantize(make_calibration(), 2, unit) for unit in ("keV", "photons"))
+    exact = 4 / (4 * 41.0)
+    np.testing.assert_allclose(np.ldexp(kev.mantissa[0], -kev.shift[0]), exact, rtol=2**-16)
+    np.testing.assert_allclose(np.ldexp(photons.mantissa[0], -photons.shift[0]), exact / 12.4, rtol=2**-16)

@@ -23,6 +23,15 @@ def test_a_session_is_read_as_it_was_saved(tmp_path: Path, make_session: MakeSes
     assert list(tmp_path.iterdir()) == [tmp_path / "session.json"]
 
 
+def test_a_document_that_does_not_say_what_its_pixels_are_is_of_raw_ones(
+    tmp_path: Path, make_session: MakeSession
+) -> None:
+    document = json.loads(make_session(pixels="corrected").model_dump_json())
+    assert document.pop("pixels") == "corrected"
+    (tmp_path / "session.json").write_text(json.dumps(document))
+    assert Session.load(tmp_path / "session.json").pixels == "raw"
+
+
 def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSession) -> None:
     session = make_session(sources=2)
     config = TxConfig.of(session, source=1)
@@ -50,6 +59,7 @@ def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSes
         ({"source": {"mac": "02:00:00:00:00:01", "ip": "127.0.0.256"}}, "source.ip: "),
         ({"format": "framelane-session-2"}, "format: Input should be 'framelane-session-1'"),
         ({"service": "UD"}, "service: Input should be 'UC'"),
+        ({"pixels": "photons"}, "pixels: Input should be 'raw' or 'corrected'"),
         ({"colour": 7}, "colour: Extra inputs are not permitted"),
     ],
 )

@@ -9,6 +9,7 @@ from framelane.cli.summary import Summary
 
 GOOD = Summary(
     source="test",
+    corrected_by="host",
     frames_sent=2,
     complete=2,
     incomplete=0,

@@ -76,7 +76,7 @@ module plane_reader #(
   assign m_axi_arburst = 2'b01;  // INCR
   assign m_axi_arcache = 4'b0011;  // normal memory, not cacheable, bufferable
   assign m_axi_arprot = 3'b000;
-  assign m_axi_rready = buffer_tready || !running_q;  // there is room for all that was asked for
+  assign m_axi_rready = buffer_tready;  // there is room for all that was asked for
   assign idle_o = !running_q && awaited_q == '0;
 
   always_ff @(posedge clk) begin

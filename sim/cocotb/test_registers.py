@@ -170,9 +170,14 @@ async def every_register_that_can_be_written_reads_back(dut: Any, stalls: Stalls
 async def the_correction_reaches_the_core_as_its_struct(dut: Any) -> None:
     bench = RegistersBench(dut)
     await bench.start()
-    fixed = FixedCalibration(*np.zeros((2, 3, 7, 100), np.uint16), (26, 21, 18), high_gain=True)
+    planes = np.zeros((3, 7, 100), np.uint16)
+    fixed = FixedCalibration(planes, planes, (26, 21, 18), high_gain=True)
     correction = Correction(fixed, 0x1800, 0x1234_5678_9000, 0x7000)
-    values = {f"shift{stage}": bits for stage, bits in enumerate(fixed.shift)} | {"enabled": 1, "high_gain": 1, "guard": 1}
+    values = {f"shift{stage}": bits for stage, bits in enumerate(fixed.shift)} | {
+        "enabled": 1,
+        "high_gain": 1,
+        "guard": 1,
+    }
     await bench.put("correction", sum(values[field.name] << field.lsb for field in MAP["correction"].fields))
     await bench.put("corrected_offset", correction.offset)
     await bench.put("constants_base", correction.base)

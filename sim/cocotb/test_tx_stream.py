@@ -110,7 +110,8 @@ class StreamBench(Bench):
     async def configure(self) -> None:
         config = self.config
         correction = self.correction
-        store = FrameStore(SlotRing(self.base, self.slot, self.slots), correction and correction.image_bytes)
+        limit = correction.image_bytes if correction else None
+        store = FrameStore(SlotRing(self.base, self.slot, self.slots), limit)
         self.model = TxStream(config, store, correction)
         self.frames.clear()
         await self.write(LOCAL_MAC, config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)

@@ -98,8 +98,35 @@ module tx_board
       .*
   );
 
-  memory_read #(.DataW(DataW)) u_memory (.*);
-  packet_sink #(.DataW(DataW)) u_sink (.*);
+  memory_read #(
+      .DataW(DataW)
+  ) u_memory (
+      .clk,
+      .rst,
+      .s_axi_araddr (araddr),
+      .s_axi_arlen  (arlen),
+      .s_axi_arsize (arsize),
+      .s_axi_arburst(arburst),
+      .s_axi_arvalid(arvalid),
+      .s_axi_arready(arready),
+      .s_axi_rdata  (rdata),
+      .s_axi_rresp  (rresp),
+      .s_axi_rlast  (rlast),
+      .s_axi_rvalid (rvalid),
+      .s_axi_rready (rready)
+  );
+
+  packet_sink #(
+      .DataW(DataW)
+  ) u_sink (
+      .clk,
+      .rst,
+      .s_axis_tdata (tdata),
+      .s_axis_tkeep (tkeep),
+      .s_axis_tlast (tlast),
+      .s_axis_tvalid(tvalid),
+      .s_axis_tready(tready)
+  );
 
   logic unused;
   assign unused = ^{arcache, arprot, store_rst, store_armed, store_abort, store_base, store_slot_bytes, store_slots,

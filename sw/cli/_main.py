@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane import __version__
-from framelane.cli import board
+from framelane.cli import board, calibrate, jungfrau
 from framelane.cli.surroundings import Terminal, orderly_end
 from framelane.models.errors import FramelaneError
 
@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 
 app.add_typer(board.app, name="board")
+app.add_typer(calibrate.app, name="calibration")
+app.add_typer(jungfrau.app, name="jungfrau")
 
 _STATUS = """Exit status 0: {good}.
 
@@ -69,8 +71,14 @@ def demo(
     input: Annotated[
         Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/files.md).")
     ] = None,
+    calibration: Annotated[
+        Path | None, typer.Option(help="HDF5 file with the calibration, where --input has none.")
+    ] = None,
     frames: Annotated[int | None, typer.Option(help="Frames to send; all, but at most 6, if not given.")] = None,
     modules: Annotated[int | None, typer.Option(help="Simulate a detector of so many modules of 512 x 1024.")] = None,
+    correct: Annotated[
+        Literal["host", "gateware"], typer.Option(help="Where raw words become photons: behind the wire, or before it.")
+    ] = "host",
     drop: Annotated[float, typer.Option(help="Share of the packets that is lost on the way, 0 to 1.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the simulated detector and of the losses.")] = 1,
     mtu: Annotated[int, typer.Option(help="Path MTU: bytes of payload in a packet.")] = 4096,
@@ -98,8 +106,10 @@ def demo(
 
     options = DemoOptions(
         input=input,
+        calibration=calibration,
         frames=frames,
         modules=modules,
+        correct=correct,
         drop=drop,
         seed=seed,
         mtu=mtu,
@@ -120,18 +130,46 @@ def recv(
     pcap: Annotated[Path, typer.Option(help="Capture to replay.")],
     session: Annotated[Path, typer.Option(help="Session whose packets it holds: session.json of the receiver.")],
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
-    calibration: Annotated[Path | None, typer.Option(help="HDF5 file; raw words are kept if not given.")] = None,
+    calibration: Annotated[
+        Path | None, typer.Option(help="HDF5 file; without, raw words are kept. Corrected images take none.")
+    ] = None,
     threshold: Annotated[int | None, typer.Option(help="Photons from which a pixel is a peak; else 20.")] = None,
     minimum_peaks: Annotated[int | None, typer.Option(help="Reject frames with fewer peaks.")] = None,
     sparse: Annotated[int | None, typer.Option(help="Also write the pixels of at least so many photons.")] = None,
+    dark_period: Annotated[
+        int | None, typer.Option(help="Every so many frames of the detector one is dark: track the pedestal.")
+    ] = None,
+    dark_phase: Annotated[int | None, typer.Option(help="The dark frame of a period, from 0; else the last.")] = None,
 ) -> None:
     """Receive the frames of a capture: correct them, judge them and write them to a file."""
     from framelane.cli.recv import RecvOptions, run
 
-    options = RecvOptions(pcap, session, output, calibration, threshold, minimum_peaks, sparse)
+    options = RecvOptions(
+        *(pcap, session, output, calibration, threshold, minimum_peaks, sparse), dark_period, dark_phase
+    )
     tally = run(options, Terminal())
     if not (tally.holds and tally.complete + tally.incomplete):
         raise typer.Exit(1)
+
+
+@app.command()
+def correct(
+    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames (docs/jungfrau_packets.md).")],
+    calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
+    output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
+    geometry: Annotated[
+        str | None, typer.Option(help="jungfrau_4m, or a file (docs/geometry.md): assemble images.")
+    ] = None,
+    double_pixels: Annotated[
+        Literal["keep", "mask", "split"] | None, typer.Option(help="At chip borders, in assembled images; else keep.")
+    ] = None,
+    output_type: Annotated[Literal["int16", "float32"], typer.Option(help="Whole numbers, or not.")] = "int16",
+    unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values.")] = "photons",
+) -> None:
+    """Correct recorded raw frames, and assemble the modules into images of the detector."""
+    from framelane.cli.correct import CorrectOptions, run
+
+    run(CorrectOptions(input, calibration, output, geometry, double_pixels, output_type, unit), Terminal())
 
 
 @app.command()

@@ -46,9 +46,11 @@ class Measurement:
     targets: list[Target]
     shown: list[dict[str, Any]] | None = None
     page: str | None = None
+    page_name: str | None = None
+    """Of the page, where it is not the bench's."""
 
 
-NAMES = ("roce_tx", "tx", "placement", "pipeline")
+NAMES = ("roce_tx", "tx", "placement", "pipeline", "jf_correct", "pedestal")
 """Each is a module `bench_<name>` with a function `measure() -> Measurement`."""
 
 
@@ -66,7 +68,7 @@ def run(name: str | None, folder: Path, docs: Path | None, console: Console) -> 
         path = save(each, measurement, folder)
         say(console, f"see {path}\n")
         if docs and measurement.page:
-            write(docs / f"{each}.md", measurement.page)
+            write(docs / f"{measurement.page_name or each}.md", measurement.page)
 
 
 def save(name: str, measurement: Measurement, folder: Path) -> Path:

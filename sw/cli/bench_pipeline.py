@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.cli import sources
 from framelane.cli.bench import Measurement, Target
-from framelane.cli.sources import FileSource, SimulatedSource, Source
+from framelane.cli.tiled_frames import tiled_frames
 from framelane.models.jf_correct import correct_int16
-from framelane.models.jf_fixed import FixedCalibration, quantize
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.models.jf_fixed import quantize
 from framelane.receiver.pipeline import Pipeline
 from framelane.receiver.veto import Veto
 
-MODULES = 8
 IMAGES = 4
 """Different images in turn, so that the caches hold none of them."""
 
@@ -32,7 +29,8 @@ LIMIT_MS = 5.9
 
 def measure() -> Measurement:
     """One row a variant: median and fastest milliseconds of one image, one frame after the other."""
-    images, fixed = _workload()
+    images, calibration = tiled_frames(IMAGES)
+    fixed = quantize(calibration)
     cores = len(os.sched_getaffinity(0))
     raw_copy, floats = np.empty_like(images[0]), (np.empty(images[0].shape, np.float32), images[0].astype(np.float32))
     variants: dict[str, Callable[[NDArray[np.uint16]], object]] = {
@@ -53,23 +51,6 @@ def measure() -> Measurement:
             Target("times faster than numpy", numpy / one, "", LIMIT_SPEEDUP, "higher"),
         ],
     )
-
-
-def _workload() -> tuple[list[NDArray[np.uint16]], FixedCalibration]:
-    """Images of 8 modules from the real frames, where they are, else simulated ones; their calibration."""
-    path = sources.real_frames()
-    if path is None:
-        return _tiled(SimulatedSource(1, IMAGES, seed=1))
-    with JungfrauFile(path) as file:
-        return _tiled(FileSource(file, IMAGES))
-
-
-def _tiled(source: Source) -> tuple[list[NDArray[np.uint16]], FixedCalibration]:
-    modules = [source.frame(number).raw for number in range(source.n_frames)]
-    images = [np.concatenate([modules[(first + n) % len(modules)] for n in range(MODULES)]) for first in range(IMAGES)]
-    fixed = quantize(source.calibration)
-    pedestal, mantissa = (np.tile(constants, (1, MODULES, 1)) for constants in (fixed.pedestal, fixed.mantissa))
-    return images, FixedCalibration(pedestal, mantissa, fixed.shift)
 
 
 def _time(call: Callable[[NDArray[np.uint16]], object], images: list[NDArray[np.uint16]]) -> dict[str, float]:

@@ -53,15 +53,30 @@ def configure(
     file: Annotated[Path, typer.Argument(help="TOML file (docs/board.md).")],
 ) -> None:
     """Disarm, reset, and write the whole configuration, with the credit that its sessions give."""
-    from framelane.cli import board_tables
+    from framelane.cli import board_constants, board_tables
+    from framelane.cli.stages import say
     from framelane.driver.board_config import load
 
     with _opened(board) as opened:
-        config = load(file, opened.probe())
-        opened.configure(config.tx, config.ring)
+        config = load(file, opened.probe(), board_constants.calibrate)
+        opened.configure(config.tx, config.ring, config.correction)
         for index, window_end in enumerate(config.credit):
             opened.publish_credit(index, window_end)
         board_tables.show_configured(config, Terminal())
+        if config.correction:
+            board_constants.show(config.correction, Terminal())
+        say(Terminal(), "configured, not armed")
+
+
+@app.command()
+def constants(
+    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/board.md).")],
+    output: Annotated[Path, typer.Option(help="File to write: what belongs into the board's memory.")],
+) -> None:
+    """Write the constants of the correction to a file, and say to which address of the board's memory they belong."""
+    from framelane.cli.board_constants import export
+
+    export(file, output, Terminal())
 
 
 @app.command()

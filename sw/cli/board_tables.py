@@ -18,6 +18,7 @@ def show_probe(board: Board, console: Console) -> None:
     """What it is, what it does, what went wrong."""
     is_ = board.probe()
     store = "frames in a store of its own" if is_.frame_store else "frames in memory already"
+    store += ", corrected on the way there if wanted" if is_.correction else ""
     say(console, f"transmitter, registers {'.'.join(map(str, is_.version))}, build {is_.build}")
     say(console, f"{is_.data_width} bits at {is_.clock_hz / 1e6:g} MHz, {store}")
     say(console, f"room for {is_.flows} flows, {is_.destinations} destinations, {is_.qps} queue pairs")
@@ -36,11 +37,12 @@ def show_errors(errors: Errors, console: Console) -> None:
 def show_configured(config: BoardConfig, console: Console) -> None:
     """Which entries the names of the file have become."""
     for index, (name, flow) in enumerate(zip(config.flows, config.tx.flows, strict=True)):
-        say(console, f"flow {index}: {name}, {flow.width} x {flow.height} pixels")
+        corrected = config.correction is not None and flow.source_offset == config.correction.offset
+        what = "corrected pixels" if corrected else "pixels"
+        say(console, f"flow {index}: {name}, {flow.width} x {flow.height} {what}")
         first = flow.first_destination
         for entry in range(first, first + flow.destinations):
             say(console, f"  destination {entry}: {config.destinations[entry]}, {_credit(config.credit[entry])}")
-    say(console, "configured, not armed")
 
 
 def show_counters(counters: Counters, errors: Errors, console: Console) -> None:

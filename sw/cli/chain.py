@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from framelane.cli.losses import Loss, Losses
-from framelane.driver.verilated import TxSimulator
+from framelane.driver.board import Board
 from framelane.models import axis, wire
 from framelane.models.errors import SimulationError, TransportError
-from framelane.models.flow import FrameEvent
+from framelane.models.frame_store import FrameInfo
 from framelane.models.wire import Headers
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.receiver import ReceivedFrame, Receiver
@@ -22,6 +23,16 @@ BATCH = 16
 
 PATIENCE_S = 2.0
 """How long a packet may be on its way on this machine."""
+
+
+class Transmitter(Protocol):
+    """One that takes raw images and gives packets."""
+
+    board: Board
+
+    def frame(self, info: FrameInfo, image: NDArray[np.uint16]) -> None: ...
+
+    def run(self) -> list[bytes]: ...
 
 
 class Sender(Protocol):
@@ -61,7 +72,7 @@ class Chain:
 
     def __init__(
         self,
-        simulator: TxSimulator,
+        simulator: Transmitter,
         width: int,
         capture: PcapWriter,
         sender: Sender,
@@ -81,19 +92,19 @@ class Chain:
         self._offered = 0
         self._unplaced = 0
 
-    def send(self, event: FrameEvent, image: np.ndarray) -> tuple[Loss, list[ReceivedFrame]]:
+    def send(self, info: FrameInfo, image: NDArray[np.uint16]) -> tuple[Loss, list[ReceivedFrame]]:
         """Send one frame: what it loses, and the frames that are over, each to be given back by `receiver.release`."""
-        self._simulator.write_memory(event.address, image)
         self._simulator.board.publish_credit(0, self._ring.window_end)
-        self._simulator.offer(event)
+        self._simulator.frame(info, image)
         packets = self._simulator.run()
-        counters = self._simulator.counters()
+        counters = self._simulator.board.counters()
         here, flow = counters.destinations[0], counters.flows[0]
-        if here.failed or flow.refused:
-            raise SimulationError(f"frame {event.number} did not leave as it should: {counters}")
+        wrong = (here.failed, flow.refused, counters.frames_bad, counters.mismatches, counters.constant_errors)
+        if any(wrong):
+            raise SimulationError(f"frame {info.number} did not leave as it should: {counters}")
         self._offered += 1
         for packet in packets:
-            self._capture.write(packet, event.timestamp_ns)
+            self._capture.write(packet, info.timestamp_ns)
         headers = [wire.parse(packet)[0] for packet in packets]
         loss = self._losses.draw(headers)
         self.traffic.count(packets, headers, loss, self._width)

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,22 +14,24 @@ from framelane.cli.ledger import Ledger
 from framelane.cli.link import LinkOptions
 from framelane.cli.losses import Losses
 from framelane.cli.output import OutputFolder
-from framelane.cli.sources import FileSource, SimulatedSource, Source
+from framelane.cli.sources import FileSource, RecordedSource, SimulatedSource, Source
 from framelane.cli.stages import Stages, say
 from framelane.cli.summary import Summary
 from framelane.driver.library import WIDTHS
 from framelane.driver.verilated import TxSimulator
+from framelane.driver.verilated_stream import TxStreamSimulator, lay_out
 from framelane.models.errors import ConfigError
-from framelane.models.flow import FrameEvent
-from framelane.models.jf_fixed import quantize
+from framelane.models.frame_store import FrameInfo
+from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.models.session import Session
-from framelane.models.slots import SlotLayout
 from framelane.models.tx import TxConfig
-from framelane.receiver.calibration_file import write_calibration
+from framelane.receiver.calibration_file import CalibrationFile, write_calibration
+from framelane.receiver.corrected import CorrectedImages
 from framelane.receiver.hdf5 import Hdf5Sink
 from framelane.receiver.jungfrau_file import JungfrauFile
 from framelane.receiver.pcap import PcapWriter
-from framelane.receiver.pipeline import Pipeline
+from framelane.receiver.pipeline import Pipeline, Process
+from framelane.receiver.recorded_file import RecordedFile
 from framelane.receiver.ring import Ring
 from framelane.receiver.softnic import SoftNic
 from framelane.receiver.veto import Veto
@@ -44,8 +46,10 @@ class DemoOptions:
     """What the user chose; None: the default. Raises ConfigError for what cannot be."""
 
     input: Path | None
+    calibration: Path | None
     frames: int | None
     modules: int | None
+    correct: Literal["host", "gateware"]
     drop: float
     seed: int
     mtu: int
@@ -73,6 +77,8 @@ class DemoOptions:
             raise ConfigError(f"--width {self.width} is impossible: choose one of {', '.join(map(str, WIDTHS))}")
         if self.input is not None and self.modules is not None:
             raise ConfigError("--modules is for the simulated detector: leave out --input or --modules")
+        if self.calibration is not None and self.input is None:
+            raise ConfigError("--calibration is for the frames of a file: give --input as well")
 
 
 def run(options: DemoOptions, console: Console) -> Summary:
@@ -80,21 +86,22 @@ def run(options: DemoOptions, console: Console) -> Summary:
     start = time.monotonic()
     with contextlib.ExitStack() as stack:
         path = options.input if options.input or options.modules else sources.real_frames()
+        inputs = [given for given in (path, options.calibration) if given]
         source = _source(options, path, stack)
         fixed, veto = quantize(source.calibration), Veto(options.threshold)
         session = _session(options, source)
         ring = Ring(session)
         sender, port = stack.enter_context(link.open_link(options.link, session))
         transport = stack.enter_context(SoftNic(port, ring.memory, session))
-        work = stack.enter_context(OutputFolder(options.output, _RESULTS, [path] if path else []))
+        work = stack.enter_context(OutputFolder(options.output, _RESULTS, inputs))
         stages = stack.enter_context(Stages(console))
-        with stages.stage(f"build the gateware, {options.width} bits wide (20 s the first time)"):
-            config = TxConfig.of(session)
-            simulator = stack.enter_context(TxSimulator(config, options.width, window_end=session.window_end))
+        with stages.stage(f"build the gateware, {options.width} bits wide (up to a minute the first time)"):
+            simulator = _transmitter(options.width, session, fixed)
+            stack.enter_context(simulator)
         with stages.stage("compile the pipeline (10 s the first time)"):
-            pipeline = Pipeline(fixed, veto)
-            pipeline(ring.image(0))
-        ledger = Ledger(source.calibration, fixed)
+            process = _process(session, fixed, veto)
+            process(ring.image(0))
+        ledger = Ledger(source.calibration, fixed, session.pixels == "corrected")
         with (
             PcapWriter(work / "tx.pcap") as capture,
             Hdf5Sink(work / "frames.h5", session, source.calibration.photon_energy_kev) as sink,
@@ -103,10 +110,9 @@ def run(options: DemoOptions, console: Console) -> Summary:
             chain = Chain(simulator, options.width, capture, sender, transport, ring, losses)
             for number in stages.track(f"send and receive: {source.name}", range(source.n_frames)):
                 sent = source.frame(number)
-                address = number % 2 * SlotLayout.needed(session.image_bytes)
-                loss, frames = chain.send(FrameEvent(number, sent.timestamp_ns, sent.bunch_id, address), sent.raw)
+                loss, frames = chain.send(FrameInfo(number, sent.timestamp_ns, sent.bunch_id), sent.raw)
                 for frame in frames:
-                    result = pipeline(frame.image)
+                    result = process(frame.image)
                     sink.write(frame, result)
                     ledger.add(sent, loss, frame, result)
                     chain.receiver.release(frame)
@@ -116,7 +122,8 @@ def run(options: DemoOptions, console: Console) -> Summary:
         counters, tally = transport.counters, chain.receiver.tally(source.n_frames)
         wall_s = time.monotonic() - start
         summary = Summary.of(
-            source.name, tally, ledger, chain.traffic, counters, simulator.cycles, options.drop, wall_s
+            *(source.name, options.correct, tally, ledger, chain.traffic, counters, simulator.cycles, options.drop),
+            wall_s,
         )
         with stages.stage("draw the report"):
             title = _title(source, ledger)
@@ -136,9 +143,29 @@ def run(options: DemoOptions, console: Console) -> Summary:
 
 def _source(options: DemoOptions, path: Path | None, stack: contextlib.ExitStack) -> Source:
     """The frames of the file `path`; those of the simulated detector where it is None."""
+    if path is not None and options.calibration is not None:
+        file = stack.enter_context(RecordedFile(path))
+        calibration = stack.enter_context(CalibrationFile(options.calibration, file.high_gain))
+        return RecordedSource(file, calibration, options.frames)
     if path is not None:
         return FileSource(stack.enter_context(JungfrauFile(path)), options.frames)
     return SimulatedSource(options.modules or 1, options.frames or sources.DEFAULT_FRAMES, options.seed)
+
+
+def _transmitter(width: int, session: Session, fixed: FixedCalibration) -> TxSimulator | TxStreamSimulator:
+    """The gateware that sends what `session` wants, with the bus of `width` bits."""
+    config = TxConfig.of(session)
+    if session.pixels == "raw":
+        return TxSimulator(config, width, window_end=session.window_end)
+    ring, correction = lay_out(fixed)
+    config = replace(config, flows=tuple(replace(flow, source_offset=correction.offset) for flow in config.flows))
+    return TxStreamSimulator(config, ring, correction, width, window_end=session.window_end)
+
+
+def _process(session: Session, fixed: FixedCalibration, veto: Veto) -> Process:
+    if session.pixels == "raw":
+        return Pipeline(fixed, veto)
+    return CorrectedImages((session.rows, session.columns), veto)
 
 
 def _session(options: DemoOptions, source: Source) -> Session:
@@ -150,6 +177,7 @@ def _session(options: DemoOptions, source: Source) -> Session:
         slot_bytes=options.slot_bytes,
         rows=source.rows,
         columns=source.columns,
+        pixels="raw" if options.correct == "host" else "corrected",
     )
 
 

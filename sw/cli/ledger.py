@@ -7,7 +7,7 @@ from framelane.cli.losses import Loss
 from framelane.cli.report import Exhibit
 from framelane.cli.sources import SourceFrame
 from framelane.models.jf_calibration import Calibration
-from framelane.models.jf_correct import MAX_VALUE, error_bound
+from framelane.models.jf_correct import MAX_VALUE, correct_int16, error_bound
 from framelane.models.jf_fixed import FixedCalibration
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver.receiver import ReceivedFrame
@@ -20,15 +20,17 @@ REFERENCE_TOLERANCE = 5e-4
 class Ledger:
     """Compares every frame with what was sent and with what was lost on the way, and sums up.
 
+    Where the source has `corrected` the frames, their photons have to be those of `jf_correct.correct_int16`.
     `unexplained` are frames whose holes or trailers are not exactly those of the lost packets. Of the pixels that
     `arrived`, `wrong_words` are not what was sent, and `compared` have a reference and a value; `max_error` is the
     largest difference, `max_bound` the largest allowed one, in photons, None where nothing was compared; `beyond` of
     them are further off than their own bound.
     """
 
-    def __init__(self, calibration: Calibration, fixed: FixedCalibration) -> None:
+    def __init__(self, calibration: Calibration, fixed: FixedCalibration, corrected: bool = False) -> None:
         self._calibration = calibration
         self._fixed = fixed
+        self._corrected = corrected
         self._shown_for = (False, -1)
         self._fates: dict[int, str] = {}
         self.exhibit: Exhibit | None = None
@@ -58,7 +60,8 @@ class Ledger:
         worth = (counts.holes > 0, counts.peaks)
         if worth > self._shown_for:
             self._shown_for = worth
-            self.exhibit = Exhibit(frame.number, frame.image.copy(), result.image.copy(), result.verdict.threshold)
+            raw = np.where(holes, np.uint16(HOLE_WORD), sent.raw) if self._corrected else frame.image.copy()
+            self.exhibit = Exhibit(frame.number, raw, result.image.copy(), result.verdict.threshold)
 
     def miss(self, number: int, loss: Loss) -> None:
         """Take a frame of which nothing was received."""
@@ -71,7 +74,8 @@ class Ledger:
 
     def _compare(self, sent: SourceFrame, arrived: NDArray[np.bool_], frame: ReceivedFrame, result: Result) -> None:
         self.arrived += int(arrived.sum())
-        self.wrong_words += int((arrived & (frame.image != sent.raw)).sum())
+        same = result.image == correct_int16(sent.raw, self._fixed) if self._corrected else frame.image == sent.raw
+        self.wrong_words += int((arrived & ~same).sum())
         bound = error_bound(sent.raw, self._calibration, self._fixed) + REFERENCE_TOLERANCE
         known = arrived & np.isfinite(bound)
         self.beyond += int((known & np.isinf(sent.reference)).sum())

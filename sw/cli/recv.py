@@ -1,5 +1,6 @@
 """`framelane recv`: packets of a capture to images in a file, by the receiver that takes them live."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,18 +8,24 @@ from rich.console import Console
 
 from framelane.cli.output import check_no_input
 from framelane.cli.stages import say
+from framelane.models.dark_frames import DarkRule
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_correct import MAX_VALUE
 from framelane.models.jf_fixed import quantize
+from framelane.models.jf_pedestal_state import TrackerState
+from framelane.models.part_file import PartFile
 from framelane.models.session import Session
 from framelane.receiver.calibration_file import CalibrationFile
+from framelane.receiver.corrected import CorrectedImages
 from framelane.receiver.hdf5 import Hdf5Sink
 from framelane.receiver.pcap_port import PcapPort
+from framelane.receiver.pedestal_tracker import PedestalTracker
 from framelane.receiver.pipeline import Pipeline, Process, raw_words
 from framelane.receiver.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring import Ring
 from framelane.receiver.softnic import SoftNic
 from framelane.receiver.tally import Tally
+from framelane.receiver.tracked_pipeline import TrackedPipeline
 from framelane.receiver.transport import Counters
 from framelane.receiver.veto import Veto
 
@@ -29,8 +36,9 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class RecvOptions:
-    """What the user chose; None: the default. Without `calibration` the raw words are kept, and nothing is counted.
+    """What the user chose; None: the default.
 
+    Without `calibration` raw words are kept, and nothing is counted; images that are corrected already are judged.
     `minimum_peaks` pixels of at least `threshold` photons make a frame worth keeping; pixels of at least `sparse`
     photons are written as sparse rows. ConfigError for what cannot be, InputError where an input is the output.
     """
@@ -42,17 +50,39 @@ class RecvOptions:
     threshold: int | None
     minimum_peaks: int | None
     sparse: int | None
+    dark_period: int | None = None
+    dark_phase: int | None = None
 
     def __post_init__(self) -> None:
-        chosen = {"threshold": self.threshold, "minimum-peaks": self.minimum_peaks, "sparse": self.sparse}
-        useless = [f"--{name}" for name, value in chosen.items() if value is not None and self.calibration is None]
-        if useless:
-            raise ConfigError(f"{', '.join(useless)} counts photons, raw words have none: give --calibration as well")
+        if self.dark_period is None and self.dark_phase is not None:
+            raise ConfigError("--dark-phase counts within a period: give --dark-period as well")
+        if self.dark_period is not None and self.calibration is None:
+            raise ConfigError("--dark-period tracks the pedestals of a calibration: give --calibration as well")
+        _ = self.dark_rule
         if self.sparse is not None and not 1 <= self.sparse <= MAX_VALUE:
             raise ConfigError(f"--sparse {self.sparse} is no number of photons: give 1 to {MAX_VALUE}")
         if (self.minimum_peaks or 0) > _MOST_PEAKS:
             raise ConfigError(f"--minimum-peaks {self.minimum_peaks} is more than any image has pixels")
-        check_no_input(self.output, [path for path in (self.pcap, self.session, self.calibration) if path])
+        for output in (self.output, self.drift_file):
+            check_no_input(output, [path for path in (self.pcap, self.session, self.calibration) if path])
+
+    @property
+    def dark_rule(self) -> DarkRule | None:
+        """Which frames are dark, if any is: without a phase the last of each period. ConfigError where it cannot be."""
+        if self.dark_period is None:
+            return None
+        return DarkRule(self.dark_period, self.dark_period - 1 if self.dark_phase is None else self.dark_phase)
+
+    @property
+    def drift_file(self) -> Path:
+        """Where the record of the tracked pedestals goes."""
+        return Path(f"{self.output}.drift.json")
+
+    @property
+    def judging(self) -> list[str]:
+        """The options given that judge photons."""
+        chosen = {"threshold": self.threshold, "minimum-peaks": self.minimum_peaks, "sparse": self.sparse}
+        return [f"--{name}" for name, value in chosen.items() if value is not None]
 
     @property
     def veto(self) -> Veto:
@@ -72,6 +102,8 @@ def run(options: RecvOptions, console: Console) -> Tally:
 
         def take(frames: list[ReceivedFrame]) -> None:
             for frame in frames:
+                if isinstance(process, TrackedPipeline) and _is_dark(frame, options.dark_rule):
+                    process.take_dark(frame.image, frame.timestamp_ns)
                 sink.write(frame, process(frame.image))
                 receiver.release(frame)
                 if not frame.complete:
@@ -85,8 +117,30 @@ def run(options: RecvOptions, console: Console) -> Tally:
     if incomplete:
         named = ", ".join(map(str, incomplete[:_MOST_NAMED])) + (", ..." if len(incomplete) > _MOST_NAMED else "")
         lines.append(f"incomplete frames: {named}")
+    if isinstance(process, TrackedPipeline):
+        lines += _drift(process.tracker, options.drift_file)
     say(console, "\n".join([*lines, f"loss identity: {tally}", f"see {options.output}"]))
     return tally
+
+
+def _is_dark(frame: ReceivedFrame, rule: DarkRule | None) -> bool:
+    """Whether the detector's frame is dark; without a trailer its number is not known, then it is not."""
+    number = next((trailer.detector_frame for trailer in frame.trailers if trailer), None)
+    return rule is not None and number is not None and rule.is_dark(number)
+
+
+def _drift(tracker: PedestalTracker, path: Path) -> list[str]:
+    """Write the record of the tracked pedestals; what the user should know of it."""
+    tracker.note()
+    with PartFile(path) as part:
+        part.path.write_text(json.dumps(tracker.record.document(), indent=1) + "\n")
+    newest = {row.module: row for row in tracker.record.rows}.values()
+    lines = [
+        f"module {row.module}: {row.frames} dark frames, {row.refused} refused, the pedestal has drifted by "
+        f"{row.drift_adu:.1f} ADU"
+        for row in newest
+    ]
+    return [*(lines or ["no dark frame came: the pedestals are those of the calibration"]), f"see {path}"]
 
 
 def _packets(counters: Counters) -> list[str]:
@@ -104,8 +158,17 @@ def _oddities(counters: Counters, receiver: Receiver) -> list[str]:
 
 
 def _process(options: RecvOptions, session: Session) -> tuple[Process, float | None]:
-    """What becomes of an image, and the photon's energy in keV."""
+    """What becomes of an image, and the photon's energy in keV, where it is known."""
+    if session.pixels == "corrected":
+        if options.calibration is not None:
+            raise ConfigError(
+                f"the images of the session {options.session} are corrected by their source, they would be corrected "
+                "twice: leave out --calibration"
+            )
+        return CorrectedImages((session.rows, session.columns), options.veto, options.sparse), None
     if options.calibration is None:
+        if judging := options.judging:
+            raise ConfigError(f"{', '.join(judging)} counts photons, raw words have none: give --calibration as well")
         return raw_words, None
     with CalibrationFile(options.calibration) as file:
         if (file.rows, file.columns) != (session.rows, session.columns):
@@ -113,4 +176,10 @@ def _process(options: RecvOptions, session: Session) -> tuple[Process, float | N
                 f"{file.path} is for {file.rows} x {file.columns} pixels, the session {options.session} for "
                 f"{session.rows} x {session.columns}: give the calibration of this detector"
             )
-        return Pipeline(quantize(file.calibration), options.veto, options.sparse), file.photon_energy_kev
+        calibration, energy = file.calibration, file.photon_energy_kev
+        fixed = quantize(calibration)
+        if options.dark_rule is None:
+            return Pipeline(fixed, options.veto, options.sparse), energy
+        start = TrackerState.start(calibration.pedestal[0], ~calibration.usable[0], file.rms_adu[0], file.count[0])
+        tracker = PedestalTracker(start, high_gain=calibration.high_gain)
+        return TrackedPipeline(fixed, options.veto, options.sparse, tracker), energy

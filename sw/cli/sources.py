@@ -12,7 +12,9 @@ from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import STAGE_SHIFT, correct_float, guard
 from framelane.models.jf_detector import Detector, DetectorConfig
+from framelane.receiver.calibration_file import CalibrationFile
 from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.recorded_file import RecordedFile
 
 DATA_NAME = "jungfrau_module.h5"
 DEFAULT_FRAMES = 6
@@ -51,12 +53,8 @@ class FileSource:
     """The first `n_frames` frames of a file; all, but at most 6, where it is None."""
 
     def __init__(self, file: JungfrauFile, n_frames: int | None) -> None:
-        if n_frames is not None and n_frames > file.n_frames:
-            raise InputError(
-                f"{file.path} holds {file.n_frames} frames, {n_frames} are asked for: give a smaller --frames"
-            )
         self.name = file.path.name
-        self.n_frames = n_frames or min(file.n_frames, DEFAULT_FRAMES)
+        self.n_frames = _chosen(file.path, file.n_frames, n_frames)
         self.rows, self.columns = file.rows, file.columns
         self.calibration = file.calibration
         self._file = file
@@ -69,6 +67,36 @@ class FileSource:
             reference = correct_float(raw, self.calibration).values
         known = np.choose(_G0_TO_G2[raw >> STAGE_SHIFT], self._file.gain_known)
         return SourceFrame(raw, guarded, number * 500_000, number, np.where(known, reference, np.nan))
+
+
+class RecordedSource:
+    """The same of a recorder's file and a calibration of its own. Pixels that did not come are guarded."""
+
+    def __init__(self, file: RecordedFile, calibration: CalibrationFile, n_frames: int | None) -> None:
+        if (file.rows, file.columns) != (calibration.rows, calibration.columns):
+            raise InputError(
+                f"{calibration.path} is for {calibration.rows} x {calibration.columns} pixels, the frames of "
+                f"{file.path} have {file.rows} x {file.columns}: give the calibration of this detector"
+            )
+        self.name = file.path.name
+        self.n_frames = _chosen(file.path, file.n_frames, n_frames)
+        self.rows, self.columns = file.rows, file.columns
+        self.calibration = calibration.calibration
+        self._file, self._known = file, calibration.gain_known
+        self._records = file.records()
+
+    def frame(self, number: int) -> SourceFrame:
+        """See `Source`. What the file does not say of times is made up, as for `FileSource`."""
+        raw, guarded = guard(self._file.images(number, number + 1)[0])
+        timestamp, bunch = (self._records.get(name) for name in ("timestamp_ns", "bunch_id"))
+        known = np.choose(_G0_TO_G2[raw >> STAGE_SHIFT], self._known)
+        return SourceFrame(
+            raw,
+            guarded,
+            number * 500_000 if timestamp is None else int(timestamp[number]),
+            number if bunch is None else int(bunch[number]),
+            np.where(known, correct_float(raw, self.calibration).values, np.nan),
+        )
 
 
 class SimulatedSource:
@@ -87,6 +115,13 @@ class SimulatedSource:
         raw, guarded = guard(frame.raw)
         reference = correct_float(raw, self.calibration).values
         return SourceFrame(raw, guarded, frame.timestamp_ns, frame.bunch_id, reference)
+
+
+def _chosen(path: Path, available: int, wanted: int | None) -> int:
+    """How many frames of a file to send."""
+    if wanted is not None and wanted > available:
+        raise InputError(f"{path} holds {available} frames, {wanted} are asked for: give a smaller --frames")
+    return wanted or min(available, DEFAULT_FRAMES)
 
 
 def real_frames() -> Path | None:

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from rich.console import Console
 from rich.table import Table
@@ -28,6 +28,7 @@ class Summary:
     """
 
     source: str
+    corrected_by: Literal["host", "gateware"]
     frames_sent: int
     complete: int
     incomplete: int
@@ -66,6 +67,7 @@ class Summary:
     def of(
         cls,
         source: str,
+        corrected_by: Literal["host", "gateware"],
         tally: Tally,
         ledger: Ledger,
         traffic: Traffic,
@@ -77,6 +79,7 @@ class Summary:
         """Collect the numbers of a run that took `wall_s` seconds and `cycles` of the gateware's clock."""
         return cls(
             source=source,
+            corrected_by=corrected_by,
             frames_sent=tally.sent,
             complete=tally.complete,
             incomplete=tally.incomplete,
@@ -118,7 +121,7 @@ class Summary:
         checks = {
             "the loss identity does not hold": not self.identity_holds,
             f"the holes or trailers of these frames are not exactly what was lost: {unexplained}": unexplained,
-            f"{self.wrong_words} pixels arrived and are not what was sent": self.wrong_words,
+            f"{self.wrong_words} pixels arrived and are not what {self._expected()}": self.wrong_words,
             f"{self.pixels_beyond_bound} pixels are too far from their reference": self.pixels_beyond_bound,
             "no pixel has a reference: nothing is proved": self.arrived_pixels and not self.compared_pixels,
             f"{self.unplaced} packets were sent and not placed: {self._refusals()} refused, "
@@ -136,6 +139,7 @@ class Summary:
         """What a reader wants to see, in words and units."""
         error, bound = self.max_abs_error_photons, self.error_bound_photons
         return [
+            ("corrected by", f"the {self.corrected_by}"),
             ("frames sent", f"{self.frames_sent:,}"),
             ("complete", f"{self.complete:,}"),
             ("incomplete", f"{self.incomplete:,}"),
@@ -155,6 +159,9 @@ class Summary:
             ("bus in use", f"{self.ideal_beats / self.rtl_cycles:.1%}" if self.rtl_cycles else "-"),
             ("time", f"{self.wall_s:.1f} s"),
         ]
+
+    def _expected(self) -> str:
+        return "was sent" if self.corrected_by == "host" else "the host would make of those that were sent"
 
     def _refusals(self) -> str:
         return ", ".join(f"{n} {reason}" for reason, n in self.refused.items()) or "0"

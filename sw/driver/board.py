@@ -17,6 +17,7 @@ from framelane.driver.entries import FrameRing, Write, all_writes, check_fits
 from framelane.driver.register_file import RegisterFile
 from framelane.driver.registers import WORD, Registers
 from framelane.models.errors import BoardError, ConfigError
+from framelane.models.image_writer import Correction
 from framelane.models.tx import TxConfig
 
 IDENTITY = 0x58544C46
@@ -57,28 +58,31 @@ class Board:
         able = self.registers.read_register("capabilities")
         sizes = self.registers.read_register("sizes")
         build, clock_hz = self.registers["build"], self.registers["clock_hz"]
-        return Capabilities(number, build, clock_hz, able["data_width"], bool(able["frame_store"]), **sizes)
+        store, correction = bool(able["frame_store"]), bool(able["correction"])
+        return Capabilities(number, build, clock_hz, able["data_width"], store, correction, **sizes)
 
     def state(self) -> State:
         """What goes on now."""
         return State(**{name: bool(value) for name, value in self.registers.read_register("status").items()})
 
-    def configure(self, config: TxConfig, ring: FrameRing | None = None) -> None:
+    def configure(self, config: TxConfig, ring: FrameRing | None = None, correction: Correction | None = None) -> None:
         """Disarm, reset, and write the whole configuration; entries that it does not name are disabled.
 
         No destination has credit then; counters and errors are cleared. `ring` is the memory of a build with a frame
-        store. ConfigError, before anything is written, where the build cannot hold the configuration.
+        store. With `correction`, whose constants are in the board's memory already, frames are corrected on the way
+        there. ConfigError, before anything is written, where the build cannot hold the configuration.
         """
         capabilities = self.probe()
-        check_fits(config, ring, capabilities)
+        check_fits(config, ring, correction, capabilities)
         self.disarm()
         self.registers["command.reset"] = 1
         self.wait_idle()
         for table, size in (("flow", capabilities.flows), ("destination", capabilities.destinations)):
             for index in range(size):
                 self.registers[f"{table}[{index}].control.enabled"] = 0
+        self.registers["correction.enabled"] = 0
         # Flows are enabled when all else is there: nobody can arm a board of which half is of another configuration.
-        writes = list(all_writes(config, ring, capabilities))
+        writes = list(all_writes(config, ring, correction, capabilities))
         last = [write for write in writes if write[0].startswith("flow[") and write[0].endswith(".control")]
         self._write([write for write in writes if write not in last])
         self._write(last)

@@ -1,20 +1,20 @@
 """The configuration of a board, from a TOML file and the sessions that it names."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from framelane.driver.board_document import BoardDocument, read_document
+from framelane.driver.board_document import BoardDocument, at, read_document, unusable
 from framelane.driver.board_flows import Ring, flow_of, take
+from framelane.driver.board_memory import Calibrate, correction_of, ring_of
 from framelane.driver.board_readings import Capabilities
 from framelane.driver.entries import FrameRing
 from framelane.models import roce_pacer
-from framelane.models.errors import ConfigError, InputError
+from framelane.models.errors import ConfigError
 from framelane.models.flow import Flow
+from framelane.models.image_writer import Correction
 from framelane.models.roce_qp import QpContext
 from framelane.models.session import Session
-from framelane.models.slots import SLOT_ALIGN
 from framelane.models.tx import TxConfig
 
 
@@ -27,58 +27,48 @@ class BoardConfig:
 
     tx: TxConfig
     ring: FrameRing | None
+    correction: Correction | None
     flows: tuple[str, ...]
     destinations: tuple[str, ...]
     credit: tuple[int, ...]
 
 
-def load(path: Path, capabilities: Capabilities) -> BoardConfig:
-    """Read the file for a board with `capabilities`; InputError says which table and which key is wrong, and why."""
+def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardConfig:
+    """Read the file for a board with `capabilities`; InputError says which table and which key is wrong, and why.
+
+    `calibrate` reads the calibration of [correction].
+    """
     document = read_document(path)
-    with _at(path, "[transmitter]"):
+    with at(path, "[transmitter]"):
         _check_clock(document, capabilities)
+    correction = correction_of(path, document, calibrate)
+    frame_ring = ring_of(path, document, correction)
     rings: dict[str, Ring] = {}
     for receiver in document.receiver:
-        with _at(path, f"[[receiver]] {receiver.name!r}"):
+        with at(path, f"[[receiver]] {receiver.name!r}"):
             ring = Ring(receiver, Session.load(path.parent / receiver.session))
             _check_ring(ring, rings, document)
             rings[receiver.name] = ring
     served: dict[str, Ring] = {}
     flows: list[Flow] = []
     for table in document.flow:
-        with _at(path, f"[[flow]] {table.name!r}"):
+        with at(path, f"[[flow]] {table.name!r}"):
             if any(table.name == other.name for other in document.flow[: len(flows)]):
                 raise ConfigError("there is another flow of this name: give each its own")
             mine = take(table, rings, served)
-            flows.append(flow_of(table, mine, document.source, len(served)))
+            flows.append(flow_of(table, mine, document.source, len(served), correction))
             served |= mine
     if idle := [name for name in rings if name not in served]:
-        raise InputError(
-            f"{_unusable(path)}: [[receiver]] {idle[0]!r}: no flow goes there: name it in one, or remove it"
-        )
+        raise unusable(path, f"[[receiver]] {idle[0]!r}: no flow goes there: name it in one, or remove it")
     sessions = list(dict.fromkeys(ring.session for ring in served.values()))
     qps = tuple(_qp(path, session, rings, capabilities) for session in sessions)
     destinations = tuple(
         ring.session.destination(ring.table.source, sessions.index(ring.session)) for ring in served.values()
     )
-    with _at(path, "[store]"):
-        ring_of_store = _store(document)
     tx = TxConfig(document.transmitter.endpoint(), qps, destinations, tuple(flows))
     credit = tuple(ring.session.window_end for ring in served.values())
-    return BoardConfig(tx, ring_of_store, tuple(table.name for table in document.flow), tuple(served), credit)
-
-
-def _unusable(path: Path) -> str:
-    return f"the configuration {path} is not usable"
-
-
-@contextmanager
-def _at(path: Path, table: str) -> Iterator[None]:
-    """Say of an error in which table of the file it is."""
-    try:
-        yield
-    except (ConfigError, InputError) as error:
-        raise InputError(f"{_unusable(path)}: {table}: {error}") from error
+    names = tuple(table.name for table in document.flow)
+    return BoardConfig(tx, frame_ring, correction, names, tuple(served), credit)
 
 
 def _check_clock(document: BoardDocument, capabilities: Capabilities) -> None:
@@ -109,20 +99,6 @@ def _qp(path: Path, session: Session, rings: Mapping[str, Ring], capabilities: C
     table = next(ring.table for ring in rings.values() if ring.session == session)
     if table.rate_gbps is None:
         return session.qp_context()
-    with _at(path, f"[[receiver]] {table.name!r}"):
+    with at(path, f"[[receiver]] {table.name!r}"):
         rate = roce_pacer.rate(table.rate_gbps * 1e9 / 8, capabilities.clock_hz)
     return replace(session.qp_context(), rate=rate, burst=roce_pacer.smallest_burst(rate, capabilities.qps))
-
-
-def _store(document: BoardDocument) -> FrameRing | None:
-    store, image = document.store, document.source
-    if store is None:
-        return None
-    if store.slot_bytes is None and image is None:
-        raise ConfigError("slot_bytes: is missing: give it, or the size of the image in [source]")
-    needed = image.offset + image.rows * image.line_pitch if image else 0
-    if store.slot_bytes and store.slot_bytes < needed:
-        raise ConfigError(
-            f"slot_bytes: {store.slot_bytes} are too few for the image of [source]: give {needed} or more"
-        )
-    return FrameRing(store.base, store.slot_bytes or -(-needed // SLOT_ALIGN) * SLOT_ALIGN, store.slots)

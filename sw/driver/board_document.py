@@ -1,12 +1,15 @@
 """The tables of the file that configures a board, and its sentences where they are wrong."""
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from framelane.models.errors import InputError
+from framelane.models.errors import ConfigError, InputError
+from framelane.models.jf_fixed import MAX_FRACTION_BITS
 from framelane.models.session import U8, U16, U32, U64, Node, Positive
 
 Name = Annotated[str, Field(min_length=1, max_length=64)]
@@ -53,6 +56,20 @@ class Store(_Table):
     slot_bytes: PositiveU32 | None = None
 
 
+class CorrectionTable(_Table):
+    """[correction]: the file `calibration`, and where its constants lie: `pitch` from plane to plane, if wanted.
+
+    Corrected values are in units of `2**-fraction_bits` of `unit`. `mode`: which gain mode the detector runs in.
+    """
+
+    calibration: Annotated[str, Field(min_length=1)]
+    base: U64
+    pitch: PositiveU32 | None = None
+    fraction_bits: Annotated[int, Field(ge=0, le=MAX_FRACTION_BITS)] = 0
+    unit: Literal["photons", "keV"] = "photons"
+    mode: Literal["normal", "hg0"] = "normal"
+
+
 class Receiver(_Table):
     """[[receiver]]: a ring, and which of its sources this transmitter is."""
 
@@ -79,10 +96,14 @@ class Place(_Table):
 
 
 class FlowTable(_Table):
-    """[[flow]]: `burst` of `every` frames from number `first` on, `count` in all (0: no limit), `bunch` a receiver."""
+    """[[flow]]: `burst` of `every` frames from number `first` on, `count` in all (0: no limit), `bunch` a receiver.
+
+    `image`: what the detector sent, or what [correction] makes of it; if not given, as the session says.
+    """
 
     name: Name
     receivers: Annotated[list[Name], Field(min_length=1)]
+    image: Literal["raw", "corrected"] | None = None
     bunch: PositiveU32 = 1
     first: U64 = 0
     every: PositiveU32 = 1
@@ -105,6 +126,7 @@ class BoardDocument(_Table):
     transmitter: Transmitter
     source: Source | None = None
     store: Store | None = None
+    correction: CorrectionTable | None = None
     receiver: Annotated[list[Receiver], Field(min_length=1)]
     flow: Annotated[list[FlowTable], Field(min_length=1)]
 
@@ -120,7 +142,21 @@ def read_document(path: Path) -> BoardDocument:
         raise InputError(f"the configuration {path} is no TOML: {error}") from error
     except ValidationError as error:
         said = "; ".join(_sentence(tables, each["loc"], each["type"], each["msg"]) for each in error.errors())
-        raise InputError(f"the configuration {path} is not usable: {said}") from error
+        raise unusable(path, said) from error
+
+
+def unusable(path: Path, said: str) -> InputError:
+    """What is wrong with the file, for raising."""
+    return InputError(f"the configuration {path} is not usable: {said}")
+
+
+@contextmanager
+def at(path: Path, table: str) -> Iterator[None]:
+    """Say of an error in which table of the file it is."""
+    try:
+        yield
+    except (ConfigError, InputError) as error:
+        raise unusable(path, f"{table}: {error}") from error
 
 
 _MESSAGES = {"missing": "is missing", "extra_forbidden": "is no key of this table: remove it, or mend its spelling"}

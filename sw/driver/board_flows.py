@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from framelane.driver.board_document import FlowTable, Place, Receiver, Rectangle, Source
 from framelane.models.errors import ConfigError
 from framelane.models.flow import Flow
+from framelane.models.image_writer import Correction
 from framelane.models.session import Session
 
 
@@ -32,20 +33,33 @@ def take(table: FlowTable, rings: Mapping[str, Ring], served: Mapping[str, Ring]
     return mine
 
 
-def flow_of(table: FlowTable, rings: Mapping[str, Ring], source: Source | None, first_destination: int) -> Flow:
+def flow_of(
+    table: FlowTable,
+    rings: Mapping[str, Ring],
+    source: Source | None,
+    first_destination: int,
+    correction: Correction | None,
+) -> Flow:
     """The flow to `rings`, which have the entries from `first_destination` on; what the file leaves out is their share.
 
-    `source` is the image it is cut from. ConfigError where a rectangle does not fit, or the rings differ.
+    `source` is the image it is cut from, or the one that `correction` makes of it. ConfigError where a rectangle does
+    not fit, or the rings differ.
     """
     first, *others = rings.values()
     session, number = first.session, first.table.source
     for other in others:
         theirs = other.session.rows, other.session.columns, other.table.source
+        if other.session.pixels != session.pixels:
+            raise ConfigError(
+                f"receivers: {first.table.name!r} is for {session.pixels} images, {other.table.name!r} for "
+                f"{other.session.pixels} ones: give each its own flow"
+            )
         if theirs != (session.rows, session.columns, number):
             raise ConfigError(
                 f"receivers: {first.table.name!r} has images of {session.rows} x {session.columns} pixels and source "
                 f"{number}, {other.table.name!r} of {theirs[0]} x {theirs[1]} and {theirs[2]}: give each its own flow"
             )
+    place_of_image = _place_of_image(table, first, correction)
     share = session.flow(number, first_destination)
     image = source or Source(rows=share.height, columns=share.width)
     roi = table.roi or Rectangle(width=image.columns, height=image.rows)
@@ -65,11 +79,26 @@ def flow_of(table: FlowTable, rings: Mapping[str, Ring], source: Source | None, 
         width=roi.width,
         height=roi.height,
         source_pitch=image.line_pitch,
-        source_offset=image.offset,
+        source_offset=image.offset + place_of_image,
         wide=image.pixel_bytes == 4,
         x1=place.x,
         y1=place.y,
     )
+
+
+def _place_of_image(table: FlowTable, ring: Ring, correction: Correction | None) -> int:
+    """Bytes from the begin of a slot to the image that the flow is cut from: the one that its receivers expect."""
+    name, wanted = ring.table.name, ring.session.pixels
+    if table.image and table.image != wanted:
+        raise ConfigError(
+            f"image: {table.image} ones would go to {name!r}, whose session is for {wanted} ones: change this key, or "
+            "the session's pixels"
+        )
+    if wanted == "raw":
+        return 0
+    if correction is None:
+        raise ConfigError(f"image: {name!r} is for corrected ones, there are none: add [correction]")
+    return correction.offset
 
 
 def _check_roi(roi: Rectangle, place: Place, image: Source, session: Session) -> None:

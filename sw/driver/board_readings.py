@@ -9,8 +9,8 @@ from framelane.models.flow import Refusal
 class Capabilities:
     """One build: `version` of its register map, its number, clock in Hz, width of its packet stream in bits.
 
-    With `frame_store` it keeps frames in its own ring; without, they lie in memory already. `qps`, `flows` and
-    `destinations` are the entries of its tables.
+    With `frame_store` it keeps frames in its own ring; without, they lie in memory already. With `correction` it can
+    keep a corrected image beside each. `qps`, `flows` and `destinations` are the entries of its tables.
     """
 
     version: tuple[int, int, int]
@@ -18,6 +18,7 @@ class Capabilities:
     clock_hz: int
     data_width: int
     frame_store: bool
+    correction: bool
     qps: int
     flows: int
     destinations: int
@@ -54,7 +55,7 @@ class DestinationCounters:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """All counters of one moment (32 clock cycles), since the reset; docs/registers.md says what each counts."""
+    """All counters of one moment (64 clock cycles), since the reset; docs/registers.md says what each counts."""
 
     cycles: int
     frames: int
@@ -71,6 +72,8 @@ class Counters:
     bad_payload: int
     read_errors: int
     frames_bad: int
+    mismatches: int
+    constant_errors: int
     flows: tuple[FlowCounters, ...]
     destinations: tuple[DestinationCounters, ...]
 
@@ -90,9 +93,14 @@ ADVICE = {
     "too_long": "payload went on behind its message: a fault of the gateware; reset, and report it with the counters",
     "bad_payload": "payload came with errors, and its packets were sent so that no receiver takes them: see read_error",
     "frame_bad": "a frame did not fit a slot of the frame store, or its memory refused a write: compare "
-    "store_slot_bytes with the detector's frame, check store_base and the memory",
+    "store_slot_bytes (constants_bytes, where frames are corrected) with the detector's frame, check store_base and "
+    "the memory",
     "read_error": "memory answered a read with an error, so pixels are missing in a frame: check the frame addresses "
     "and the memory; destination_counters[].failed says how many frames",
+    "mismatch": "a frame was shorter or longer than the constants of the correction: compare constants_bytes with the "
+    "detector's frame; counters.mismatches says how many",
+    "constant_error": "memory answered a read of constants with an error, and the pixels they are for were masked: "
+    "check constants_base, constants_pitch and the memory there; counters.constant_errors says how many reads",
 }
 """For each bit of the register `errors`: what happened, and what to do."""
 

@@ -5,8 +5,11 @@ from dataclasses import asdict, dataclass, fields
 
 from framelane.driver._register_map import REGISTERS
 from framelane.driver.board_readings import Capabilities
+from framelane.models import jf_constants
 from framelane.models.errors import ConfigError
 from framelane.models.flow import Destination, Flow
+from framelane.models.image_writer import Correction
+from framelane.models.jf_calibration import STAGES
 from framelane.models.roce_qp import QpContext
 from framelane.models.tx import TxConfig
 
@@ -24,12 +27,19 @@ class FrameRing:
     slots: int
 
 
-def check_fits(config: TxConfig, ring: FrameRing | None, capabilities: Capabilities) -> None:
+def check_fits(
+    config: TxConfig, ring: FrameRing | None, correction: Correction | None, capabilities: Capabilities
+) -> None:
     """Raise ConfigError where a build cannot hold a configuration."""
     for what in ("qps", "destinations", "flows"):
         wanted, there = len(getattr(config, what)), getattr(capabilities, what)
         if wanted > there:
             raise ConfigError(f"the configuration has {wanted} {what}, but this build of the transmitter only {there}")
+    if correction and not capabilities.correction:
+        raise ConfigError(
+            "the configuration corrects frames, but this build of the transmitter does not: remove [correction], or "
+            "load a design that can"
+        )
     if capabilities.frame_store != bool(ring):
         advice = "has none: remove [store]" if ring else "needs one: say in [store] where its memory is"
         raise ConfigError(f"the configuration is wrong about the frame store, this board {advice}")
@@ -41,19 +51,54 @@ def check_fits(config: TxConfig, ring: FrameRing | None, capabilities: Capabilit
         )
     if ring and not 0 < ring.slots <= _MAX_SLOTS:
         raise ConfigError(f"the frame store cannot have {ring.slots} slots: give 1..{_MAX_SLOTS}")
+    if correction and ring:
+        check_memory(ring, correction, beat)
 
 
-def all_writes(config: TxConfig, ring: FrameRing | None, capabilities: Capabilities) -> Iterator[Write]:
+def check_memory(ring: FrameRing, correction: Correction, beat: int = 1) -> None:
+    """Raise ConfigError where slots have no place for corrected images, by the `beat`, or lie among constants."""
+    if correction.offset % beat or ring.slot_bytes < correction.offset + correction.image_bytes:
+        raise ConfigError(
+            f"a slot of {ring.slot_bytes} bytes cannot have a corrected image of {correction.image_bytes} bytes at "
+            f"{correction.offset}: give slots of {correction.offset + correction.image_bytes} bytes or more, and for "
+            f"the image a multiple of {beat}"
+        )
+    end = ring.base + ring.slots * ring.slot_bytes
+    constants_end = correction.base + jf_constants.PLANES * correction.pitch
+    if correction.base < end and ring.base < constants_end:
+        raise ConfigError(
+            f"the constants would lie at {correction.base:#x} to {constants_end - 1:#x}, in the frame store's memory "
+            f"at {ring.base:#x} to {end - 1:#x}: give them another base"
+        )
+
+
+def all_writes(
+    config: TxConfig, ring: FrameRing | None, correction: Correction | None, capabilities: Capabilities
+) -> Iterator[Write]:
     """Every register of the configuration, in the order of writing; entries that it does not name are disabled."""
     yield "local_mac", {"value": config.local.mac}
     yield "local_ip", {"value": config.local.ip}
     if ring:
         for field in fields(ring):
             yield f"store_{field.name}", {"value": getattr(ring, field.name)}
+    yield from _correction(correction)
     yield from _table("qp", [qp_entry(qp) for qp in config.qps], capabilities.qps)
     rings = [destination_entry(destination) for destination in config.destinations]
     yield from _table("destination", rings, capabilities.destinations)
     yield from _table("flow", [flow_entry(flow) for flow in config.flows], capabilities.flows)
+
+
+def _correction(correction: Correction | None) -> Iterator[Write]:
+    """`correction` last; 0 everywhere where frames are not corrected."""
+    names = {"corrected_offset": "offset", "constants_base": "base", "constants_pitch": "pitch"}
+    for register, name in (names | {"constants_bytes": "image_bytes"}).items():
+        yield register, {"value": getattr(correction, name) if correction else 0}
+    control = dict.fromkeys(("enabled", "guard", "high_gain", *(f"shift{stage}" for stage in range(STAGES))), 0)
+    if correction:
+        fixed = correction.fixed
+        control |= {"enabled": 1, "guard": 1, "high_gain": int(fixed.high_gain)}
+        control |= {f"shift{stage}": bits for stage, bits in enumerate(fixed.shift)}
+    yield "correction", control
 
 
 def _table(name: str, entries: Sequence[Mapping[str, int]], size: int) -> Iterator[Write]:

@@ -1,21 +1,25 @@
 """The calibration of a JUNGFRAU from an HDF5 file.
 
-Datasets at the root of the file, planes in the order G0, G1, G2:
+Datasets at the root of the file, planes in the order G0, G1, G2, or HG0, G1, G2 where the attribute `high_gain` is 1:
 
-| name               | shape              | type  |                                                    |
-|--------------------|--------------------|-------|----------------------------------------------------|
-| `pedestal_adu`     | (3, rows, columns) | float | ADU                                                |
-| `gain_adu_per_kev` | (3, rows, columns) | float | ADU/keV, positive in G0, negative in G1 and G2     |
-| `gain_known`       | (3, rows, columns) | bool  | optional: where the gain was measured, not assumed |
-| `mask`             | (rows, columns)    | bool  | optional, also by stage: pixels not to be used     |
+| name               | shape              | type   |                                                           |
+|--------------------|--------------------|--------|-----------------------------------------------------------|
+| `pedestal_adu`     | (3, rows, columns) | float  | ADU                                                       |
+| `gain_adu_per_kev` | (3, rows, columns) | float  | ADU/keV, positive in plane 0, negative in planes 1 and 2  |
+| `gain_known`       | (3, rows, columns) | bool   | optional: where the gain was measured, not assumed        |
+| `mask`             | (rows, columns)    | bool   | optional, also by stage: pixels not to be used            |
+| `mask_reasons`     | (3, rows, columns) | uint32 | optional: bits of `Reason`, which are its attributes      |
+| `pedestal_rms_adu` | (3, rows, columns) | float  | optional: noise, ADU; NaN where it is not known           |
+| `pedestal_count`   | (3, rows, columns) | uint32 | optional: words behind a pedestal; 0 where it is not known |
 
-and the attribute `photon_energy_kev` of the file.
+and the attribute `photon_energy_kev` of the file. A file with both gain modes has the same again, for the high one, in
+the group `high_gain`. The group `provenance` is written by `provenance_group`.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import h5py
 import hdf5plugin
@@ -25,126 +29,144 @@ from numpy.typing import NDArray
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import STAGES, Calibration
 from framelane.models.part_file import PartFile
+from framelane.receiver.calibration_set import CalibrationSet
+from framelane.receiver.checked_file import CheckedFile
 from framelane.receiver.forgiving import ForgivingFile
+from framelane.receiver.provenance import Provenance
+from framelane.receiver.provenance_group import read_provenance, write_provenance
+from framelane.receiver.stage_pedestal import Reason
 
-_KINDS = {"u2": "uint16", "f": "a floating type", "b": "bool"}
+FORMAT = "framelane-calibration-1"
+_HIGH_GAIN = "high_gain"
 
 
-class CalibrationFile:
+class CalibrationFile(CheckedFile):
     """An open file, checked: shapes and dtypes agree, the calibration is read. Raises InputError for any other file.
 
     `pedestal_adu`, `gain_adu_per_kev` (float32) and `gain_known` (bool, all true where the file does not say) have the
-    shape (3, rows, columns).
+    shape (3, rows, columns). They are those of the gain mode that is wanted; None: of the one at the root of the file.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if not path.is_file():
-            raise InputError(f"there is no file {path}: give an HDF5 file")
-        self._file = self._try("open it", lambda: h5py.File(path, "r"))
-        try:
-            self._load()
-        except BaseException:
-            self._file.close()
-            raise
+    needed = "needed are pedestal_adu, gain_adu_per_kev and, for frames, raw"
+
+    def __init__(self, path: Path, high_gain: bool | None = None) -> None:
+        self._wanted = high_gain
+        super().__init__(path)
 
     @property
     def calibration(self) -> Calibration:
         """The same for the models; InputError where a pixel has no usable numbers."""
         try:
-            return Calibration(self.pedestal_adu, self.gain_adu_per_kev, self.photon_energy_kev, self.mask)
+            return Calibration(
+                self.pedestal_adu, self.gain_adu_per_kev, self.photon_energy_kev, self.mask, self.high_gain
+            )
         except InputError as error:
             raise InputError(f"{self.path}: {error}") from error
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    @property
+    def rms_adu(self) -> NDArray[np.float32]:
+        """Noise, float32 (3, rows, columns); NaN where it is not known."""
+        return self._optional("pedestal_rms_adu", "f", np.float32, np.nan)
 
-    def __enter__(self) -> Self:
-        return self
+    @property
+    def count(self) -> NDArray[np.uint32]:
+        """Words behind each pedestal, uint32 (3, rows, columns); 0 where it is not known."""
+        return self._optional("pedestal_count", "u", np.uint32, 0)
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    @property
+    def mask_reasons(self) -> NDArray[np.uint32]:
+        """Bits of `Reason`, uint32 (3, rows, columns): `GIVEN` where the file masks a pixel and does not say why."""
+        reasons = self._optional("mask_reasons", "u", np.uint32, 0)
+        if self.mask is not None:
+            reasons[np.broadcast_to(self.mask, reasons.shape) & (reasons == 0)] = Reason.GIVEN.bit
+        return reasons
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """How the file was made; None where it does not say."""
+        if not self._has("provenance"):
+            return None
+        found: Provenance = self._try("read provenance", lambda: read_provenance(self._file["provenance"]))
+        return found
 
     def _load(self) -> None:
-        planes = self._dataset("pedestal_adu", (STAGES, None, None), "f")
+        root_is_high = self._attribute(_HIGH_GAIN, 0) == 1
+        self.has_high_gain = root_is_high or self._has(_HIGH_GAIN)
+        self.high_gain = root_is_high if self._wanted is None else self._wanted
+        if self.high_gain and not self.has_high_gain:
+            raise InputError(
+                f"{self.path} has no calibration of the high gain: make one with --dark-hg0 and gain maps of six planes"
+            )
+        if root_is_high and not self.high_gain:
+            raise InputError(f"{self.path} is a calibration of the high gain only: make one with --dark-g0")
+        self._group = f"{_HIGH_GAIN}/" if self.high_gain and not root_is_high else ""
+        pedestal, gain, known, mask = (
+            self._group + name for name in ("pedestal_adu", "gain_adu_per_kev", "gain_known", "mask")
+        )
+        planes = self._dataset(pedestal, (STAGES, None, None), "f")
         _, self.rows, self.columns = shape = tuple(map(int, planes.shape))
-        self.pedestal_adu: NDArray[np.float32] = self._read("pedestal_adu", shape, "f", np.float32)
-        self.gain_adu_per_kev: NDArray[np.float32] = self._read("gain_adu_per_kev", shape, "f", np.float32)
-        known = self._read("gain_known", shape, "b", np.bool_) if self._has("gain_known") else np.ones(shape, np.bool_)
-        self.gain_known: NDArray[np.bool_] = known
+        self.pedestal_adu: NDArray[np.float32] = self._read(pedestal, shape, "f", np.float32)
+        self.gain_adu_per_kev: NDArray[np.float32] = self._read(gain, shape, "f", np.float32)
+        self.gain_known: NDArray[np.bool_] = (
+            self._read(known, shape, "b", np.bool_) if self._has(known) else np.ones(shape, np.bool_)
+        )
         self.mask: NDArray[np.bool_] | None = None
-        if self._has("mask"):
-            self.mask = self._read("mask", shape if len(self._find("mask").shape) == 3 else shape[1:], "b", np.bool_)
-        attributes = self._file.attrs
-        value = self._try("read photon_energy_kev", lambda: np.asarray(attributes.get("photon_energy_kev", np.nan)))
-        self.photon_energy_kev = float(value) if value.shape == () and value.dtype.kind in "fiu" else math.nan
+        if self._has(mask):
+            self.mask = self._read(mask, shape if len(self._find(mask).shape) == 3 else shape[1:], "b", np.bool_)
+        self.photon_energy_kev = self._attribute("photon_energy_kev", math.nan)
         if not 0 < self.photon_energy_kev < math.inf:
             raise InputError(f"{self.path}: attribute photon_energy_kev is missing or not a positive number of keV")
 
-    def _read(self, name: str, shape: tuple[int | None, ...], kind: str, dtype: type[np.generic]) -> NDArray[Any]:
-        dataset = self._dataset(name, shape, kind)
-        array: NDArray[Any] = self._try(f"read {name}", lambda: np.asarray(dataset[()], dtype))
-        return array
+    def _attribute(self, name: str, default: float) -> float:
+        """A number; NaN for anything else that has the name."""
+        attributes = self._file.attrs
+        value = self._try(f"read {name}", lambda: np.asarray(attributes.get(name, default)))
+        return float(value) if value.shape == () and value.dtype.kind in "fiub" else math.nan
 
-    def _has(self, name: str) -> bool:
-        """Whether there is anything of that name, a link that leads nowhere included."""
-        return self._try(f"look for {name}", lambda: self._file.get(name, getlink=True)) is not None
-
-    def _find(self, name: str) -> Any:
-        """The dataset of that name; its shape and dtype can be had."""
-        dataset = self._try(f"find {name}", lambda: self._file.get(name))
-        if dataset is None:
-            raise InputError(
-                f"{self.path} has no dataset {name}: needed are pedestal_adu, gain_adu_per_kev and, for frames, raw"
-            )
-        if not isinstance(dataset, h5py.Dataset):
-            raise InputError(f"{self.path}: {name} is not a dataset: {type(dataset).__name__}")
-        shape, _ = self._try(f"tell the type of {name}", lambda: (dataset.shape, dataset.dtype))
-        if shape is None:
-            raise InputError(f"{self.path}: dataset {name} is empty: it has no shape")
-        return dataset
-
-    def _dataset(self, name: str, shape: tuple[int | None, ...], kind: str) -> Any:
-        """The dataset, whose shape must be `shape` (None: any size but 0) and whose dtype of `kind`."""
-        dataset = self._find(name)
-        if len(dataset.shape) != len(shape) or any(
-            n != (wanted or n or 1) for n, wanted in zip(dataset.shape, shape, strict=True)
-        ):
-            sizes = ", ".join("any" if n is None else str(n) for n in shape)
-            raise InputError(f"{self.path}: dataset {name} has the shape {dataset.shape}, needed is ({sizes})")
-        if not dataset.dtype.str[1:].startswith(kind):
-            raise InputError(f"{self.path}: dataset {name} has the dtype {dataset.dtype}, needed is {_KINDS[kind]}")
-        return dataset
-
-    def _try(self, what: str, action: Callable[[], Any]) -> Any:
-        """What the HDF5 library makes of it: each of these is how it says that it cannot."""
-        try:
-            return action()
-        except MemoryError as error:
-            raise InputError(f"{self.path} is too large: cannot {what} ({_reason(error)})") from error
-        except (OSError, RuntimeError, ValueError, TypeError, KeyError) as error:
-            reason = _reason(error)
-            raise InputError(f"{self.path} is damaged or not an HDF5 file: cannot {what} ({reason})") from error
-
-
-def _reason(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    def _optional(self, name: str, kind: str, dtype: type[np.generic], default: float) -> NDArray[Any]:
+        name, shape = self._group + name, (STAGES, self.rows, self.columns)
+        return self._read(name, shape, kind, dtype) if self._has(name) else np.full(shape, default, dtype)
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:
     """Write a file that `CalibrationFile` reads: what is not `usable` is masked. InputError where that fails."""
+    _write(path, lambda file: _put(file, calibration))
+
+
+def write_sets(path: Path, sets: Sequence[CalibrationSet], provenance: Provenance) -> None:
+    """The same with statistics and provenance: of one gain mode, or of the normal and then the high one."""
+
+    def fill(file: Any) -> None:
+        for each, place in zip(sets, (file, file.create_group(_HIGH_GAIN) if len(sets) > 1 else None), strict=False):
+            _put(place, each.calibration)
+            _array(place, "pedestal_rms_adu", each.rms)
+            _array(place, "pedestal_count", each.count)
+            reasons = _array(place, "mask_reasons", each.reasons)
+            for reason in Reason:
+                reasons.attrs[reason.words] = reason.bit
+        file.attrs["format"] = FORMAT
+        write_provenance(file.create_group("provenance"), provenance)
+
+    _write(path, fill)
+
+
+def _put(place: Any, calibration: Calibration) -> None:
+    _array(place, "pedestal_adu", calibration.pedestal.astype(np.float32))
+    _array(place, "gain_adu_per_kev", calibration.gain.astype(np.float32))
+    _array(place, "mask", ~calibration.usable)
+    place.attrs["photon_energy_kev"] = calibration.photon_energy_kev
+    place.attrs[_HIGH_GAIN] = calibration.high_gain
+
+
+def _array(place: Any, name: str, planes: NDArray[Any]) -> Any:
+    return place.create_dataset(name, data=planes, chunks=(1, *planes.shape[1:]), **hdf5plugin.Bitshuffle())
+
+
+def _write(path: Path, fill: Callable[[Any], None]) -> None:
     try:
         with PartFile(path) as part:
             with ForgivingFile(part.path) as disk, h5py.File(disk, "w", libver="v110") as file:
-                for name, planes, dtype in (
-                    ("pedestal_adu", calibration.pedestal, np.float32),
-                    ("gain_adu_per_kev", calibration.gain, np.float32),
-                    ("mask", ~calibration.usable, np.bool_),
-                ):
-                    chunks = (1, *planes.shape[1:])
-                    file.create_dataset(name, data=planes.astype(dtype), chunks=chunks, **hdf5plugin.Bitshuffle())
-                file.attrs["photon_energy_kev"] = calibration.photon_energy_kev
+                fill(file)
             if disk.error:
                 raise disk.error
     except OSError as error:

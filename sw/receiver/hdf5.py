@@ -25,7 +25,8 @@ class Hdf5Sink:
     frames where the pipeline makes them: those of row r of frame f are at `pointers[f, r]` to `pointers[f, r + 1]` of
     `columns` and `values`.
 
-    `photon_energy_kev` is None for raw words. InputError when the file cannot be written.
+    `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
+    of a corrected one photons all the same. InputError when the file cannot be written.
     """
 
     def __init__(self, path: Path, session: Session, photon_energy_kev: float | None) -> None:
@@ -36,9 +37,10 @@ class Hdf5Sink:
         self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
         self._file = h5py.File(self._disk, "w", libver="v110")
         self._entry = nxmx.group(self._file, "entry", "NXentry", default="data")
-        self._data = nxmx.make_data(self._entry, session, photon_energy_kev is None)
+        raw = session.pixels == "raw" and photon_energy_kev is None
+        self._data = nxmx.make_data(self._entry, session, raw)
         self._sparse: Any = None
-        if photon_energy_kev is not None:
+        if not raw:
             nxmx.describe_instrument(self._entry, photon_energy_kev)
 
     def write(self, frame: ReceivedFrame, result: Result) -> None:

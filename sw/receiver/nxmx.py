@@ -88,17 +88,16 @@ def make_data(entry: Any, session: Session, raw: bool) -> Any:
     return data
 
 
-def describe_instrument(entry: Any, photon_energy_kev: float) -> None:
-    """The beam's energy and the detector's pixels."""
+def describe_instrument(entry: Any, photon_energy_kev: float | None) -> None:
+    """The beam's energy, where it is known, and the detector's pixels."""
     instrument = group(entry, "instrument", "NXinstrument")
-    beam = group(instrument, "beam", "NXbeam")
     detector = group(instrument, "detector", "NXdetector")
     detector["underload_value"], detector["saturation_value"] = -MAX_VALUE, MAX_VALUE
-    for where, name, value, units in (
-        (beam, "incident_energy", photon_energy_kev, "keV"),
-        (beam, "incident_wavelength", KEV_ANGSTROM / photon_energy_kev, "angstrom"),
-        (detector, "x_pixel_size", PIXEL_M, "m"),
-        (detector, "y_pixel_size", PIXEL_M, "m"),
-    ):
+    values = [(detector, "x_pixel_size", PIXEL_M, "m"), (detector, "y_pixel_size", PIXEL_M, "m")]
+    if photon_energy_kev is not None:
+        beam = group(instrument, "beam", "NXbeam")
+        values.append((beam, "incident_energy", photon_energy_kev, "keV"))
+        values.append((beam, "incident_wavelength", KEV_ANGSTROM / photon_energy_kev, "angstrom"))
+    for where, name, value, units in values:
         where[name] = value
         where[name].attrs["units"] = units

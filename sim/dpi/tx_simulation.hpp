@@ -1,0 +1,101 @@
+// A simulated transmitter, with or without a frame store: what the C libraries of both have in common. It has no clock
+// but its own. `Feed` is what it is fed with:
+//
+//     void offer(Vtop&);   shows the design the next of it, before the clock rises
+//     bool taken(Vtop&);   whether the design takes that with the clock; it is forgotten then
+//     bool empty();
+#pragma once
+
+#include <cstdint>
+
+#include "Vtop.h"
+#include "board.hpp"
+#include "verilated.h"
+
+template <typename Feed>
+struct Simulation {
+    VerilatedContext context;
+    Vtop top{&context};
+    Board board;
+    Feed feed;
+
+    ~Simulation() { top.final(); }
+
+    void step() {
+        feed.offer(top);
+        top.eval();
+        const bool taken = feed.taken(top);
+        top.clk = 1;
+        top.eval();
+        top.clk = 0;
+        top.eval();
+        if (taken) board.last_activity = board.cycle;
+    }
+
+    // As after power-up.
+    void reset() {
+        feed = {};
+        top.s_axil_bready = top.s_axil_rready = 1;
+        top.s_axil_wstrb = 0xf;
+        top.rst = 1;
+        for (int k = 0; k < 4; k++) step();
+        top.rst = 0;
+        step();
+    }
+
+    // One access over AXI4-Lite; false where it is not answered.
+    bool write(uint32_t offset, uint32_t value) {
+        top.s_axil_awaddr = offset;
+        top.s_axil_wdata = value;
+        top.s_axil_wvalid = 1;  // address and data in the same cycle, each until it is taken
+        top.s_axil_awvalid = 1;
+        for (int k = 0; top.s_axil_awvalid || top.s_axil_wvalid; k++) {
+            if (k == ANSWER) return false;
+            top.eval();
+            const bool address = top.s_axil_awready, data = top.s_axil_wready;
+            step();
+            if (address) top.s_axil_awvalid = 0;
+            if (data) top.s_axil_wvalid = 0;
+        }
+        if (!await(top.s_axil_bvalid)) return false;
+        step();
+        return true;
+    }
+
+    bool read(uint32_t offset, uint32_t* value) {
+        top.s_axil_araddr = offset;
+        top.s_axil_arvalid = 1;
+        if (!await(top.s_axil_arready)) return false;
+        step();
+        top.s_axil_arvalid = 0;
+        if (!await(top.s_axil_rvalid)) return false;
+        *value = top.s_axil_rdata;
+        step();
+        return true;
+    }
+
+    // Runs until all that was offered is served and nothing is under way; false where no stream moves for `patience`
+    // cycles.
+    bool run(uint64_t patience) {
+        board.last_activity = board.cycle;
+        while (!feed.empty() || !top.idle_o) {
+            if (board.cycle - board.last_activity > patience) return false;
+            step();
+        }
+        return true;
+    }
+
+  private:
+    // Cycles in which an access to a register must be answered.
+    static constexpr int ANSWER = 2000;
+
+    template <typename Signal>
+    bool await(const Signal& signal) {
+        top.eval();
+        for (int k = 0; !signal; k++) {
+            if (k == ANSWER) return false;
+            step();
+        }
+        return true;
+    }
+};

@@ -1,0 +1,140 @@
+"""How long the correction of a 4M image takes the CPU, beside plain numba, numpy, and what only copying takes."""
+
+import mmap
+import os
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.cli import plain_correction
+from framelane.cli.bench import Target
+from framelane.cli.tiled_frames import tiled_frames
+from framelane.models.jf_calibration import Calibration
+from framelane.models.jf_fixed import quantize
+from framelane.receiver import _correct_float32
+from framelane.receiver.correction import Correction
+
+BATCH = 8
+ROUNDS = 15
+"""All variants by turns, so many times: what else the machine does meets all alike.
+
+CPU times are medians, and so are their ratios; of the time on the clock, which others lengthen, the least counts.
+"""
+
+TIMES_PLAIN = {"float32": 2.5, "int16": 3.0}
+TIMES_TWO_THREADS = 1.5
+
+COPY, PLAIN, NUMBA, NUMPY = "copy of the result", "plain numba", "numba", "numpy"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Something to measure: `call` handles so many `images`."""
+
+    what: str
+    output: str
+    threads: int
+    call: Callable[[], object]
+    images: int = BATCH
+
+
+def on_the_cpu() -> tuple[list[dict[str, Any]], list[Target]]:
+    """One row a variant: milliseconds of CPU and of time for an image, and how many times as fast as others it is."""
+    images, calibration = tiled_frames(BATCH)
+    raw = _as_in_a_ring(images)
+    variants = _to_float32(raw, calibration) + _to_int16(raw, calibration)
+    times = _rounds(variants)
+    rows = []
+    for variant in variants:
+        key = variant.what, variant.output, variant.threads
+        cpu, wall = times[key]
+        row = {"what": variant.what, "output": variant.output, "threads": variant.threads}
+        row |= {"cpu_ms": statistics.median(cpu), "least_wall_ms": min(wall)}
+        for other in (COPY, PLAIN):
+            row[f"times_{other.split()[0]}"] = _times(times[other, variant.output, 1][0], cpu)
+        rows.append(row)
+    targets = []
+    for output, limit in TIMES_PLAIN.items():
+        cpu, wall = times[NUMBA, output, 1]
+        plain = _times(times[PLAIN, output, 1][0], cpu)
+        targets.append(Target(f"{output}: times faster than plain numba, 1 thread", plain, "", limit, "higher"))
+        if len(os.sched_getaffinity(0)) > 1:
+            two = min(wall) / min(times[NUMBA, output, 2][1])
+            what = f"{output}: times faster on 2 threads than on 1"
+            targets.append(Target(what, two, "", TIMES_TWO_THREADS, "higher"))
+    return rows, targets
+
+
+def _as_in_a_ring(images: list[NDArray[np.uint16]]) -> NDArray[np.uint16]:
+    """The images one after the other in memory, from the beginning of a page on."""
+    shape = (len(images), *images[0].shape)
+    memory = mmap.mmap(-1, len(images) * images[0].nbytes)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.stack(images, out=np.frombuffer(memory, np.uint16).reshape(shape))
+
+
+def _to_float32(raw: NDArray[np.uint16], calibration: Calibration) -> list[Variant]:
+    result, copied = np.zeros(raw.shape, np.float32), np.zeros(raw.shape, np.float32)
+    constants = _correct_float32.arrange(calibration, "photons")[:3]
+    one, two = (Correction(calibration, "float32", threads=threads) for threads in (1, 2))
+    by_numpy = Correction(calibration, "float32", engine="numpy")
+
+    def plain() -> None:
+        for words, image in zip(raw, result, strict=True):
+            plain_correction.float32(words.reshape(-1), *constants, image.reshape(-1))
+
+    return [
+        Variant(COPY, "float32", 1, lambda: np.copyto(copied, result)),
+        Variant(PLAIN, "float32", 1, plain),
+        Variant(NUMBA, "float32", 1, lambda: one(raw, result)),
+        Variant(NUMBA, "float32", 2, lambda: two(raw, result)),
+        Variant(NUMPY, "float32", 1, lambda: by_numpy(raw[:1], result[:1]), 1),
+    ]
+
+
+def _to_int16(raw: NDArray[np.uint16], calibration: Calibration) -> list[Variant]:
+    result, copied = np.zeros(raw.shape, np.int16), np.zeros(raw.shape, np.int16)
+    fixed = quantize(calibration)
+    pedestal, mantissa = fixed.pedestal.reshape(3, -1), fixed.mantissa.reshape(3, -1)
+    shift = np.array(fixed.shift)
+    one, two = (Correction(fixed, threads=threads) for threads in (1, 2))
+    by_numpy = Correction(fixed, engine="numpy")
+
+    def plain() -> None:
+        for words, image in zip(raw, result, strict=True):
+            plain_correction.int16(words.reshape(-1), pedestal, mantissa, shift, image.reshape(-1))
+
+    return [
+        Variant(COPY, "int16", 1, lambda: np.copyto(copied, result)),
+        Variant(PLAIN, "int16", 1, plain),
+        Variant(NUMBA, "int16", 1, lambda: one(raw, result)),
+        Variant(NUMBA, "int16", 2, lambda: two(raw, result)),
+        Variant(NUMPY, "int16", 1, lambda: by_numpy(raw[:1], result[:1]), 1),
+    ]
+
+
+def _rounds(variants: list[Variant]) -> dict[tuple[str, str, int], tuple[list[float], list[float]]]:
+    """For each variant the milliseconds of CPU and of time for an image, one of each a round."""
+    times: dict[tuple[str, str, int], tuple[list[float], list[float]]] = {}
+    for variant in variants:
+        variant.call()
+        times[variant.what, variant.output, variant.threads] = [], []
+    for _ in range(ROUNDS):
+        for variant in variants:
+            start, start_cpu = time.perf_counter(), time.process_time()
+            variant.call()
+            cpu, wall = time.process_time() - start_cpu, time.perf_counter() - start
+            both = times[variant.what, variant.output, variant.threads]
+            both[0].append(cpu / variant.images * 1e3)
+            both[1].append(wall / variant.images * 1e3)
+    return times
+
+
+def _times(slow: list[float], fast: list[float]) -> float:
+    """The median of the ratios, each of times from one round."""
+    return statistics.median(a / b for a, b in zip(slow, fast, strict=True))

@@ -1,0 +1,39 @@
+"""Images that the source has corrected already: photons in their slot of the ring, to a verdict and sparse rows."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.models.errors import InputError
+from framelane.receiver import _counting
+from framelane.receiver.judging import Judge
+from framelane.receiver.result import Result
+from framelane.receiver.veto import Veto
+
+
+class CorrectedImages:
+    """Counts the codes and peaks of corrected images of `shape` (rows, columns), and judges them by `veto`.
+
+    The words are those of `models.jf_correct.correct_int16`; a hole of the ring, 0x8000, is -32768, the code of a hole.
+    The other arguments are those of `Pipeline`. Not for use by several threads at once.
+    """
+
+    def __init__(
+        self, shape: tuple[int, int], veto: Veto, sparse_threshold: int | None = None, threads: int | None = None
+    ) -> None:
+        self._shape = shape
+        self._judge = Judge(shape, veto, sparse_threshold, threads)
+
+    def __call__(self, words: NDArray[np.uint16]) -> Result:
+        """Take one image: C-contiguous uint16 (rows, columns), else InputError. The result has the same memory."""
+        if words.dtype != np.uint16 or words.shape != self._shape or not words.flags.c_contiguous:
+            raise InputError(
+                f"the image is {words.dtype} {words.shape}, needed is uint16 {self._shape} without gaps: the words of "
+                "the ring"
+            )
+        image = words.view(np.int16)
+        pixels, threshold = image.reshape(-1), self._judge.threshold
+
+        def count(band: tuple[int, int], counts: NDArray[np.int64]) -> None:
+            _counting.count(pixels, threshold, *band, counts)
+
+        return self._judge(image, count)

@@ -1,0 +1,61 @@
+"""A frame of a JUNGFRAU put together from packets, and what became of all of them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.models.jf_packet import PACKET_WORDS, PACKETS, TICK_NS, JfHeader
+from framelane.receiver.packet_fate import Fate
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DetectorFrame:
+    """The words of one frame of all modules. `image` is a view: it is valid until the next frame is asked for."""
+
+    number: int
+    image: NDArray[np.uint16]
+    """uint16 (modules * 512, 1024), holes (0x8000) where a packet did not come."""
+    packets: NDArray[np.uint16]
+    """Packets of each module that came, of 128; uint16 (modules)."""
+    headers: tuple[JfHeader | None, ...]
+    """Of each module the first packet's header; None where nothing came."""
+    guarded: int
+    """Words of gain code 10, which a detector never sends; they became error words (0xFFFF)."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every packet came."""
+        return self.holes == 0
+
+    @property
+    def holes(self) -> int:
+        """Pixels that did not come."""
+        return (PACKETS * self.packets.size - int(self.packets.sum())) * PACKET_WORDS
+
+    @property
+    def header(self) -> JfHeader:
+        """That of the first module of which anything came: bunch id and times of the frame."""
+        return next(header for header in self.headers if header is not None)
+
+    @property
+    def timestamp_ns(self) -> int:
+        """Nanoseconds since the measurement began."""
+        return self.header.timestamp * TICK_NS
+
+
+@dataclass(slots=True)
+class FrameCounts:
+    """What became of packets and frames: every packet has one fate, `complete + incomplete` frames were handed out."""
+
+    fates: dict[Fate, int] = field(default_factory=dict)
+    complete: int = 0
+    incomplete: int = 0
+    missing: int = 0
+    """Frames between two others of which nothing came."""
+    restarts: int = 0
+    """How often the frame numbers began anew."""
+    holes: int = 0
+    """Pixels that did not come, of the frames that were handed out."""
+    guarded: int = 0
+    """See `DetectorFrame`."""

@@ -1,0 +1,56 @@
+"""What becomes of an image of photons, whoever corrected it: codes and peaks are counted, it is judged, sparse rows."""
+
+import concurrent.futures
+import os
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.receiver import _sparse
+from framelane.receiver._bands import BAND_PIXELS, bands, run
+from framelane.receiver.result import Counts, Result, SparseRows
+from framelane.receiver.veto import Veto
+
+Count = Callable[[tuple[int, int], NDArray[np.int64]], None]
+"""Counts the pixels from the first to before the second, as `_counting` does."""
+
+
+class Judge:
+    """Judges images (rows, columns) by `veto`; all memory is taken here, none for a frame.
+
+    Sparse rows hold the pixels of at least `sparse_threshold` photons (None: no sparse rows). `threads` at most; None:
+    one a core. Not for use by several threads at once.
+    """
+
+    def __init__(self, shape: tuple[int, int], veto: Veto, sparse_threshold: int | None, threads: int | None) -> None:
+        rows, columns = shape
+        size = rows * columns
+        threads = min(threads or len(os.sched_getaffinity(0)), max(1, size // BAND_PIXELS))
+        self._veto = veto
+        self._bands = bands(0, size, threads)
+        self._counts = np.zeros((threads, 5), np.int64)
+        self._pool = concurrent.futures.ThreadPoolExecutor(threads)
+        self._sparse_threshold = sparse_threshold
+        if sparse_threshold is not None:
+            self._rows = SparseRows(np.zeros(rows + 1, np.int64), np.empty(size, np.int32), np.empty(size, np.int16))
+
+    @property
+    def threshold(self) -> np.int16:
+        """Photons from which on a pixel is a peak."""
+        return np.int16(self._veto.threshold)
+
+    def __call__(self, image: NDArray[np.int16], count: Count) -> Result:
+        """The result for `image`, when `count` has gone through every band of it."""
+        run(self._pool, count, self._bands, self._counts)
+        counts = Counts(*self._counts.sum(0).tolist())
+        verdict = self._veto.judge(counts.peaks, counts.holes)
+        return Result(image, counts, verdict, self._gather(image) if verdict.accepted else None)
+
+    def _gather(self, image: NDArray[np.int16]) -> SparseRows | None:
+        if self._sparse_threshold is None:
+            return None
+        rows = self._rows
+        _sparse.gather(image, np.int16(self._sparse_threshold), rows.pointers, rows.columns, rows.values)
+        n = rows.pointers[-1]
+        return SparseRows(rows.pointers, rows.columns[:n], rows.values[:n])

@@ -1,0 +1,165 @@
+"""Tracking of the G0 pedestal from dark frames as they arrive: the model's bits, at the detector's rate."""
+
+import concurrent.futures
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.models.dark_frames import TICK_NS, DarkClock
+from framelane.models.errors import ConfigError, InputError
+from framelane.models.jf_correct import ADC_MASK
+from framelane.models.jf_fixed import PEDESTAL_FRACTION_BITS
+from framelane.models.jf_pedestal import SHARE_BITS
+from framelane.models.jf_pedestal_settings import TrackerSettings, gains
+from framelane.models.jf_pedestal_state import LEVEL_BITS, MAX_PAUSE, RATE_BITS, Chip, TrackerState
+from framelane.models.jf_scene import CHIP
+from framelane.receiver import _pedestal_kernels, _pedestal_update
+from framelane.receiver.drift import DriftLimits, DriftRecord, DriftRow
+
+_TICKS_A_SECOND = 1e9 / TICK_NS
+_BINS = 1 << 15
+_MOST_AHEAD = round(_TICKS_A_SECOND / 2)
+DUE_BITS = 3
+"""Pedestals that have drifted by `2**-DUE_BITS` ADU since they were written are written anew."""
+
+
+class PedestalTracker:
+    """Follows the pedestal of plane 0 (G0, or HG0 where `high_gain`) of a detector of modules one above the other.
+
+    `state` is the beginning, by a dark run; it is taken over, not copied. `record` gets a row a module every
+    `record_s` seconds of the detector's time. `threads` at most; None: one a core. What comes out equals
+    `models.jf_pedestal` bit for bit, however the frames are put into batches. Not for use by several threads at once.
+    ConfigError where modules are not whole chips.
+    """
+
+    def __init__(
+        self,
+        state: TrackerState,
+        settings: TrackerSettings | None = None,
+        limits: DriftLimits | None = None,
+        *,
+        high_gain: bool = False,
+        module_rows: int = 512,
+        record_s: float = 10.0,
+        threads: int | None = None,
+    ) -> None:
+        settings = settings or TrackerSettings()
+        rows = len(state.level)
+        if rows > module_rows and (module_rows % CHIP or rows % module_rows):
+            raise ConfigError(
+                f"{rows} rows are no whole modules of {module_rows} rows, or these no whole chips of {CHIP}: give the "
+                "rows of a module"
+            )
+        self.state = state
+        self.record = DriftRecord(limits or DriftLimits())
+        self.clock = DarkClock(settings.dark_interval_ns)
+        self._arrays = tuple(getattr(state, each.name) for each in fields(state))
+        self._start = state.level.copy()
+        self._constants = (
+            *gains(settings),
+            ADC_MASK if high_gain else ADC_MASK + 1,
+            round(settings.most_outliers * (1 << SHARE_BITS)),
+            settings.restart_blocks,
+        )
+        chips = len(state.chips)
+        threads = min(threads or len(os.sched_getaffinity(0)), chips)
+        self._bands = list(itertools.pairwise(chips * n // threads for n in range(threads + 1)))
+        self._bins = np.zeros((threads, _BINS), np.int32)
+        self._pool = concurrent.futures.ThreadPoolExecutor(threads)
+        self._modules = np.array_split(np.arange(chips), max(1, rows // module_rows))
+        self._record_ticks = round(record_s * _TICKS_A_SECOND)
+        self._recorded = 0
+        self._frames = 0
+        self._tick = 0
+        self._timestamp_ns = 0
+        self._written = 0
+        self._blocks = 0
+
+    def take(self, frames: NDArray[np.uint16], timestamps_ns: Sequence[int | None]) -> bool:
+        """Take dark frames, C-contiguous uint16 (n, rows, columns), with the time of each if it has one.
+
+        Whether pedestals are due to be written: there are better ones, or they have drifted by 1/8 ADU. InputError
+        where the frames do not fit the detector.
+        """
+        n, shape = len(timestamps_ns), self.state.level.shape
+        if frames.dtype != np.uint16 or frames.shape != (n, *shape) or not frames.flags.c_contiguous:
+            raise InputError(
+                f"the dark frames are {frames.dtype} {frames.shape}, the tracking is for uint16 {(n, *shape)} "
+                "without gaps"
+            )
+        ticks = np.array([self.clock.tick(time) for time in timestamps_ns], np.int64)
+
+        def take(band: tuple[int, int], bins: NDArray[np.int32]) -> None:
+            _pedestal_kernels.take(frames, ticks, self._arrays, *band, *self._constants, bins)
+
+        if len(self._bands) == 1:
+            take(self._bands[0], self._bins[0])
+        else:
+            list(self._pool.map(take, self._bands, self._bins))
+        self._frames += n
+        if n:
+            self._tick, self._timestamp_ns = int(ticks[-1]), timestamps_ns[-1] or 0
+        if self._tick - self._recorded >= self._record_ticks:
+            self.note()
+        return self._n_blocks != self._blocks or self._tick - self._written >= 2 * self._half_due
+
+    def note(self) -> None:
+        """Add a row for each module to the record, as at the end of a run, unless its last is of the newest frame."""
+        if self._tick != self._recorded:
+            self._recorded = self._tick
+            for module in range(len(self._modules)):
+                self.record.add(self._row(module))
+
+    def write_quarters(self, plane: NDArray[np.uint16]) -> None:
+        """Write the pedestal to `plane`, uint16 (rows, columns), in quarters of an ADU: plane 0 of
+        `FixedCalibration.pedestal`. It is meant for the frames until it is due again, so it is that of half the time
+        until then."""
+        shift = LEVEL_BITS - PEDESTAL_FRACTION_BITS
+        tick = self._tick + self._half_due
+        self._written, self._blocks = self._tick, self._n_blocks
+
+        def write(band: tuple[int, int]) -> None:
+            _pedestal_update.publish(self._arrays, *band, tick, shift, plane)
+
+        list(self._pool.map(write, self._bands))
+
+    @property
+    def pedestal_adu(self) -> NDArray[np.float32]:
+        """The pedestal as it is in the newest dark frame, ADU, float32 (rows, columns)."""
+        return (self.state.pedestal(LEVEL_BITS, self._tick) * 2.0**-LEVEL_BITS).astype(np.float32)
+
+    @property
+    def _n_blocks(self) -> int:
+        return int(self.state.chips[:, Chip.BLOCKS].sum())
+
+    @property
+    def _half_due(self) -> int:
+        """Ticks in which the fastest chip drifts by half of what makes pedestals due."""
+        fastest = max(int(np.abs(self.state.chips[:, Chip.RATE]).max()), 1)
+        return min((1 << RATE_BITS - DUE_BITS - 1) // fastest, _MOST_AHEAD)
+
+    def _row(self, module: int) -> DriftRow:
+        chips = self._modules[module]
+        state = self.state.chips[chips]
+        moments = np.array([_pedestal_update.moments(self._arrays, self._start, int(chip)) for chip in chips])
+        n = max(int(moments[:, 0].sum()), 1)
+        passed = (self._tick - state[:, Chip.MIDDLE]).clip(0, MAX_PAUSE)
+        common = state[:, Chip.COMMON] * 2.0**-LEVEL_BITS + state[:, Chip.RATE] * 2.0**-RATE_BITS * passed
+        mean = float((moments[:, 1] + moments[:, 0] * common).sum() / n)
+        square = float((moments[:, 2] + 2 * common * moments[:, 1] + moments[:, 0] * common**2).sum() / n)
+        return DriftRow(
+            module=module,
+            timestamp_ns=self._timestamp_ns,
+            elapsed_s=self._tick / _TICKS_A_SECOND,
+            drift_adu=mean,
+            rate_adu_per_s=float(state[:, Chip.RATE].mean()) * 2.0**-RATE_BITS * _TICKS_A_SECOND,
+            spread_adu=max(square - mean**2, 0.0) ** 0.5,
+            frames=self._frames,
+            refused=int(state[:, Chip.REFUSED].max()),
+            outliers=int(state[:, Chip.OUTLIERS].sum()),
+            restarts=int(state[:, Chip.RESTARTS].sum()),
+        )

@@ -1,0 +1,73 @@
+"""Raw frames of a JUNGFRAU to an HDF5 file, as they came; `recorded_file` reads it.
+
+| dataset at the root | shape                         | type   |                                                    |
+|---------------------|-------------------------------|--------|----------------------------------------------------|
+| `raw`               | (frames, modules * 512, 1024) | uint16 | words; 0x8000: the pixel did not come              |
+| `frame_number`      | (frames)                      | uint64 |                                                    |
+| `bunch_id`          | (frames)                      | uint64 | of the first module of which anything came         |
+| `timestamp_ns`      | (frames)                      | uint64 | since the measurement began; of the same module    |
+| `exposure_ns`       | (frames)                      | uint64 | of the same module                                 |
+| `holes`             | (frames)                      | uint32 | pixels that did not come                           |
+| `guarded`           | (frames)                      | uint32 | words of gain code 10, which became 0xFFFF         |
+| `packets`           | (frames, modules)             | uint16 | packets that came, of 128                          |
+| `module_id`         | (frames, modules)             | uint16 | here and below 0 where nothing came                |
+| `high_gain`         | (frames, modules)             | bool   | HG0 instead of G0                                  |
+| `storage_cell`      | (frames, modules)             | uint8  | 0..15                                              |
+"""
+
+from pathlib import Path
+
+import hdf5plugin
+import numpy as np
+
+from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TICK_NS, JfHeader
+from framelane.models.slots import HOLE_WORD
+from framelane.receiver import nxmx
+from framelane.receiver.detector_frame import DetectorFrame
+from framelane.receiver.frame_file import Columns, FrameFile
+
+FORMAT = "framelane-raw-1"
+_NOTHING = JfHeader(frame_number=0)
+
+
+class Recorder(FrameFile):
+    """The file of `modules` modules. `compress`: bitshuffle and LZ4; raw words shrink to three quarters."""
+
+    def __init__(self, path: Path, modules: int, compress: bool = False) -> None:
+        super().__init__(path, FORMAT)
+        numbers = dict.fromkeys(("frame_number", "bunch_id", "timestamp_ns", "exposure_ns"), ("u8", ()))
+        of_module = {"packets": "u2", "module_id": "u2", "high_gain": "?", "storage_cell": "u1"}
+        columns: Columns = {
+            **numbers,
+            **dict.fromkeys(("holes", "guarded"), ("u4", ())),
+            **{name: (dtype, (modules,)) for name, dtype in of_module.items()},
+        }
+        self.make_records(self._file, columns)
+        shape = (modules * MODULE_ROWS, MODULE_COLUMNS)
+        self._raw = self._file.create_dataset(
+            "raw",
+            (0, *shape),
+            "u2",
+            maxshape=(None, *shape),
+            chunks=(1, MODULE_ROWS, MODULE_COLUMNS),
+            fillvalue=np.uint16(HOLE_WORD),
+            **(hdf5plugin.Bitshuffle() if compress else {}),
+        )
+        self._raw.attrs.update({f"code_{name}": np.uint16(code) for name, code in nxmx.RAW_CODES.items()})
+
+    def write(self, frame: DetectorFrame) -> None:
+        """Append one frame."""
+        headers = [header or _NOTHING for header in frame.headers]
+        record = {
+            "frame_number": frame.number,
+            "bunch_id": frame.header.bunch_id,
+            "timestamp_ns": frame.header.timestamp * TICK_NS,
+            "exposure_ns": frame.header.exposure * TICK_NS,
+            "holes": frame.holes,
+            "guarded": frame.guarded,
+            "packets": frame.packets,
+            "module_id": [header.module_id for header in headers],
+            "high_gain": [header.high_gain for header in headers],
+            "storage_cell": [header.storage_cell for header in headers],
+        }
+        self.append(self._raw, frame.image, record)
