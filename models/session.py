@@ -61,10 +61,14 @@ class Session(BaseModel):
     rows: Positive
     columns: Positive
     pixels: Literal["raw", "corrected"] = "raw"
+    unit: Literal["photons", "keV"] = "photons"
+    fraction_bits: Annotated[int, Field(ge=0, le=15)] = 0
     window_end: U64 = FREE_RUNNING
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.pixels == "raw" and (self.unit != "photons" or self.fraction_bits):
+            raise ValueError("unit and fraction_bits are of corrected pixels: say pixels: corrected, or leave them out")
         if self.mtu not in wire.MTUS:
             raise ValueError(f"mtu: {self.mtu} is impossible: choose one of {', '.join(map(str, wire.MTUS))}")
         try:

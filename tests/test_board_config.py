@@ -199,6 +199,7 @@ STORE = "[store]\nbase = 0\nslots = 2\n"
 CORRECTION = '[correction]\ncalibration = "16x100.h5"\nbase = 0x1_0000_0000\n'
 CORRECTED = CORRECTION + RECEIVER + FLOW
 SOURCE = "[source]\nrows = 16\ncolumns = 100\n"
+STORED = TRANSMITTER + SOURCE + STORE
 OTHER = RECEIVER.replace('"a"', '"b"')
 GOOD = TRANSMITTER + RECEIVER + FLOW
 
@@ -291,6 +292,20 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
         (
             TRANSMITTER + RECEIVER + OTHER.replace("a.json", "e.json") + FLOW.replace('["a"]', '["a", "b"]'),
             "[[flow]] 'all': receivers: 'a' is for raw images, 'b' for corrected ones: give each its own flow",
+        ),
+        (
+            TRANSMITTER
+            + SOURCE
+            + STORE
+            + CORRECTION
+            + "fraction_bits = 4\n"
+            + RECEIVER.replace("a.json", "e.json")
+            + FLOW,
+            "[[receiver]] 'a': session: e.json is for photons with 0 fraction bits, [correction] makes photons",
+        ),
+        (
+            STORED + CORRECTION + 'unit = "keV"\n' + RECEIVER.replace("a.json", "e.json") + FLOW,
+            "[[receiver]] 'a': session: e.json is for photons with 0 fraction bits, [correction] makes keV",
         ),
         (GOOD + 'image = "dark"\n', "[[flow]] 'all': image: Input should be 'raw' or 'corrected'"),
         (TRANSMITTER + SOURCE + CORRECTED, "[correction]: frames are corrected on the way to the frame store: say in"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from framelane.models.errors import InputError
+from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import FixedCalibration
 from framelane.receiver._bands import BAND_PIXELS
@@ -38,6 +38,24 @@ def test_the_judgement_is_that_of_the_host_correction(shape: tuple[int, int], th
     assert (result.sparse is None) == (host.sparse is None)
     if result.sparse and host.sparse:
         assert np.array_equal(result.sparse.dense(shape[1]), host.sparse.dense(shape[1]))
+
+
+@pytest.mark.parametrize("fraction_bits", [1, 4])
+def test_thresholds_are_in_photons_also_where_values_have_fractions(fraction_bits: int) -> None:
+    values = np.arange(4096, dtype=np.int16).reshape(64, 64)
+    images = CorrectedImages((64, 64), Veto(20), 100, fraction_bits=fraction_bits)
+    result = images(values.view(np.uint16))
+    assert result.counts.peaks == 4096 - 20 * 2**fraction_bits
+    assert result.verdict.threshold == 20
+    assert result.sparse is not None
+    assert result.sparse.values.min() == 100 * 2**fraction_bits
+
+
+@pytest.mark.parametrize(("threshold", "sparse"), [(2044, None), (1, 2044)])
+def test_a_threshold_that_no_value_reaches_is_refused(threshold: int, sparse: int | None) -> None:
+    CorrectedImages((2, 2), Veto(2043), 2043, fraction_bits=4)
+    with pytest.raises(ConfigError, match=r"threshold of 2044: with 4 fraction bits values end at 2043\.75"):
+        CorrectedImages((2, 2), Veto(threshold), sparse, fraction_bits=4)
 
 
 def test_every_word_is_what_it_says() -> None:

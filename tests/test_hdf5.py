@@ -224,3 +224,12 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path: Path, make_ses
     assert run.stdout.startswith(f"cannot write {folder / 'frames.h5'}: File too large")
     assert run.stdout.count("\n") == 1
     assert list(folder.iterdir()) == []
+
+
+def test_the_unit_of_a_corrected_session_is_said(tmp_path: Path, make_session: MakeSession) -> None:
+    session = make_session(pixels="corrected", unit="keV", fraction_bits=3)
+    with Hdf5Sink(tmp_path / "frames.h5", session, None):
+        pass
+    with h5py.File(tmp_path / "frames.h5") as file:
+        attributes = file["entry/data/data"].attrs
+        assert (attributes["units"], attributes["scale_factor"]) == ("keV", 0.125)

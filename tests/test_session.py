@@ -60,6 +60,9 @@ def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSes
         ({"format": "framelane-session-2"}, "format: Input should be 'framelane-session-1'"),
         ({"service": "UD"}, "service: Input should be 'UC'"),
         ({"pixels": "photons"}, "pixels: Input should be 'raw' or 'corrected'"),
+        ({"unit": "keV"}, "unit and fraction_bits are of corrected pixels"),
+        ({"fraction_bits": 1}, "unit and fraction_bits are of corrected pixels"),
+        ({"pixels": "corrected", "fraction_bits": 16}, "fraction_bits: Input should be less than or equal to 15"),
         ({"colour": 7}, "colour: Extra inputs are not permitted"),
     ],
 )

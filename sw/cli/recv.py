@@ -165,7 +165,9 @@ def _process(options: RecvOptions, session: Session) -> tuple[Process, float | N
                 f"the images of the session {options.session} are corrected by their source, they would be corrected "
                 "twice: leave out --calibration"
             )
-        return CorrectedImages((session.rows, session.columns), options.veto, options.sparse), None
+        shape = session.rows, session.columns
+        bits = session.fraction_bits
+        return CorrectedImages(shape, options.veto, options.sparse, fraction_bits=bits), None
     if options.calibration is None:
         if judging := options.judging:
             raise ConfigError(f"{', '.join(judging)} counts photons, raw words have none: give --calibration as well")

@@ -88,6 +88,14 @@ def _check_ring(ring: Ring, others: Mapping[str, Ring], document: BoardDocument)
             f"session: {ring.table.session} expects packets from {ring.session.source.ip}, but the ip of "
             f"[transmitter] is {document.transmitter.ip}: correct one of them"
         )
+    correction = document.correction
+    if correction and ring.session.pixels == "corrected":
+        ours, theirs = ((each.unit, each.fraction_bits) for each in (correction, ring.session))
+        if ours != theirs:
+            raise ConfigError(
+                f"session: {ring.table.session} is for {theirs[0]} with {theirs[1]} fraction bits, [correction] makes "
+                f"{ours[0]} with {ours[1]}: change one of them"
+            )
     for other in others.values():
         if other.session == ring.session and other.table.source == ring.table.source:
             raise ConfigError(f"{other.table.name!r} is source {other.table.source} of the same session: remove one")

@@ -13,15 +13,21 @@ from framelane.receiver.veto import Veto
 class CorrectedImages:
     """Counts the codes and peaks of corrected images of `shape` (rows, columns), and judges them by `veto`.
 
-    The words are those of `models.jf_correct.correct_int16`; a hole of the ring, 0x8000, is -32768, the code of a hole.
-    The other arguments are those of `Pipeline`. Not for use by several threads at once.
+    The words are those of `models.jf_correct.correct_int16`, in units of `2**-fraction_bits` photons or keV; a hole of
+    the ring, 0x8000, is -32768, the code of a hole. Thresholds are in photons or keV; ConfigError where no word reaches
+    them. The other arguments are those of `Pipeline`. Not for use by several threads at once.
     """
 
     def __init__(
-        self, shape: tuple[int, int], veto: Veto, sparse_threshold: int | None = None, threads: int | None = None
+        self,
+        shape: tuple[int, int],
+        veto: Veto,
+        sparse_threshold: int | None = None,
+        threads: int | None = None,
+        fraction_bits: int = 0,
     ) -> None:
         self._shape = shape
-        self._judge = Judge(shape, veto, sparse_threshold, threads)
+        self._judge = Judge(shape, veto, sparse_threshold, threads, fraction_bits)
 
     def __call__(self, words: NDArray[np.uint16]) -> Result:
         """Take one image: C-contiguous uint16 (rows, columns), else InputError. The result has the same memory."""

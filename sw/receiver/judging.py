@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.models.errors import ConfigError
+from framelane.models.jf_correct import MAX_VALUE
 from framelane.receiver import _sparse
 from framelane.receiver._bands import BAND_PIXELS, bands, run
 from framelane.receiver.result import Counts, Result, SparseRows
@@ -20,10 +22,18 @@ class Judge:
     """Judges images (rows, columns) by `veto`; all memory is taken here, none for a frame.
 
     Sparse rows hold the pixels of at least `sparse_threshold` photons (None: no sparse rows). `threads` at most; None:
-    one a core. Not for use by several threads at once.
+    one a core. Values are in units of `2**-fraction_bits` photons, thresholds in photons: ConfigError where values do
+    not reach so far. Not for use by several threads at once.
     """
 
-    def __init__(self, shape: tuple[int, int], veto: Veto, sparse_threshold: int | None, threads: int | None) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        veto: Veto,
+        sparse_threshold: int | None,
+        threads: int | None,
+        fraction_bits: int = 0,
+    ) -> None:
         rows, columns = shape
         size = rows * columns
         threads = min(threads or len(os.sched_getaffinity(0)), max(1, size // BAND_PIXELS))
@@ -31,14 +41,16 @@ class Judge:
         self._bands = bands(0, size, threads)
         self._counts = np.zeros((threads, 5), np.int64)
         self._pool = concurrent.futures.ThreadPoolExecutor(threads)
-        self._sparse_threshold = sparse_threshold
+        self._threshold = _scaled(veto.threshold, fraction_bits)
+        self._sparse_threshold = None
         if sparse_threshold is not None:
+            self._sparse_threshold = _scaled(sparse_threshold, fraction_bits)
             self._rows = SparseRows(np.zeros(rows + 1, np.int64), np.empty(size, np.int32), np.empty(size, np.int16))
 
     @property
     def threshold(self) -> np.int16:
-        """Photons from which on a pixel is a peak."""
-        return np.int16(self._veto.threshold)
+        """Value from which on a pixel is a peak."""
+        return self._threshold
 
     def __call__(self, image: NDArray[np.int16], count: Count) -> Result:
         """The result for `image`, when `count` has gone through every band of it."""
@@ -51,6 +63,16 @@ class Judge:
         if self._sparse_threshold is None:
             return None
         rows = self._rows
-        _sparse.gather(image, np.int16(self._sparse_threshold), rows.pointers, rows.columns, rows.values)
+        _sparse.gather(image, self._sparse_threshold, rows.pointers, rows.columns, rows.values)
         n = rows.pointers[-1]
         return SparseRows(rows.pointers, rows.columns[:n], rows.values[:n])
+
+
+def _scaled(threshold: int, fraction_bits: int) -> np.int16:
+    """A threshold in photons as a value."""
+    if threshold << fraction_bits > MAX_VALUE:
+        raise ConfigError(
+            f"no pixel reaches a threshold of {threshold}: with {fraction_bits} fraction bits values end at "
+            f"{MAX_VALUE / 2**fraction_bits:g}: give a lower one"
+        )
+    return np.int16(threshold << fraction_bits)

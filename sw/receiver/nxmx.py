@@ -80,7 +80,9 @@ def make_data(entry: Any, session: Session, raw: bool) -> Any:
     dtype = np.dtype(np.uint16 if raw else np.int16)
     shape = (session.rows, session.columns)
     data = compressed(images, "data", dtype, shape, chunk=1, fillvalue=dtype.type(codes["hole"]))
-    data.attrs["units"] = "ADU words" if raw else "photons"
+    data.attrs["units"] = "ADU words" if raw else session.unit
+    if session.fraction_bits:
+        data.attrs["scale_factor"] = 2.0**-session.fraction_bits
     data.attrs.update({f"code_{name}": dtype.type(code) for name, code in codes.items()})
     for name, column in RECORD.items():
         extensible(images, name, column, (), chunk=RECORDS_A_CHUNK)
