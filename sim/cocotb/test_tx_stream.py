@@ -229,6 +229,47 @@ async def each_flow_has_the_raw_or_the_corrected_image_as_it_says(dut: Any, stal
 
 
 @cocotb.test()
+@cocotb.parametrize(stalls=[Stalls.NONE, Stalls.SOURCE])
+async def frames_that_have_begun_are_corrected_to_their_end_after_disarming(dut: Any, stalls: Stalls) -> None:
+    bench = StreamBench(dut, stalls, slots=8)
+    bench.correct()
+    await bench.start()
+    bench.detect(5)
+    await bench.until(lambda: len(bench.pixels.accepted) > 2.5 * len(bench.pixels.items))
+    await bench.write(CONTROL, 0)
+    packets = await bench.finish()
+    sent = bench.sent(packets)
+    assert {0, 1} <= sent
+    assert 4 not in sent
+    bench.frames = bench.frames[: max(sent) + 1]
+    assert_same_packets(packets, bench.expected(sent))
+
+
+@cocotb.test()
+async def a_reset_waits_for_the_reads_of_constants_and_the_next_run_has_its_own(dut: Any) -> None:
+    bench = StreamBench(dut, Stalls.NONE)
+    bench.correct()
+    bench.planes.delay = 97
+    await bench.start()
+    for seed in (6, 7):
+        await bench.write(COMMAND, RESET)
+        await bench.ready()
+        assert not any(port.beats for port in bench.planes.ports), "a read of constants is outstanding"
+        assert bench.correction
+        fixed = bench.correction.fixed
+        words = np.random.default_rng(seed).integers(0, 0x10000, (2, *fixed.pedestal.shape), np.uint16)
+        bench.correction = replace(bench.correction, fixed=FixedCalibration(words[0], words[1], fixed.shift))
+        bench.planes.data = bytearray(jf_constants.pack(bench.correction.fixed, bench.correction.pitch))
+        await bench.configure()
+        for _ in range(bench.random.randrange(40, 400)):
+            await bench.step()
+    bench.planes.delay = 0
+    bench.detect(3)
+    packets = await bench.finish()
+    assert_same_packets(packets, bench.expected(bench.sent(packets)))
+
+
+@cocotb.test()
 async def a_frame_longer_than_its_constants_is_bad_and_a_short_one_is_counted(dut: Any) -> None:
     bench = StreamBench(dut, Stalls.NONE, slots=16)
     bench.correct()

@@ -20,7 +20,7 @@ from framelane.receiver import _correct_float32
 from framelane.receiver.correction import Correction
 
 BATCH = 8
-ROUNDS = 15
+ROUNDS = 25
 """All variants by turns, so many times: what else the machine does meets all alike.
 
 CPU times are medians, and so are their ratios; of the time on the clock, which others lengthen, the least counts.

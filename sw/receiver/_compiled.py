@@ -1,4 +1,8 @@
-"""How the loops of this package are compiled."""
+"""How the loops of this package are compiled.
+
+numba's cache sees changes of a function's own file only: whoever edits a loop that others call (`_lanes.py`,
+`_vector_loops.py`, `_codes.py`, `_pedestal_update.py`) deletes the package's `__pycache__`.
+"""
 
 from collections.abc import Callable
 from typing import Any
