@@ -45,7 +45,7 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     status, _, err = run_cli("bench", "nosuch", "--output", tmp_path)
     assert (status, err) == (
         2,
-        "framelane: there is no bench nosuch: choose one of roce_tx, tx, placement, pipeline, jf_correct\n",
+        "framelane: there is no bench nosuch: choose one of roce_tx, tx, placement, pipeline, jf_correct, pedestal\n",
     )
 
 

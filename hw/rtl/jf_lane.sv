@@ -101,8 +101,8 @@ module jf_lane
       code5_q     <= code4_q;
 
       rounded6_q  <= fine5_q[17:1] + 17'(fine5_q[0]);
-      high6_q     <= high5_q || (!low5_q && !fine5_q[23] && fine5_q[22:17] != '0);
-      low6_q      <= low5_q || (!high5_q && fine5_q[23] && fine5_q[22:17] != '1);
+      high6_q     <= high5_q || (!low5_q && !fine5_q[23] && fine5_q[22:16] != '0);
+      low6_q      <= low5_q || (!high5_q && fine5_q[23] && fine5_q[22:16] != '1);
       code6_q     <= code5_q;
 
       unique case (code6_q)

@@ -89,6 +89,17 @@ async def words_at_the_ends_with_constants_at_their_ends(dut: Any, shift: int) -
 
 
 @cocotb.test()
+@cocotb.parametrize(shift=range(9, 18))
+async def a_value_that_rounding_brings_to_a_power_of_two_is_clipped_and_does_not_turn(dut: Any, shift: int) -> None:
+    """The largest charge becomes 65535.7, 32767.8 and 16383.9: with a bit behind the point all ones."""
+    lane = Lane(dut, [shift] * 3)
+    for pedestal, part in itertools.product((0, 1, 2, 0xFFFE, 0xFFFF), range(3)):
+        mantissa = (1 << shift) + (1 << shift >> 14) >> part
+        await lane.feed(EDGES, lambda p=pedestal, m=mantissa: ([p] * 3, [m & 0xFFFF] * 3, True))  # type: ignore[misc]
+    await lane.finish()
+
+
+@cocotb.test()
 async def a_pixel_without_constants_is_masked_but_keeps_its_own_codes(dut: Any) -> None:
     lane = Lane(dut, [20] * 3)
     await lane.feed(EDGES, lambda: ([9600] * 3, [0x9000] * 3, False))
