@@ -22,8 +22,8 @@ from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_scene import Scene
 from framelane.models.session import Session
 from framelane.models.slots import SlotLayout
-from framelane.receiver.calibration_file import write_calibration
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.calibration.calibration_file import write_calibration
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 _CLONE_NEWNET = 0x40000000
 _PATIENCE_S = 10.0

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.receiver.stage_pedestal import Stage
+from framelane.receiver.calibration.stage_pedestal import Stage
 
 NOISE_ADU = {Stage.G0: 24.0, Stage.G1: 3.0, Stage.G2: 3.0, Stage.HG0: 40.0}
 

@@ -10,8 +10,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from framelane.models.jf_packet import JfHeader, packets
-from framelane.receiver.jungfrau_udp import FrameAssembler
-from framelane.receiver.packet_batch import PacketBatch
+from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
+from framelane.receiver.jungfrau.packet_batch import PacketBatch
 from framelane.receiver.pcap import PcapWriter
 
 Sent = tuple[int, bytes]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_geometry import Geometry, ModulePlace
-from framelane.receiver.assembly import DEAD, GAP, USER, VIRTUAL, Assembly
-from framelane.receiver.assembly_map import DoublePixels
-from framelane.receiver.geometry_file import load
+from framelane.receiver.geometry.assembly import DEAD, GAP, USER, VIRTUAL, Assembly
+from framelane.receiver.geometry.assembly_map import DoublePixels
+from framelane.receiver.geometry.geometry_file import load
 
 MODES: list[DoublePixels] = ["keep", "mask", "split"]
 MASKED = -32767

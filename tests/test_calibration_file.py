@@ -13,11 +13,11 @@ import pytest
 import framelane
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
-from framelane.receiver.calibration_file import FORMAT, CalibrationFile, write_calibration, write_sets
-from framelane.receiver.calibration_set import CalibrationSet, combine
-from framelane.receiver.gain_maps import Gains
-from framelane.receiver.provenance import Provenance, Source
-from framelane.receiver.stage_pedestal import Reason, Stage, StagePedestal
+from framelane.receiver.calibration.calibration_file import FORMAT, CalibrationFile, write_calibration, write_sets
+from framelane.receiver.calibration.calibration_set import CalibrationSet, combine
+from framelane.receiver.calibration.gain_maps import Gains
+from framelane.receiver.calibration.provenance import Provenance, Source
+from framelane.receiver.calibration.stage_pedestal import Reason, Stage, StagePedestal
 
 SHAPE = (4, 6)
 ADU = {Stage.G0: 2400.0, Stage.G1: 13600.0, Stage.G2: 14100.0, Stage.HG0: 2600.0}

@@ -27,7 +27,7 @@ from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
 from framelane.models.trailer import Trailer
 from framelane.models.tx import TxConfig, tx
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.pipeline import Pipeline
 from framelane.receiver.receiver import ReceivedFrame

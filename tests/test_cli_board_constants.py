@@ -19,7 +19,7 @@ from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import guard
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
-from framelane.receiver.calibration_file import write_calibration
+from framelane.receiver.calibration.calibration_file import write_calibration
 from framelane.receiver.correction import Correction
 
 RunCli = Callable[..., tuple[int, str, str]]

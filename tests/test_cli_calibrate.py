@@ -19,10 +19,10 @@ from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
 from framelane.models.tx import Tx, TxConfig
-from framelane.receiver.calibration_file import CalibrationFile
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.calibration.calibration_file import CalibrationFile
+from framelane.receiver.calibration.stage_pedestal import Reason, Stage
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pcap import PcapWriter
-from framelane.receiver.stage_pedestal import Reason, Stage
 
 FRAMES = 16
 HG0_GAIN = 2.5

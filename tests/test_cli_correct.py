@@ -16,11 +16,11 @@ from framelane.models.jf_correct import correct_float, correct_int16
 from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_fixed import quantize
 from framelane.models.jf_packet import JfHeader
-from framelane.receiver.assembly import Assembly
-from framelane.receiver.calibration_file import write_calibration
-from framelane.receiver.detector_frame import DetectorFrame
-from framelane.receiver.geometry_file import load
-from framelane.receiver.recorder import Recorder
+from framelane.receiver.calibration.calibration_file import write_calibration
+from framelane.receiver.geometry.assembly import Assembly
+from framelane.receiver.geometry.geometry_file import load
+from framelane.receiver.jungfrau.detector_frame import DetectorFrame
+from framelane.receiver.jungfrau.recorder import Recorder
 
 RunCli = Callable[..., tuple[int, str, str]]
 DETECTOR = Detector(DetectorConfig(seed=2))

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from framelane.models.jf_detector import Detector, DetectorConfig
-from framelane.receiver import frame_file
-from framelane.receiver.calibration_file import CalibrationFile, write_calibration
+from framelane.receiver.calibration.calibration_file import CalibrationFile, write_calibration
 from framelane.receiver.forgiving import ForgivingFile
+from framelane.receiver.jungfrau import frame_file
 from jungfrau_packets import raw, sent, write_capture
 
 RunCli = Callable[..., tuple[int, str, str]]

@@ -15,7 +15,7 @@ from framelane.models.jf_correct import PixelCode, correct_float, correct_int16,
 from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.receiver import _bands, _correct_float32, _correct_numpy
 from framelane.receiver.correction import Correction
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 Engine = Literal["numba", "numpy"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)

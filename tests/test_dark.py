@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from dark_frames import NOISE_ADU, dark_frames, write_frames
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_detector import Detector, DetectorConfig
-from framelane.receiver import dark, raw_frames
-from framelane.receiver.dark import DarkLimits, DarkResult, measure
-from framelane.receiver.raw_frames import RawFrames
-from framelane.receiver.stage_pedestal import Reason, Stage
+from framelane.receiver.calibration import dark, raw_frames
+from framelane.receiver.calibration.dark import DarkLimits, DarkResult, measure
+from framelane.receiver.calibration.raw_frames import RawFrames
+from framelane.receiver.calibration.stage_pedestal import Reason, Stage
 
 ROWS, COLUMNS, FRAMES = 40, 96, 200
 STAGES = list(Stage)

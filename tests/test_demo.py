@@ -22,8 +22,8 @@ from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
 from framelane.receiver import pcap
-from framelane.receiver.calibration_file import CalibrationFile
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.calibration.calibration_file import CalibrationFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.receiver import ReceivedFrame
 
 RunCli = Callable[..., tuple[int, str, str]]

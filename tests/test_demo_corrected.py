@@ -17,7 +17,7 @@ from framelane.driver.verilated_stream import lay_out
 from framelane.models.image_writer import Correction
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import FixedCalibration, quantize
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 RunCli = Callable[..., tuple[int, str, str]]
 RunDemo = Callable[..., tuple[int, str, Path]]

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
-from framelane.receiver.gain_maps import GainMaps
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.calibration.gain_maps import GainMaps
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 PLANE = 512 * 1024 * 8
 NOMINAL = (41.0, -1.44, -0.1145, 100.0, -1.45, -0.115)

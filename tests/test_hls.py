@@ -15,7 +15,7 @@ from framelane.models.errors import SimulationError
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import FixedCalibration, quantize
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from hls_build import HLS, bench_program, include_arguments
 from hls_vectors import BEAT, LANES, Start, standard, write
 

@@ -12,7 +12,7 @@ from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import PixelCode, correct_float, correct_int16, error_bound, guard
 from framelane.models.jf_fixed import FixedCalibration, quantize
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 MakeCalibration = Callable[..., Calibration]
 

@@ -12,7 +12,7 @@ from framelane.models.jf_correct import PixelCode, correct_float, correct_int16,
 from framelane.models.jf_detector import Detector, DetectorConfig, DetectorFrame
 from framelane.models.jf_fixed import quantize
 from framelane.models.jf_scene import Scene
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 N_FRAMES = 6
 SMALL: dict[str, Any] = {"rows": 32, "columns": 64, "stuck_in_g1": 3, "scene": Scene(spots=4)}

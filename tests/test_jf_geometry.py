@@ -7,7 +7,7 @@ import pytest
 
 from framelane.models.errors import InputError
 from framelane.models.jf_geometry import own_places, second_places
-from framelane.receiver import geometry_file
+from framelane.receiver.geometry import geometry_file
 
 MODULE = "\n[[module]]\nx = 0\ny = 0\n"
 HEAD = 'name = "mine"\nrows = 514\ncolumns = 1030\n'

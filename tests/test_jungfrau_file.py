@@ -12,10 +12,10 @@ import pytest
 
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
-from framelane.receiver import calibration_file
-from framelane.receiver.calibration_file import CalibrationFile, write_calibration
+from framelane.receiver.calibration import calibration_file
+from framelane.receiver.calibration.calibration_file import CalibrationFile, write_calibration
 from framelane.receiver.forgiving import ForgivingFile
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 SHAPE = (2, 4, 6)
 PLANES = (3, 4, 6)

@@ -14,11 +14,11 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 
 from framelane.driver.jungfrau_sender import JungfrauSender
 from framelane.models.errors import ConfigError, InputError, TransportError
-from framelane.receiver.jungfrau_capture import JungfrauCapture
-from framelane.receiver.jungfrau_port import JungfrauPort
-from framelane.receiver.jungfrau_udp import FrameAssembler
-from framelane.receiver.packet_batch import BATCH, PacketBatch
-from framelane.receiver.packet_fate import Fate
+from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
+from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
+from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
+from framelane.receiver.jungfrau.packet_fate import Fate
 from framelane.receiver.pcap import PcapWriter
 from jungfrau_packets import raw, sent, write_capture
 

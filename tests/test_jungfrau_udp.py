@@ -9,9 +9,9 @@ import pytest
 
 from framelane.models.errors import ConfigError, PacketError
 from framelane.models.jf_packet import parse
-from framelane.receiver.jungfrau_udp import REACH, FrameAssembler
-from framelane.receiver.packet_batch import PacketBatch
-from framelane.receiver.packet_fate import Fate
+from framelane.receiver.jungfrau.jungfrau_udp import REACH, FrameAssembler
+from framelane.receiver.jungfrau.packet_batch import PacketBatch
+from framelane.receiver.jungfrau.packet_fate import Fate
 from jungfrau_packets import Sent, raw, receive, sent
 
 HOLE = 0x8000

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from framelane.models.errors import InputError
-from framelane.receiver.calibration_file import write_calibration, write_sets
-from framelane.receiver.calibration_set import combine
-from framelane.receiver.gain_maps import Gains
-from framelane.receiver.pedestal_file import read_pedestals
-from framelane.receiver.provenance import Provenance
-from framelane.receiver.stage_pedestal import Reason, Stage, StagePedestal
+from framelane.receiver.calibration.calibration_file import write_calibration, write_sets
+from framelane.receiver.calibration.calibration_set import combine
+from framelane.receiver.calibration.gain_maps import Gains
+from framelane.receiver.calibration.pedestal_file import read_pedestals
+from framelane.receiver.calibration.provenance import Provenance
+from framelane.receiver.calibration.stage_pedestal import Reason, Stage, StagePedestal
 
 SHAPE = (4, 6)
 ADU = {Stage.G0: 2400.0, Stage.G1: 13600.0, Stage.G2: 14100.0, Stage.HG0: 2600.0}

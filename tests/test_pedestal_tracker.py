@@ -19,9 +19,9 @@ from framelane.models.jf_fixed import quantize
 from framelane.models.jf_pedestal import PedestalModel
 from framelane.models.jf_pedestal_settings import BLOCK, TrackerSettings
 from framelane.models.jf_pedestal_state import Chip, TrackerState
-from framelane.receiver.drift import DriftLimits, DriftRecord, DriftRow
-from framelane.receiver.live_pedestal import LivePedestal
-from framelane.receiver.pedestal_tracker import PedestalTracker
+from framelane.receiver.pedestal.drift import DriftLimits, DriftRecord, DriftRow
+from framelane.receiver.pedestal.live_pedestal import LivePedestal
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 
 INTERVAL_NS = 5_000_000
 """Every tenth of 2,000 frames a second."""

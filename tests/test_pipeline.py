@@ -13,7 +13,7 @@ from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.receiver._bands import BAND_PIXELS
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pipeline import Pipeline, raw_words
 from framelane.receiver.result import Counts
 from framelane.receiver.veto import Reason, Veto

@@ -11,9 +11,9 @@ import pytest
 from dark_frames import write_frames
 from framelane.models.errors import InputError
 from framelane.models.jf_packet import JfHeader
-from framelane.receiver.detector_frame import DetectorFrame
-from framelane.receiver.raw_frames import RawFrames
-from framelane.receiver.recorder import Recorder
+from framelane.receiver.calibration.raw_frames import RawFrames
+from framelane.receiver.jungfrau.detector_frame import DetectorFrame
+from framelane.receiver.jungfrau.recorder import Recorder
 
 FRAMES = np.arange(48, dtype=np.uint16).reshape(2, 4, 6)
 DAQ = "data/JF07T32V02/data"

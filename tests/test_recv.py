@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from framelane.models.jf_correct import PixelCode
 from framelane.models.session import Session
 from framelane.receiver import pcap
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.tally import Tally
 

@@ -13,7 +13,7 @@ from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_scene import Scene
 from framelane.models.session import Session
 from framelane.models.tx import Tx, TxConfig
-from framelane.receiver.calibration_file import write_calibration
+from framelane.receiver.calibration.calibration_file import write_calibration
 from framelane.receiver.pcap import PcapWriter
 
 RunCli = Callable[..., tuple[int, str, str]]

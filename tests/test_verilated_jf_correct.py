@@ -10,7 +10,7 @@ from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import correct_int16
 from framelane.models.jf_fixed import FixedCalibration, quantize
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 ALL_WORDS = np.arange(0x10000, dtype=np.uint16).reshape(256, 256)
 EXTREMES = list(itertools.product((0, 1, 9601, 0x8000, 0xFFFF), (0, 1, 0x7FFF, 0x8000, 0xFFFF), (0, 1, 15, 17, 31)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from framelane.cli.bench import Measurement, Target
 from framelane.models.jf_pedestal_settings import BLOCK
 from framelane.models.jf_pedestal_state import TrackerState
-from framelane.receiver.pedestal_tracker import PedestalTracker
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 
 CHIP = (256, 256)
 IMAGE = (4096, 1024)

@@ -14,7 +14,7 @@ from framelane.models.errors import InputError
 from framelane.models.image_writer import Correction
 from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.models.part_file import PartFile
-from framelane.receiver.calibration_file import CalibrationFile
+from framelane.receiver.calibration.calibration_file import CalibrationFile
 
 
 def calibrate(path: Path, table: CorrectionTable) -> FixedCalibration:

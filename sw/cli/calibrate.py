@@ -46,9 +46,9 @@ def make(
 ) -> None:
     """Make a calibration from dark runs of each stage and the gain maps of each module (docs/calibration.md)."""
     from framelane.cli.calibration_make import MakeOptions, run
-    from framelane.receiver import geometry_file
-    from framelane.receiver.dark import DarkLimits
-    from framelane.receiver.stage_pedestal import Stage
+    from framelane.receiver.calibration.dark import DarkLimits
+    from framelane.receiver.calibration.stage_pedestal import Stage
+    from framelane.receiver.geometry import geometry_file
 
     runs = {Stage.G0: dark_g0, Stage.G1: dark_g1, Stage.G2: dark_g2, Stage.HG0: dark_hg0}
     options = MakeOptions(

@@ -12,14 +12,14 @@ from framelane.cli.output import check_no_input
 from framelane.cli.stages import Stages, say
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_geometry import Geometry
-from framelane.receiver.calibration_file import write_sets
-from framelane.receiver.calibration_set import CalibrationSet, combine
-from framelane.receiver.dark import DarkLimits, measure
-from framelane.receiver.gain_maps import MODULE_ROWS, GainMaps
-from framelane.receiver.pedestal_file import read_pedestals
-from framelane.receiver.provenance import Provenance, Source
-from framelane.receiver.raw_frames import RawFrames
-from framelane.receiver.stage_pedestal import HIGH_GAIN, NORMAL, Stage, StagePedestal
+from framelane.receiver.calibration.calibration_file import write_sets
+from framelane.receiver.calibration.calibration_set import CalibrationSet, combine
+from framelane.receiver.calibration.dark import DarkLimits, measure
+from framelane.receiver.calibration.gain_maps import MODULE_ROWS, GainMaps
+from framelane.receiver.calibration.pedestal_file import read_pedestals
+from framelane.receiver.calibration.provenance import Provenance, Source
+from framelane.receiver.calibration.raw_frames import RawFrames
+from framelane.receiver.calibration.stage_pedestal import HIGH_GAIN, NORMAL, Stage, StagePedestal
 
 
 @dataclass(frozen=True, slots=True)

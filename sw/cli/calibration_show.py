@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from framelane.cli.stages import say
-from framelane.receiver.calibration_file import CalibrationFile
-from framelane.receiver.provenance import Provenance
-from framelane.receiver.stage_pedestal import HIGH_GAIN, NORMAL, Reason
+from framelane.receiver.calibration.calibration_file import CalibrationFile
+from framelane.receiver.calibration.provenance import Provenance
+from framelane.receiver.calibration.stage_pedestal import HIGH_GAIN, NORMAL, Reason
 
 
 def run(path: Path, console: Console) -> None:

@@ -13,13 +13,13 @@ from framelane.cli.output import check_no_input
 from framelane.cli.stages import Stages, say
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_calibration import Calibration
-from framelane.receiver.assembly import DEAD, Assembly
-from framelane.receiver.assembly_map import DoublePixels
-from framelane.receiver.calibration_file import CalibrationFile
-from framelane.receiver.corrected_file import CorrectedFile
+from framelane.receiver.calibration.calibration_file import CalibrationFile
 from framelane.receiver.correction import Correction
-from framelane.receiver.geometry_file import load
-from framelane.receiver.recorded_file import RecordedFile
+from framelane.receiver.geometry.assembly import DEAD, Assembly
+from framelane.receiver.geometry.assembly_map import DoublePixels
+from framelane.receiver.geometry.corrected_file import CorrectedFile
+from framelane.receiver.geometry.geometry_file import load
+from framelane.receiver.jungfrau.recorded_file import RecordedFile
 
 BATCH_BYTES = 64 << 20
 """Raw words that are in memory at once."""

@@ -25,13 +25,13 @@ from framelane.models.frame_store import FrameInfo
 from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.models.session import Session
 from framelane.models.tx import TxConfig
-from framelane.receiver.calibration_file import CalibrationFile, write_calibration
+from framelane.receiver.calibration.calibration_file import CalibrationFile, write_calibration
 from framelane.receiver.corrected import CorrectedImages
 from framelane.receiver.hdf5 import Hdf5Sink
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.recorded_file import RecordedFile
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.pipeline import Pipeline, Process
-from framelane.receiver.recorded_file import RecordedFile
 from framelane.receiver.ring import Ring
 from framelane.receiver.softnic import SoftNic
 from framelane.receiver.veto import Veto

@@ -39,7 +39,7 @@ def record(
     Ports: module 0 interface 0, module 0 interface 1, module 1 interface 0, ...
     """
     from framelane.cli.jungfrau_record import RecordOptions, run
-    from framelane.receiver.packet_fate import Fate
+    from framelane.receiver.jungfrau.packet_fate import Fate
 
     counts = run(RecordOptions(output, pcap, host, port or [50001], modules, interfaces, frames, compress), Terminal())
     if counts.incomplete or counts.missing or sum(counts.fates.values()) > counts.fates[Fate.PLACED]:

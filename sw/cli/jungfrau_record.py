@@ -14,13 +14,13 @@ from framelane.cli.stopping import Stop, stop_on_signals
 from framelane.models.errors import ConfigError, TransportError
 from framelane.models.jf_packet import PACKETS, check_interfaces
 from framelane.receiver import sockets
-from framelane.receiver.detector_frame import DetectorFrame, FrameCounts
-from framelane.receiver.jungfrau_capture import JungfrauCapture
-from framelane.receiver.jungfrau_port import JungfrauPort
-from framelane.receiver.jungfrau_udp import FrameAssembler
-from framelane.receiver.packet_batch import PacketBatch
-from framelane.receiver.packet_fate import Fate
-from framelane.receiver.recorder import Recorder
+from framelane.receiver.jungfrau.detector_frame import DetectorFrame, FrameCounts
+from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
+from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
+from framelane.receiver.jungfrau.packet_batch import PacketBatch
+from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.recorder import Recorder
 
 _POLL_S, _SHOW_S = 0.1, 0.5
 _DRAIN_S = 1.0

@@ -11,7 +11,7 @@ from framelane.cli.stopping import stop_on_signals
 from framelane.driver.jungfrau_sender import JungfrauSender
 from framelane.models.errors import ConfigError
 from framelane.models.jf_detector import Detector, DetectorConfig
-from framelane.receiver.calibration_file import write_calibration
+from framelane.receiver.calibration.calibration_file import write_calibration
 
 DISTINCT = 8
 """Frames that are simulated; after them they come again, under new numbers."""

@@ -15,17 +15,17 @@ from framelane.models.jf_fixed import quantize
 from framelane.models.jf_pedestal_state import TrackerState
 from framelane.models.part_file import PartFile
 from framelane.models.session import Session
-from framelane.receiver.calibration_file import CalibrationFile
+from framelane.receiver.calibration.calibration_file import CalibrationFile
 from framelane.receiver.corrected import CorrectedImages
 from framelane.receiver.hdf5 import Hdf5Sink
 from framelane.receiver.pcap_port import PcapPort
-from framelane.receiver.pedestal_tracker import PedestalTracker
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
+from framelane.receiver.pedestal.tracked_pipeline import TrackedPipeline
 from framelane.receiver.pipeline import Pipeline, Process, raw_words
 from framelane.receiver.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring import Ring
 from framelane.receiver.softnic import SoftNic
 from framelane.receiver.tally import Tally
-from framelane.receiver.tracked_pipeline import TrackedPipeline
 from framelane.receiver.transport import Counters
 from framelane.receiver.veto import Veto
 

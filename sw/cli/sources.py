@@ -12,9 +12,9 @@ from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import STAGE_SHIFT, correct_float, guard
 from framelane.models.jf_detector import Detector, DetectorConfig
-from framelane.receiver.calibration_file import CalibrationFile
-from framelane.receiver.jungfrau_file import JungfrauFile
-from framelane.receiver.recorded_file import RecordedFile
+from framelane.receiver.calibration.calibration_file import CalibrationFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.recorded_file import RecordedFile
 
 DATA_NAME = "jungfrau_module.h5"
 DEFAULT_FRAMES = 6

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from framelane.cli import sources
 from framelane.cli.sources import FileSource, SimulatedSource, Source
 from framelane.models.jf_calibration import Calibration
-from framelane.receiver.jungfrau_file import JungfrauFile
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 MODULES = 8
 

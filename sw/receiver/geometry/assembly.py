@@ -11,8 +11,8 @@ from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_correct import PixelCode
 from framelane.models.jf_geometry import Geometry
 from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS
-from framelane.receiver import _assembly_kernels
-from framelane.receiver.assembly_map import DoublePixels, make_map
+from framelane.receiver.geometry import _assembly_kernels
+from framelane.receiver.geometry.assembly_map import DoublePixels, make_map
 
 GAP, DEAD, USER, VIRTUAL = 1 << 0, 1 << 1, 1 << 8, 1 << 31
 """Bits of NXmx's pixel_mask (manual.nexusformat.org, NXdetector): no sensor; dead; masked by the user; interpolated."""

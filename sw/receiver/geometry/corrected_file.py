@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from framelane.models.jf_correct import PixelCode
 from framelane.receiver import nxmx
-from framelane.receiver.frame_file import FrameFile
+from framelane.receiver.jungfrau.frame_file import FrameFile
 
 FORMAT = "framelane-corrected-1"
 

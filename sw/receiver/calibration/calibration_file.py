@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import STAGES, Calibration
 from framelane.models.part_file import PartFile
-from framelane.receiver.calibration_set import CalibrationSet
+from framelane.receiver.calibration.calibration_set import CalibrationSet
+from framelane.receiver.calibration.provenance import Provenance
+from framelane.receiver.calibration.provenance_group import read_provenance, write_provenance
+from framelane.receiver.calibration.stage_pedestal import Reason
 from framelane.receiver.checked_file import CheckedFile
 from framelane.receiver.forgiving import ForgivingFile
-from framelane.receiver.provenance import Provenance
-from framelane.receiver.provenance_group import read_provenance, write_provenance
-from framelane.receiver.stage_pedestal import Reason
 
 FORMAT = "framelane-calibration-1"
 _HIGH_GAIN = "high_gain"

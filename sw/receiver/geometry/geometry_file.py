@@ -11,7 +11,7 @@ from framelane.models.errors import InputError
 from framelane.models.jf_geometry import Geometry
 
 _MESSAGES = {"missing": "is missing", "extra_forbidden": "is no key of a geometry: remove it, or mend its spelling"}
-_FOLDER = resources.files("framelane.receiver") / "geometries"
+_FOLDER = resources.files("framelane.receiver.geometry") / "geometries"
 
 
 def names() -> list[str]:

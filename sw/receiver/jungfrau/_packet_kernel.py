@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from framelane.models.jf_correct import ERROR_WORD, FORBIDDEN_STAGE, STAGE_SHIFT
 from framelane.models.jf_packet import DETECTOR, HEADER_BYTES, PACKET_BYTES, PACKET_WORDS, PACKETS, VERSION
 from framelane.receiver._compiled import compiled
-from framelane.receiver.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_fate import Fate
 
 HEADER_WORDS = HEADER_BYTES // 2
 

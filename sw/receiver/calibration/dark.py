@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_correct import ADC_MASK
-from framelane.receiver._dark_kernels import CODES, accumulate, count_codes
-from framelane.receiver.gain_maps import MODULE_COLUMNS, MODULE_ROWS
-from framelane.receiver.raw_frames import RawFrames
-from framelane.receiver.stage_pedestal import Reason, Stage, StagePedestal
+from framelane.receiver.calibration._dark_kernels import CODES, accumulate, count_codes
+from framelane.receiver.calibration.gain_maps import MODULE_COLUMNS, MODULE_ROWS
+from framelane.receiver.calibration.raw_frames import RawFrames
+from framelane.receiver.calibration.stage_pedestal import Reason, Stage, StagePedestal
 
 MIDDLE = (ADC_MASK + 1) // 2
 """Subtracted before squares are summed."""

@@ -7,7 +7,7 @@ from typing import Self
 
 from framelane.models.errors import ConfigError, TransportError
 from framelane.receiver import sockets
-from framelane.receiver.packet_batch import BATCH, PacketBatch
+from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
 
 _ADVICE = {
     errno.EACCES: "give a port from 1024 on, or run as root",

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
-from framelane.receiver.gain_maps import Gains
-from framelane.receiver.stage_pedestal import HIGH_GAIN, NORMAL, Reason, Stage, StagePedestal
+from framelane.receiver.calibration.gain_maps import Gains
+from framelane.receiver.calibration.stage_pedestal import HIGH_GAIN, NORMAL, Reason, Stage, StagePedestal
 
 
 @dataclass(frozen=True, eq=False, slots=True)

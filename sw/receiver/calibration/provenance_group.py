@@ -15,7 +15,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from framelane.receiver.provenance import Provenance, Source
+from framelane.receiver.calibration.provenance import Provenance, Source
 
 _TEXTS = ("command", "version", "created")
 _ROW = np.dtype([(field.name, np.int64 if field.type is int else h5py.string_dtype()) for field in fields(Source)])

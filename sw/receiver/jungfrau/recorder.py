@@ -23,8 +23,8 @@ import numpy as np
 from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TICK_NS, JfHeader
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver import nxmx
-from framelane.receiver.detector_frame import DetectorFrame
-from framelane.receiver.frame_file import Columns, FrameFile
+from framelane.receiver.jungfrau.detector_frame import DetectorFrame
+from framelane.receiver.jungfrau.frame_file import Columns, FrameFile
 
 FORMAT = "framelane-raw-1"
 _NOTHING = JfHeader(frame_number=0)

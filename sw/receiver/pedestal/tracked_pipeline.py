@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.jf_fixed import FixedCalibration
-from framelane.receiver.live_pedestal import LivePedestal
-from framelane.receiver.pedestal_tracker import PedestalTracker
+from framelane.receiver.pedestal.live_pedestal import LivePedestal
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.pipeline import Pipeline
 from framelane.receiver.result import Result
 from framelane.receiver.veto import Veto

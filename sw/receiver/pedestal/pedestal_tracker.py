@@ -17,8 +17,8 @@ from framelane.models.jf_pedestal import SHARE_BITS
 from framelane.models.jf_pedestal_settings import TrackerSettings, gains
 from framelane.models.jf_pedestal_state import LEVEL_BITS, MAX_PAUSE, RATE_BITS, Chip, TrackerState
 from framelane.models.jf_scene import CHIP
-from framelane.receiver import _pedestal_kernels, _pedestal_update
-from framelane.receiver.drift import DriftLimits, DriftRecord, DriftRow
+from framelane.receiver.pedestal import _pedestal_kernels, _pedestal_update
+from framelane.receiver.pedestal.drift import DriftLimits, DriftRecord, DriftRow
 
 _TICKS_A_SECOND = 1e9 / TICK_NS
 _BINS = 1 << 15

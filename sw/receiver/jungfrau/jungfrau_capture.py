@@ -5,7 +5,7 @@ from typing import Self
 
 from framelane.models import wire
 from framelane.receiver import pcap
-from framelane.receiver.packet_batch import PacketBatch
+from framelane.receiver.jungfrau.packet_batch import PacketBatch
 
 _FRAGMENT = 0x3FFF
 """More fragments (0x2000) and fragment offset, of the IPv4 header's flags."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.jf_packet import PACKET_WORDS, PACKETS, TICK_NS, JfHeader
-from framelane.receiver.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_fate import Fate
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -15,10 +15,10 @@ from framelane.models.jf_packet import (
     check_interfaces,
 )
 from framelane.models.slots import HOLE_WORD
-from framelane.receiver._packet_kernel import place
-from framelane.receiver.detector_frame import DetectorFrame, FrameCounts
-from framelane.receiver.packet_batch import PacketBatch
-from framelane.receiver.packet_fate import Fate
+from framelane.receiver.jungfrau._packet_kernel import place
+from framelane.receiver.jungfrau.detector_frame import DetectorFrame, FrameCounts
+from framelane.receiver.jungfrau.packet_batch import PacketBatch
+from framelane.receiver.jungfrau.packet_fate import Fate
 
 MOST_MODULES = 64
 REACH = 100_000

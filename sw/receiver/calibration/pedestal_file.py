@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
-from framelane.receiver.calibration_file import CalibrationFile
+from framelane.receiver.calibration.calibration_file import CalibrationFile
+from framelane.receiver.calibration.gain_maps import MODULE_ROWS
+from framelane.receiver.calibration.stage_pedestal import HIGH_GAIN, NORMAL, Reason, Stage, StagePedestal
 from framelane.receiver.checked_file import CheckedFile
-from framelane.receiver.gain_maps import MODULE_ROWS
-from framelane.receiver.stage_pedestal import HIGH_GAIN, NORMAL, Reason, Stage, StagePedestal
 
 _STAGES = (Stage.G0, Stage.G1, Stage.G2, Stage.HG0)
 _BITS = {Stage.G0: 1 << 0, Stage.G1: 1 << 1, Stage.G2: 1 << 3, Stage.HG0: 1 << 4}

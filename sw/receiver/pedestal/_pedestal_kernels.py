@@ -14,7 +14,7 @@ from framelane.models.jf_pedestal_settings import BLOCK
 from framelane.models.jf_pedestal_state import Chip
 from framelane.models.jf_scene import CHIP
 from framelane.receiver._compiled import compiled
-from framelane.receiver._pedestal_update import update
+from framelane.receiver.pedestal._pedestal_update import update
 
 _NONE = -1 << 15
 """In the place of a frame's centre: no word of it can be used."""

@@ -1,0 +1,1 @@
+"""Calibrations of a JUNGFRAU: dark runs, gain maps, pedestals, and the file they become."""

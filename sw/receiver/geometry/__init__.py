@@ -1,0 +1,1 @@
+"""Modules in their places: geometry files, and the assembly of images."""
