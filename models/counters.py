@@ -2,7 +2,7 @@
 
 from framelane.models.errors import ConfigError
 
-PULSES = 17
+PULSES = 18
 """Counters of the whole transmitter, each of single events."""
 FLOW, DESTINATION = 32, 64
 """Index of the first counter of flow 0 and of destination 0; each flow and destination has four."""

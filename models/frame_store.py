@@ -28,11 +28,13 @@ class FrameStore:
 
     ring: SlotRing
     image_bytes: int | None = None
-    """Longest frame where frames are corrected, in bytes; None: they are not, a slot is the limit."""
+    """What a frame has to have where frames are corrected, in bytes; None: they are not, a slot is the limit."""
     lost: int = 0
     """No slot was free."""
     bad: int = 0
-    """Too long, or refused by the memory."""
+    """Of the wrong length, or refused by the memory."""
+    mismatches: int = 0
+    """Of them, those that were not of `image_bytes`."""
     ignored: int = 0
     """Begun while not armed."""
     _begun: list[int] = field(default_factory=lambda: [0] * KINDS)
@@ -54,7 +56,9 @@ class FrameStore:
 
     def finish(self, length: int, refused: bool) -> bool:
         """The oldest frame under way, of `length` bytes, is in memory, or `refused` there: whether it is an event."""
-        bad = refused or length > (self.image_bytes or self.ring.slot_bytes)
+        mismatch = self.image_bytes is not None and length != self.image_bytes
+        bad = refused or mismatch or length > self.ring.slot_bytes
+        self.mismatches += mismatch
         self.bad += bad
         self.ring.finish(bad)
         return not bad

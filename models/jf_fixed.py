@@ -39,6 +39,11 @@ class FixedCalibration:
     """Plane 0 is HG0: the word 0x3FFF is saturated."""
 
     def __post_init__(self) -> None:
+        for name, planes in (("pedestals", self.pedestal), ("mantissas", self.mantissa)):
+            if planes.dtype != np.uint16 or planes.shape != (STAGES, *self.pedestal.shape[1:]):
+                raise ConfigError(
+                    f"{name} are {planes.dtype} {planes.shape}, needed are uint16 (3, rows, columns), both the same"
+                )
         if not 0 <= self.fraction_bits <= MAX_FRACTION_BITS:
             raise ConfigError(f"{self.fraction_bits} fraction bits cannot be: give 0 to {MAX_FRACTION_BITS}")
         for stage, shift in enumerate(self.shift):

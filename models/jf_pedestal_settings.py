@@ -1,5 +1,6 @@
 """How the G0 pedestal is tracked: what can be set, and the gains of the filter that follow from it."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,8 +68,11 @@ class TrackerSettings:
             raise ConfigError(f"a restart after {self.restart_blocks} blocks cannot be: give 1 to 255")
         if not 0 < self.most_outliers < 1:
             raise ConfigError(f"a share of {self.most_outliers} outliers cannot be: give more than 0, below 1")
-        if not min(self.outlier_sigmas, self.noise_adu, self.dark_run_frames, self.dark_interval_ns) > 0:
-            raise ConfigError("outlier_sigmas, noise_adu, dark_run_frames and dark_interval_ns must be above 0")
+        positive = (self.outlier_sigmas, self.noise_adu, self.dark_run_frames, self.dark_interval_ns)
+        if not all(0 < value < math.inf for value in positive):
+            raise ConfigError(
+                "outlier_sigmas, noise_adu, dark_run_frames and dark_interval_ns must be above 0, and finite"
+            )
         if not 0 <= self.rate_spread_adu_per_s <= 10:
             raise ConfigError(f"rates that differ by {self.rate_spread_adu_per_s} ADU/s cannot be: give 0 to 10")
 

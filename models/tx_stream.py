@@ -13,7 +13,7 @@ class TxStream:
 
     def __init__(self, config: TxConfig, store: FrameStore, correction: Correction | None = None) -> None:
         self.tx = Tx(config, self._read)
-        self._store = store
+        self.store = store
         self._correction = correction
         self._address = 0
         self._slot = bytearray()
@@ -28,15 +28,15 @@ class TxStream:
         None where it is `late`: the link was so slow that no slot was free, the frame is lost; nor where it does not
         fit a slot.
         """
-        event = self._store.begin(info, known=not late)
-        if event is None or not self._store.finish(len(pixels), refused=False):
+        event = self.store.begin(info, known=not late)
+        if event is None or not self.store.finish(len(pixels), refused=False):
             return []
-        self._address, self._slot = event.address, bytearray(self._store.ring.slot_bytes)
+        self._address, self._slot = event.address, bytearray(self.store.ring.slot_bytes)
         if self._correction:
             pixels, corrected = self._correction.images(pixels)
             self._slot[self._correction.offset : self._correction.offset + len(pixels)] = corrected
         self._slot[: len(pixels)] = pixels
         packets = self.tx.frame(event)
-        self._store.ring.hand_over()
-        self._store.ring.release()
+        self.store.ring.hand_over()
+        self.store.ring.release()
         return packets

@@ -1,8 +1,8 @@
 // Keeps the frames of a detector, which cannot wait, in a ring of slots in memory until the link has read them. A frame that
 // lies there whole leaves as an event; each release frees the slot of the oldest event. A frame that finds no slot free is
 // swallowed whole and counted as lost; one that does not fit its slot, or that the memory refuses, is bad: it never becomes
-// an event, and its slot is free again as soon as those before it are. With Correct a slot has the corrected image too, at an
-// offset behind the raw one. Model: frame_store.FrameStore.
+// an event, and its slot is free again as soon as those before it are. With the correction on a slot has the corrected image too,
+// at an offset behind the raw one, and a frame that is not of an image's size is bad. Model: frame_store.FrameStore.
 module frame_store
   import framelane_pkg::frame_t;
   import framelane_pkg::frame_info_t;
@@ -27,7 +27,7 @@ module frame_store
     input logic        armed_i,
     input logic        abort_i,       // gives up the frame that is coming: it is bad
 
-    input correction_t correction_i,  // likewise may change while this is idle and not armed
+    input correction_t correction_i,  // in force from the next arming on
 
     input  logic        [DataW-1:0] s_axis_pixel_tdata,
     input  logic        [KeepW-1:0] s_axis_pixel_tkeep,
@@ -98,14 +98,16 @@ module frame_store
     input  logic   m_axis_frame_tready,
     input  logic   release_i,            // one for each event, in their order
 
-    // One pulse a frame: no slot was free; too long or refused by the memory; begun while not armed
+    // One pulse a frame: no slot was free; of the wrong length or refused by the memory; begun while not armed
     output logic lost_o,
     output logic bad_o,
     output logic ignored_o,
 
-    // Pulses: a frame was shorter or longer than its constants; a beat of constants came with an error
+    // Pulses: a frame is not an image of the correction's size, or there is no room for it, and so is bad; a beat of constants came
+    // with an error; a beat of pixels waits
     output logic mismatch_o,
     output logic constant_error_o,
+    output logic stall_o,
 
     output logic idle_o  // no slot is in use: no write outstanding, no event waiting; while not armed also no read
 );
@@ -115,14 +117,37 @@ module frame_store
 
   typedef logic [31-LANES_W:0] beats_t;
 
+  // What a frame may have: a slot at most; with the correction exactly an image, for which the slot has room twice. It does not
+  // change while frames are under way.
+  correction_t correction_q, correction;
+  beats_t limit_q;
+  logic exact_q, possible_q, ring_idle;
+  logic [KeepW-1:0] last_keep_q;  // of an image
+  logic [31:0] image_bytes;
+
+  assign image_bytes = correction_q.image_bytes;
+
+  always_comb begin
+    correction = correction_q;
+    correction.enabled = exact_q && possible_q;
+  end
+
+  always_ff @(posedge clk) begin
+    if (!armed_i && ring_idle) correction_q <= correction_i;
+    exact_q <= Correct && correction_q.enabled;
+    possible_q <= !(Correct && correction_q.enabled) || (image_bytes != '0 && image_bytes <= correction_q.offset &&
+        33'(correction_q.offset) + 33'(image_bytes) <= 33'(slot_bytes_i));
+    limit_q <= Correct && correction_q.enabled ? beats_t'((33'(image_bytes) + 33'(KeepW - 1)) >> LANES_W) :
+        slot_bytes_i[31:LANES_W];
+    last_keep_q <= {KeepW{1'b1}} >> (LANES_W'(0) - image_bytes[LANES_W-1:0]);
+  end
+
   // The stream. A packet is taken or swallowed as its first beat says, or from where the slot ends. Whether one is under way
   // outlives a reset: its rest is swallowed.
   logic in_packet_q = 1'b0;
   logic taking, taking_q, free, beat, begins, taken, fits, ready, cut;
-  beats_t left, left_q;  // left: beats of the slot, this one included
-  beats_t image_beats, limit_q;  // limit_q: what a frame may have
+  beats_t left, left_q;  // left: beats that a frame may have, this one included
 
-  assign image_beats = beats_t'((33'(correction_i.image_bytes) + 33'(KeepW - 1)) >> LANES_W);
   assign taking = in_packet_q ? taking_q : armed_i && free;
   assign cut = abort_i && in_packet_q && taking_q;  // an end for the memory; the rest of the packet is swallowed
   assign s_axis_pixel_tready = (ready || !taking) && !cut;
@@ -130,10 +155,15 @@ module frame_store
   assign begins = beat && !in_packet_q;
   assign taken = begins && taking;
   assign left = in_packet_q ? left_q : limit_q;
-  assign fits = s_axis_pixel_tlast || left != beats_t'(1);
+
+  always_comb begin
+    fits = s_axis_pixel_tlast || left != beats_t'(1);
+    if (exact_q) fits = s_axis_pixel_tlast == (left == beats_t'(1)) &&
+        (!s_axis_pixel_tlast || s_axis_pixel_tkeep == last_keep_q);
+    if (!possible_q) fits = 1'b0;
+  end
 
   always_ff @(posedge clk) begin
-    limit_q <= Correct && correction_i.enabled ? image_beats : slot_bytes_i[31:LANES_W];
     if (beat) begin
       in_packet_q <= !s_axis_pixel_tlast;
       taking_q <= taking && fits;
@@ -142,12 +172,16 @@ module frame_store
     if (cut && ready) taking_q <= 1'b0;
     lost_o <= begins && armed_i && !taking;
     ignored_o <= begins && !armed_i;
+    mismatch_o <= beat && taking && exact_q && !fits;
     if (rst) begin
       taking_q  <= 1'b0;
       lost_o    <= 1'b0;
       ignored_o <= 1'b0;
+      mismatch_o <= 1'b0;
     end
   end
+
+  assign stall_o = s_axis_pixel_tvalid && !s_axis_pixel_tready && armed_i;
 
   // Frames of each kind that have begun while armed, lost ones included
   logic [63:0] kinds_q[KINDS];
@@ -163,7 +197,7 @@ module frame_store
   logic [63:0] address;
   logic done, failed;
 
-  logic ring_idle, run, writer_idle;
+  logic run, writer_idle;
 
   // Constants are read ahead from arming on, and until the last frame is through.
   assign run = armed_i || !ring_idle;
@@ -178,7 +212,7 @@ module frame_store
   ) u_writer (
       .clk,
       .rst,
-      .correction_i,
+      .correction_i (correction),
       .run_i        (run),
       .abort_i,
       .s_axis_tdata (s_axis_pixel_tdata),
@@ -240,7 +274,6 @@ module frame_store
       .m_axi_constant_rready,
       .done_o       (done),
       .failed_o     (failed),
-      .mismatch_o,
       .constant_error_o,
       .idle_o       (writer_idle)
   );

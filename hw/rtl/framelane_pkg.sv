@@ -151,7 +151,7 @@ package framelane_pkg;
   } correction_t;
 
   // Index of counters, as the registers number them.
-  localparam int unsigned PULSES = 17;  // global ones, each counting single events
+  localparam int unsigned PULSES = 18;  // global ones, each counting single events
   localparam logic [15:0] COUNT_FLOW = 16'd32;  // first of 4 a flow
   localparam logic [15:0] COUNT_DESTINATION = 16'd64;  // first of 4 a destination
   localparam int unsigned FLOW_SELECTED = 0;

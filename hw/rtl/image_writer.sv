@@ -26,7 +26,7 @@ module image_writer
     // Constant while it runs: from before the first frame to behind the last one
     input correction_t correction_i,
     input logic        run_i,
-    input logic        abort_i,       // nothing waits for constants any more: pixels without any are masked
+    input logic        abort_i,       // nothing waits for constants any more: frames fail
 
     input  logic [DataW-1:0] s_axis_tdata,
     input  logic [KeepW-1:0] s_axis_tkeep,
@@ -96,9 +96,7 @@ module image_writer
     output logic done_o,
     output logic failed_o,
 
-    // Pulses: a frame was shorter or longer than its constants; a beat of constants came with an error
-    output logic mismatch_o,
-    output logic constant_error_o,
+    output logic constant_error_o,  // pulse: a beat of constants came with an error
 
     output logic idle_o  // no read of constants is outstanding, nor will be while it does not run
 );
@@ -150,7 +148,7 @@ module image_writer
     assign done_o = raw_done;
     assign failed_o = raw_failed;
     assign idle_o = 1'b1;
-    assign {mismatch_o, constant_error_o} = '0;
+    assign constant_error_o = 1'b0;
     assign {m_axi_corrected_awid, m_axi_corrected_awaddr, m_axi_corrected_awlen, m_axi_corrected_awsize} = '0;
     assign {m_axi_corrected_awburst, m_axi_corrected_awcache, m_axi_corrected_awprot, m_axi_corrected_awvalid} = '0;
     assign {m_axi_corrected_wdata, m_axi_corrected_wstrb, m_axi_corrected_wlast, m_axi_corrected_wvalid} = '0;
@@ -199,10 +197,14 @@ module image_writer
 
     // Constants
     logic [PLANES-1:0][DataW-1:0] constant_tdata;
-    logic constant_tlast, constant_tuser, constant_tvalid, constant_tready, running;
+    logic constant_tlast, constant_tuser, constant_tvalid, constant_tready, running, aborting, aborting_q;
 
+    // From an abort on, constants do not count any more: pixels that find theirs or not would fall out of step.
     assign running = run_i && correction_i.enabled;
-    assign constant_error_o = constant_tvalid && constant_tready && constant_tuser;
+    assign aborting = abort_i || aborting_q;
+    assign constant_error_o = constant_tvalid && constant_tready && constant_tuser && !aborting;
+
+    always_ff @(posedge clk) aborting_q <= aborting && running && !rst;
 
     jf_constants #(
         .DataW(DataW),
@@ -243,6 +245,7 @@ module image_writer
     logic [KeepW-1:0] pixel_tkeep;
     logic [AddrW:0] pixel_tuser;
     logic pixel_tlast, pixel_tvalid, pixel_tready;
+    logic unused_mismatch;  // frame_store tells which frames have another length
 
     jf_correct #(
         .DataW(DataW),
@@ -255,13 +258,13 @@ module image_writer
         .s_axis_pixel_tdata    (raw_item[ITEM_W-1-:DataW]),
         .s_axis_pixel_tkeep    (raw_item[AddrW+2+:KeepW]),
         .s_axis_pixel_tlast    (raw_item[AddrW+1]),
-        .s_axis_pixel_tuser    ({raw_item[AddrW], raw_item[AddrW-1:0] + AddrW'(correction_i.offset)}),
+        .s_axis_pixel_tuser    ({raw_item[AddrW] || aborting, raw_item[AddrW-1:0] + AddrW'(correction_i.offset)}),
         .s_axis_pixel_tvalid   (item_valid[CORRECTED]),
         .s_axis_pixel_tready   (item_ready[CORRECTED]),
         .s_axis_constant_tdata (constant_tdata),
-        .s_axis_constant_tlast (constant_tvalid && constant_tlast),
-        .s_axis_constant_tuser (!constant_tvalid || constant_tuser),
-        .s_axis_constant_tvalid(constant_tvalid || abort_i),
+        .s_axis_constant_tlast (constant_tlast || aborting),
+        .s_axis_constant_tuser (constant_tuser || aborting),
+        .s_axis_constant_tvalid(constant_tvalid || aborting),
         .s_axis_constant_tready(constant_tready),
         .m_axis_pixel_tdata    (pixel_tdata),
         .m_axis_pixel_tkeep    (pixel_tkeep),
@@ -269,7 +272,7 @@ module image_writer
         .m_axis_pixel_tuser    (pixel_tuser),
         .m_axis_pixel_tvalid   (pixel_tvalid),
         .m_axis_pixel_tready   (pixel_tready),
-        .mismatch_o
+        .mismatch_o            (unused_mismatch)
     );
 
     logic corrected_done, corrected_failed;

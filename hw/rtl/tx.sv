@@ -68,6 +68,7 @@ module tx
     input  logic        store_ignored_i,     // pulse: a frame passed while not armed
     input  logic        store_mismatch_i,    // pulse: a frame was shorter or longer than its constants
     input  logic        store_constant_error_i,  // pulse: a beat of constants came with an error
+    input  logic        store_stall_i,       // pulse: a beat of pixels waits
 
     // AXI4 read master: the frame memory
     output logic [  IdW-1:0] m_axi_arid,
@@ -463,6 +464,7 @@ module tx
 
   // In the order of the counters' indexes
   assign pulses = {
+    store_stall_i,
     store_constant_error_i,
     store_mismatch_i,
     store_bad_i,

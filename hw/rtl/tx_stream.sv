@@ -139,7 +139,7 @@ module tx_stream
   frame_t frame_tdata;
   logic frame_tvalid, frame_tready, release_frame;
   logic store_rst, store_armed, store_abort, store_idle, store_lost, store_bad, store_ignored;
-  logic store_mismatch, store_constant_error;
+  logic store_mismatch, store_constant_error, store_stall;
   correction_t store_correction;
   logic [63:0] store_base;
   logic [31:0] store_slot_bytes;
@@ -226,6 +226,7 @@ module tx_stream
       .ignored_o          (store_ignored),
       .mismatch_o         (store_mismatch),
       .constant_error_o   (store_constant_error),
+      .stall_o            (store_stall),
       .idle_o             (store_idle)
   );
 
@@ -280,6 +281,7 @@ module tx_stream
       .store_ignored_i    (store_ignored),
       .store_mismatch_i   (store_mismatch),
       .store_constant_error_i(store_constant_error),
+      .store_stall_i      (store_stall),
       .m_axi_arid,
       .m_axi_araddr,
       .m_axi_arlen,

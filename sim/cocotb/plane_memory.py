@@ -17,6 +17,8 @@ class _Port:
     beats: deque[tuple[int, bool]] = field(default_factory=deque)
     """Address of each beat to be answered, and whether it is the last of its burst."""
     offered: bool = False
+    held: tuple[int, int] | None = None
+    """Address and length that were offered and not taken: they must stay."""
     bursts: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -66,24 +68,32 @@ class PlaneMemory:
             for port in self.ports:
                 port.beats.clear()
                 port.offered = False
+                port.held = None
             return
-        asked = int(self._port("arvalid").value) & int(self._port("arready").value)
+        valid = int(self._port("arvalid").value)
+        asked = valid & int(self._port("arready").value)
         taken = int(self._port("rvalid").value) & int(self._port("rready").value)
         for k, port in enumerate(self.ports):
             if taken >> k & 1:
                 port.beats.popleft()
                 port.offered = False
+            offer = self._offer(k) if valid >> k & 1 else None
+            assert port.held in (None, offer), f"plane {k}: a read changed, or was withdrawn, while it waited"
+            port.held = None if asked >> k & 1 else offer
             if asked >> k & 1:
                 self._ask(k, port)
 
-    def _ask(self, k: int, port: _Port) -> None:
-        def field_of(name: str, width: int) -> int:
-            return int(self._port(name).value) >> width * k & (1 << width) - 1
+    def _field(self, k: int, name: str, width: int) -> int:
+        return int(self._port(name).value) >> width * k & (1 << width) - 1
 
-        address, beats = field_of("araddr", self._address_w), field_of("arlen", 8) + 1
+    def _offer(self, k: int) -> tuple[int, int]:
+        return self._field(k, "araddr", self._address_w), self._field(k, "arlen", 8) + 1
+
+    def _ask(self, k: int, port: _Port) -> None:
+        address, beats = self._offer(k)
         assert address % 4096 + beats * self._lanes <= 4096, f"a burst from {address:#x} crosses 4 KiB"
-        assert field_of("arsize", 3) == self._lanes.bit_length() - 1
-        assert field_of("arburst", 2) == 1
-        assert field_of("arcache", 4) == NORMAL_BUFFERABLE
+        assert self._field(k, "arsize", 3) == self._lanes.bit_length() - 1
+        assert self._field(k, "arburst", 2) == 1
+        assert self._field(k, "arcache", 4) == NORMAL_BUFFERABLE
         port.bursts.append((address, beats))
         port.beats.extend((address + n * self._lanes, n == beats - 1) for n in range(beats))

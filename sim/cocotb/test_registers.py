@@ -31,7 +31,7 @@ FLOW_1 = Flow(
 )  # fmt: skip
 RING = Destination(qp=2, base=0x1234_5678_9ABC_D000, slot_bytes=1 << 20, n_slots=33, trailer_offset=(1 << 20) - 64)
 QP = QpContext(Endpoint(0x0200_0000_0001, 0x0A00_0001), dest_qpn=0x123456, rkey=0xCAFE_F00D, psn=0xABCDEF, vlan=0x2FFF)
-FRAME_LOST, BAD_QP = 3, 8
+FRAME_LOST, BAD_QP, PIXEL_STALL = 3, 8, 17
 DROPPED, SKIPPED = 1, 2
 
 
@@ -457,7 +457,7 @@ async def each_error_stays_until_it_is_cleared_and_only_it(dut: Any) -> None:
     bench = RegistersBench(dut)
     await bench.start()
     assert await bench.get("errors") == 0
-    pulses = [FRAME_LOST, *range(BAD_QP, PULSES)]
+    pulses = [FRAME_LOST, *range(BAD_QP, PIXEL_STALL)]
     for bit, pulse in enumerate(pulses, 3):
         await bench.pulses(1 << pulse)
         await bench.wait(2)

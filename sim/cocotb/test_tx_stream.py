@@ -270,23 +270,60 @@ async def a_reset_waits_for_the_reads_of_constants_and_the_next_run_has_its_own(
 
 
 @cocotb.test()
-async def a_frame_longer_than_its_constants_is_bad_and_a_short_one_is_counted(dut: Any) -> None:
+async def a_frame_of_another_length_than_its_constants_is_bad(dut: Any) -> None:
     bench = StreamBench(dut, Stalls.NONE, slots=16)
     bench.correct()
     await bench.start()
     bench.detect(3)
     size = bench.config.flows[0].payload_bytes
-    for bytes_ in (size + bench.width // 8, size - bench.width // 8):
+    for bytes_ in (size + bench.width // 8, size - bench.width // 8, size + 2, size - 2, 2):
         info = FrameInfo(len(bench.frames), 0, 0)
         bench.frames.append(Frame(info, bench.random.randbytes(bytes_)))
         bench.pixels.send(bench.frames[-1].pixels, bench.width, tuser=frame_info_t(info))
     bench.detect(2)
     packets = await bench.finish()
-    assert bench.sent(packets) == {0, 1, 2, 4, 5, 6}
-    assert await bench.counters(1, 14, 15, 16) == [6, 1, 1, 0]
-    got, expected = by_frame(packets), by_frame(bench.expected({0, 1, 2, 4, 5, 6}))
-    for number in (0, 1, 2, 5, 6):
-        assert_same_packets(got[number], expected[number])
+    assert bench.sent(packets) == {0, 1, 2, 8, 9}
+    assert await bench.counters(1, 14, 15, 16) == [5, 5, 5, 0]
+    assert_same_packets(packets, bench.expected(set(range(10))))
+    assert (bench.model.store.bad, bench.model.store.mismatches) == (5, 5)
+
+
+@cocotb.test()
+@cocotb.parametrize(changes=[{"slot": -128}, {"offset": -128}, {"bytes": 0}])
+async def a_slot_without_room_for_both_images_takes_no_frame(dut: Any, changes: dict[str, int]) -> None:
+    """As no driver writes the registers: frames are bad, a reset is not held up, nothing outside slots is written."""
+    bench = StreamBench(dut, Stalls.NONE)
+    bench.correct()
+    await bench.start()
+    await bench.write(CONTROL, 0)
+    assert bench.correction
+    await bench.write(STORE + 8, bench.slot + changes.get("slot", 0))
+    await bench.write(CORRECTION + 4, bench.correction.offset + changes.get("offset", 0))
+    if "bytes" in changes:
+        await bench.write(CORRECTION + 20, 0)
+    before = bench.ram.read(0, MEMORY)
+    await bench.write(CONTROL, ARM)
+    bench.detect(6)
+    assert await bench.finish() == []
+    assert await bench.counters(1, 14, 15) == [0, 6, 6]
+    written = [k for k, (a, b) in enumerate(zip(before, bench.ram.read(0, MEMORY), strict=True)) if a != b]
+    assert all(bench.base <= k < bench.base + bench.slots * bench.slot for k in written)
+    await bench.write(COMMAND, RESET)
+    await bench.ready()
+
+
+@cocotb.test()
+async def pixels_that_wait_for_constants_are_counted(dut: Any) -> None:
+    bench = StreamBench(dut, Stalls.NONE)
+    bench.correct()
+    bench.planes.delay = 80
+    await bench.start()
+    bench.detect(3)
+    await bench.finish()
+    waited = bench.pixels.accepted[-1] - bench.pixels.accepted[0] + 1 - len(bench.pixels.accepted)
+    counted = (await bench.counters(17))[0]
+    assert waited > 20
+    assert waited <= counted < waited + 50, "those before the first beat are counted too"
 
 
 @cocotb.test()
@@ -312,12 +349,16 @@ async def a_link_that_is_too_slow_loses_whole_frames_and_the_counts_add_up(dut: 
 
 
 @cocotb.test()
-async def a_detector_that_runs_all_the_time_does_not_disturb_a_reset(dut: Any) -> None:
+@cocotb.parametrize(correct=[False, True])
+async def a_detector_that_runs_all_the_time_does_not_disturb_a_reset(dut: Any, correct: bool) -> None:
     """Reset, configure, arm, while frames come: those of the new run are whole, and like those of a first one."""
     bench = StreamBench(dut, Stalls.NONE)
+    if correct:
+        bench.correct()
+        bench.planes.delay = 30
     for cycles in (0, 55, 130):
         await bench.start() if cycles == 0 else await bench.configure()
-        bench.detect(40)
+        bench.detect(160 if correct else 40)
         for _ in range(cycles + 400):
             await bench.step()
         await bench.write(COMMAND, RESET)
@@ -337,8 +378,12 @@ async def a_detector_that_runs_all_the_time_does_not_disturb_a_reset(dut: Any) -
 
 
 @cocotb.test()
-async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any) -> None:
+@cocotb.parametrize(correct=[False, True])
+async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any, correct: bool) -> None:
     bench = StreamBench(dut, Stalls.NONE)
+    if correct:
+        bench.correct()
+        bench.planes.delay = 60
     await bench.start()
     bench.detect(2)
     rest = [bench.pixels.items.pop() for _ in range(5)][::-1]
@@ -346,7 +391,7 @@ async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any) 
     for _ in range(300):
         await bench.step()
     await bench.write(COMMAND, RESET)
-    for _ in range(1000):
+    for _ in range(4000 if correct else 1000):
         await bench.step()
     assert not await bench.registers.read(STATUS) & RESETTING
     bench.out.clear()

@@ -75,6 +75,7 @@ module tx_board
       .store_ignored_i   (1'b0),
       .store_mismatch_i  (1'b0),
       .store_constant_error_i(1'b0),
+      .store_stall_i     (1'b0),
       .m_axi_arid   (arid),
       .m_axi_araddr (araddr),
       .m_axi_arlen  (arlen),

@@ -240,7 +240,17 @@ REGISTERS: tuple[Register, ...] = (
             Field(
                 "frame_bad", 10, 1, "w1c", 0, "A frame did not fit a slot of the frame store, or its memory refused it."
             ),
-            Field("mismatch", 11, 1, "w1c", 0, "A frame was shorter or longer than the constants of the correction."),
+            Field(
+                "mismatch",
+                11,
+                1,
+                "w1c",
+                0,
+                (
+                    "A frame was not of constants_bytes while the correction was on, or a slot has no room for both "
+                    "images; it was not sent."
+                ),
+            ),
             Field(
                 "constant_error",
                 12,
@@ -307,16 +317,31 @@ REGISTERS: tuple[Register, ...] = (
             Field("shift2", 24, 5, "rw", 0, "Right shift of G2."),
         ),
         description=(
-            "JUNGFRAU correction of the frames on their way to the frame store. These registers may change "
-            "while the transmitter is idle and not armed."
+            "JUNGFRAU correction of the frames on their way to the frame store. What these registers say is "
+            "in force from the next arming on."
         ),
     ),
     Register(
         "corrected_offset",
         0x005C,
         32,
-        (Field("value", 0, 32, "rw", 0, "Bytes from the begin of a slot to its corrected image."),),
-        description="Bytes from the begin of a slot to its corrected image.",
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0,
+                (
+                    "Bytes from the begin of a slot to its corrected image: whole beats, constants_bytes or more; "
+                    "both images have to fit store_slot_bytes."
+                ),
+            ),
+        ),
+        description=(
+            "Bytes from the begin of a slot to its corrected image: whole beats, constants_bytes or more; "
+            "both images have to fit store_slot_bytes."
+        ),
     ),
     Register(
         "constants_base",
@@ -360,8 +385,22 @@ REGISTERS: tuple[Register, ...] = (
         "constants_bytes",
         0x006C,
         32,
-        (Field("value", 0, 32, "rw", 0, "Bytes of a raw image, as of each plane of the constants."),),
-        description="Bytes of a raw image, as of each plane of the constants.",
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0,
+                (
+                    "Bytes of a raw image, as of each plane of the constants. 0 with the correction on: all frames "
+                    "are bad."
+                ),
+            ),
+        ),
+        description=(
+            "Bytes of a raw image, as of each plane of the constants. 0 with the correction on: all frames are bad."
+        ),
     ),
     Register(
         "flow[].control",
@@ -859,8 +898,23 @@ REGISTERS: tuple[Register, ...] = (
         "counters.mismatches",
         0x8078,
         64,
-        (Field("value", 0, 64, "r", 0, "Frames that were shorter or longer than the constants of the correction."),),
-        description="Frames that were shorter or longer than the constants of the correction.",
+        (
+            Field(
+                "value",
+                0,
+                64,
+                "r",
+                0,
+                (
+                    "Frames that were not of constants_bytes while the correction was on, or had no room in their "
+                    "slot; counted in frames_bad too."
+                ),
+            ),
+        ),
+        description=(
+            "Frames that were not of constants_bytes while the correction was on, or had no room in their "
+            "slot; counted in frames_bad too."
+        ),
     ),
     Register(
         "counters.constant_errors",
@@ -868,6 +922,28 @@ REGISTERS: tuple[Register, ...] = (
         64,
         (Field("value", 0, 64, "r", 0, "Beats of constants that memory answered with an error."),),
         description="Beats of constants that memory answered with an error.",
+    ),
+    Register(
+        "counters.pixel_stalls",
+        0x8088,
+        64,
+        (
+            Field(
+                "value",
+                0,
+                64,
+                "r",
+                0,
+                (
+                    "Cycles in which a beat of pixels waited for the frame store, or for constants: a detector that "
+                    "cannot wait loses pixels then."
+                ),
+            ),
+        ),
+        description=(
+            "Cycles in which a beat of pixels waited for the frame store, or for constants: a detector that "
+            "cannot wait loses pixels then."
+        ),
     ),
     Register(
         "flow_counters[].selected",

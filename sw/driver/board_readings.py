@@ -74,6 +74,7 @@ class Counters:
     frames_bad: int
     mismatches: int
     constant_errors: int
+    pixel_stalls: int
     flows: tuple[FlowCounters, ...]
     destinations: tuple[DestinationCounters, ...]
 
@@ -97,8 +98,8 @@ ADVICE = {
     "the memory",
     "read_error": "memory answered a read with an error, so pixels are missing in a frame: check the frame addresses "
     "and the memory; destination_counters[].failed says how many frames",
-    "mismatch": "a frame was shorter or longer than the constants of the correction: compare constants_bytes with the "
-    "detector's frame; counters.mismatches says how many",
+    "mismatch": "a frame was not sent, as it was shorter or longer than the constants of the correction, or a slot has "
+    "no room for both images: compare constants_bytes with the detector's frame; counters.mismatches says how many",
     "constant_error": "memory answered a read of constants with an error, and the pixels they are for were masked: "
     "check constants_base, constants_pitch and the memory there; counters.constant_errors says how many reads",
 }

@@ -1,18 +1,36 @@
-"""How the loops of this package are compiled.
+"""How the loops of this package are compiled, and kept.
 
-numba's cache sees changes of a function's own file only: whoever edits a loop that others call (`_lanes.py`,
-`_vector_loops.py`, `_codes.py`, `_pedestal_update.py`) deletes the package's `__pycache__`.
+numba keeps machine code as long as the function's own file is the same. What the function calls, and the numbers of the
+models that became a part of it, lie in other files: here the code is kept as long as none of all their files changes.
 """
 
+import functools
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
+
+from framelane import models, receiver
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Machine code for `function` that releases the GIL; kept for the next process where numba may write it."""
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        dispatcher = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # the source and the home folder are read-only
         return numba.njit(nogil=True)(function)
+    index = dispatcher._cache._cache_file  # numba has no public way to say what a cache depends on
+    index._source_stamp = (index._source_stamp, _sources())
+    return dispatcher
+
+
+@functools.cache
+def _sources() -> str:
+    """A digest of the sources of the receiver and of the models."""
+    digest = hashlib.sha256()
+    for package in (models, receiver):
+        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
