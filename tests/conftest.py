@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_scene import Scene
 from framelane.models.session import Session
 from framelane.models.slots import SlotLayout
-from framelane.receiver.calibration.calibration_file import write_calibration
+from framelane.receiver.calibration.calibration_file import write_calibration, write_sets
+from framelane.receiver.calibration.calibration_set import CalibrationSet
+from framelane.receiver.calibration.provenance import Provenance
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 _CLONE_NEWNET = 0x40000000
@@ -147,6 +150,20 @@ def make_calibration() -> Callable[..., Calibration]:
         return Calibration(**fields | changes)
 
     return make
+
+
+@pytest.fixture
+def write_both() -> Callable[[Path, Calibration], None]:
+    """Write a calibration of both gain modes: the given one, and for the high gain pedestals 100 ADU above it."""
+
+    def write(path: Path, normal: Calibration) -> None:
+        masked = ~normal.usable
+        high = replace(normal, pedestal=normal.pedestal + 100.0, mask=masked, high_gain=True)
+        zeros = np.zeros(masked.shape, np.uint32)
+        sets = [CalibrationSet(each, zeros.astype(np.float32), zeros, zeros) for each in (normal, high)]
+        write_sets(path, sets, Provenance.now("", ()))
+
+    return write
 
 
 @pytest.fixture

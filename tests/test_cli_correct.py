@@ -1,6 +1,7 @@
 """`framelane correct`: recorded frames to photons, and to images of the detector."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from framelane.cli import correct
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import correct_float, correct_int16
 from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_fixed import quantize
 from framelane.models.jf_packet import JfHeader
+from framelane.receiver.calibration import raw_frames
 from framelane.receiver.calibration.calibration_file import write_calibration
 from framelane.receiver.geometry.assembly import Assembly
 from framelane.receiver.geometry.geometry_file import load
@@ -30,11 +31,11 @@ PACKETS = [128, 127, 128]
 TWO = "name = 'two'\nrows = 1040\ncolumns = 1030\n[[module]]\nx = 0\ny = 520\n[[module]]\nx = 0\ny = 0\nmasked = true\n"
 
 
-def record(path: Path, high_gain: list[bool]) -> None:
+def record(path: Path, high_gain: list[bool], cells: tuple[int, ...] | list[int] = (0, 0, 0)) -> None:
     """Write RAW as a recorder does."""
     with Recorder(path, 1) as file:
-        for index, (image, packets, high) in enumerate(zip(RAW, PACKETS, high_gain, strict=True)):
-            header = JfHeader(5 + index, bunch_id=50 + index, timestamp=10 * index, daq_info=int(high))
+        for index, (image, packets, high, cell) in enumerate(zip(RAW, PACKETS, high_gain, cells, strict=True)):
+            header = JfHeader(5 + index, bunch_id=50 + index, timestamp=10 * index, daq_info=cell << 8 | high)
             file.write(DetectorFrame(5 + index, image, np.array([packets], np.uint16), (header,), 0))
 
 
@@ -116,7 +117,7 @@ def test_a_geometry_of_the_users_own_is_followed(run: RunCli, image: Any, tmp_pa
 def test_frames_in_several_batches_are_all_corrected_once(
     run: RunCli, image: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(correct, "BATCH_BYTES", 2 * RAW[0].nbytes)
+    monkeypatch.setattr(raw_frames, "BATCH_BYTES", 2 * RAW[0].nbytes)
     assert run()[0] == 0
     assert (image() == correct_int16(RAW, quantize(DETECTOR.calibration))).all()
 
@@ -140,6 +141,48 @@ def test_frames_in_high_gain_need_a_calibration_of_the_high_gain(run: RunCli, im
     assert (image() == correct_int16(RAW, quantize(high))).all()
 
 
+def test_the_mode_of_a_recording_chooses_the_calibration(
+    run: RunCli, image: Any, tmp_path: Path, write_both: Callable[[Path, Calibration], None]
+) -> None:
+    normal = DETECTOR.calibration
+    write_both(tmp_path / "c.h5", normal)
+    high = replace(normal, pedestal=normal.pedestal + 100.0, mask=~normal.usable, high_gain=True)
+    for mode, calibration in (("normal", normal), ("hg0", high)):
+        record(tmp_path / "raw.h5", [calibration.high_gain] * 3)
+        assert run()[0] == 0
+        assert (image() == correct_int16(RAW, quantize(calibration))).all()
+        with h5py.File(tmp_path / "plain.h5", "w") as file:
+            file["raw"] = RAW
+        status, _, err = run("--input", tmp_path / "plain.h5")
+        assert status == 2
+        assert "c.h5 is for both gain modes" in err
+        assert run("--input", tmp_path / "plain.h5", "--gain-mode", mode)[0] == 0
+        assert (image() == correct_int16(RAW, quantize(calibration))).all()
+
+
+def test_frames_of_the_acquisition_are_corrected_but_for_the_bad_ones(run: RunCli, image: Any, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "psi.h5", "w") as file:
+        file["data/JF01T01V01/data"] = RAW
+        file["data/JF01T01V01/is_good_frame"] = np.array([[1], [0], [1]])
+        file["data/JF01T01V01/daq_rec"] = np.zeros((3, 1), np.int64)
+    status, out, _ = run("--input", tmp_path / "psi.h5")
+    assert status == 0
+    assert "2 frames corrected, 1 left out whose is_good_frame is 0" in out
+    assert (image() == correct_int16(RAW[::2], quantize(DETECTOR.calibration))).all()
+
+
+def test_received_raw_frames_are_corrected_with_their_records(run: RunCli, image: Any, tmp_path: Path) -> None:
+    numbers = np.array([1 << 63, 6, 7], np.uint64)
+    with h5py.File(tmp_path / "recv.h5", "w") as file:
+        file["entry/data/data"], file["entry/data/bunch_id"] = RAW, numbers
+        file["other/frames"] = RAW[:1]
+    assert run("--input", tmp_path / "recv.h5")[0] == 0
+    assert (image() == correct_int16(RAW, quantize(DETECTOR.calibration))).all()
+    assert image("entry/data/bunch_id").tolist() == numbers.tolist()
+    assert run("--input", tmp_path / "recv.h5", "--dataset", "/other/frames")[0] == 0
+    assert (image() == correct_int16(RAW[:1], quantize(DETECTOR.calibration))).all()
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -149,7 +192,11 @@ def test_frames_in_high_gain_need_a_calibration_of_the_high_gain(run: RunCli, im
         (("--geometry", "nosuch.toml"), "cannot read the geometry nosuch.toml"),
         (("--calibration", "small.h5"), "small.h5 is for 8 x 8 pixels, the frames of raw.h5 have 512 x 1024"),
         (("--calibration", "raw.h5"), "raw.h5 has no dataset pedestal_adu"),
-        (("--input", "c.h5"), "c.h5 has no dataset raw: needed is raw, uint16"),
+        (("--input", "c.h5"), "c.h5 has no dataset raw: needed is raw, entry/data/data or data/<detector>/data"),
+        (("--dataset", "entry/raw"), "raw.h5 has no dataset entry/raw"),
+        (("--gain-mode", "hg0"), "raw.h5 says that its gain mode is normal, not hg0: leave out --gain-mode"),
+        (("--input", "cells.h5"), "cells.h5 has frames of the storage cells 0, 3, each of which has its own pedestals"),
+        (("--input", "cells.h5", "--dataset", "/raw"), "cells.h5 has frames of the storage cells 0, 3"),
         (("--input", "nosuch.h5"), "there is no file nosuch.h5"),
         (("--input", "mixed.h5"), "mixed.h5 has frames in high gain and others: record them apart"),
         (("--output", "raw.h5"), "it is an input of this run"),
@@ -167,6 +214,7 @@ def test_what_cannot_be_is_one_sentence_and_leaves_nothing_behind(
     monkeypatch.chdir(tmp_path)
     write_calibration(tmp_path / "small.h5", make_calibration((8, 8)))
     record(tmp_path / "mixed.h5", [True, False, True])
+    record(tmp_path / "cells.h5", [False] * 3, [0, 0, 3])
     (tmp_path / "two.toml").write_text(TWO)
     before = sorted(tmp_path.iterdir())
     status, _, err = run("--input", "raw.h5", *options)

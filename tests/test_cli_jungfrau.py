@@ -21,7 +21,11 @@ import pytest
 from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.receiver.calibration.calibration_file import CalibrationFile, write_calibration
 from framelane.receiver.forgiving import ForgivingFile
-from framelane.receiver.jungfrau import frame_file
+from framelane.receiver.geometry.corrected_file import CorrectedFile
+from framelane.receiver.jungfrau.detector_frame import DetectorFrame
+from framelane.receiver.jungfrau.frame_file import FrameFile
+from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
+from framelane.receiver.jungfrau.recorder import Recorder
 from jungfrau_packets import raw, sent, write_capture
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -136,18 +140,110 @@ def test_the_output_is_never_the_capture(record: RunCli, tmp_path: Path) -> None
     assert "it is an input of this run" in err
 
 
-def test_a_full_disk_leaves_nothing_behind(record: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class FullDisk(ForgivingFile):
-        def write(self, data: Any) -> int:
-            if self.tell() > 1 << 20:
-                self.error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return super().write(data)
+@pytest.mark.parametrize("compress", [(), ("--compress",)])
+@pytest.mark.parametrize("room", [3 << 20, (3 << 20) + 12345])
+def test_a_full_disk_ends_the_recording_and_keeps_what_came(
+    record: RunCli, read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, compress: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(ForgivingFile, "_put", small_disk(room, ForgivingFile._put))
+    status, out, err = record([p for n in range(1, 13) for p in sent(n)], *compress)
+    assert (status, err) == (1, "")
+    numbers = read("frame_number").tolist()
+    assert f"No space left on device: the recording ended early, frames up to {numbers[-1]} are in " in out
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert 3 <= len(numbers) <= 5
+    assert (read("raw") == np.stack([raw(number) for number in numbers])).all()
+    assert {path.name for path in tmp_path.iterdir()} == {"a.pcap", "out.h5"}
 
-    monkeypatch.setattr(frame_file, "ForgivingFile", FullDisk)
-    status, _, err = record([p for n in (1, 2, 3) for p in sent(n)])
-    assert status == 2
+
+def test_a_disk_without_room_for_a_few_frames_is_said_before_the_first(
+    record: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def allocate(*arguments: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", allocate)
+    status, out, err = record(sent(1))
+    assert (status, out) == (2, "")
     assert "No space left on device: make room there" in err
     assert [path.name for path in tmp_path.iterdir()] == ["a.pcap"]
+
+
+def small_disk(room: int, put: Callable[[Any, memoryview], int]) -> Callable[[Any, memoryview], int]:
+    """A disk where a file that has reserved room finds so many bytes beside that."""
+
+    def write(file: Any, view: memoryview) -> int:
+        if file.tell() + len(view) > room + (32 << 20 if file._reserve.closed else 0):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return put(file, view)
+
+    return write
+
+
+def test_an_error_in_the_middle_keeps_the_frames_before_it(
+    record: RunCli, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: DetectorFrame) -> int:
+        if self.number == 3:
+            raise OverflowError
+        return 0
+
+    monkeypatch.setattr(DetectorFrame, "timestamp_ns", property(fail))
+    with pytest.raises(OverflowError):
+        record([p for n in (1, 2, 3, 4) for p in sent(n)])
+    assert read("frame_number").tolist() == [1, 2]
+    assert (read("raw") == np.stack([raw(1), raw(2)])).all()
+
+
+def test_datasets_that_cannot_be_made_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: FrameFile, group: object, columns: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(FrameFile, "make_records", fail)
+    with pytest.raises(MemoryError):
+        Recorder(tmp_path / "raw.h5", 1)
+    with pytest.raises(MemoryError):
+        CorrectedFile(tmp_path / "c.h5", (512, 1024), np.int16, "keV", [], 12.4, np.zeros((512, 1024), np.uint32))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["raw", "frame_number"])
+def test_a_byte_that_flipped_on_the_disk_is_an_error_and_no_other_value(
+    record: RunCli, tmp_path: Path, name: str
+) -> None:
+    assert record(sent(1), "--compress")[0] == 0
+    path = tmp_path / "out.h5"
+    with h5py.File(path) as file:
+        offset = file[name].id.get_chunk_info(0).byte_offset
+    data = bytearray(path.read_bytes())
+    data[offset + 3] ^= 1
+    path.write_bytes(data)
+    with h5py.File(path) as file, pytest.raises(OSError, match=r"checksum|filter"):
+        file[name][0]
+
+
+def test_the_largest_numbers_a_header_can_have_are_recorded(tmp_path: Path, read: Any) -> None:
+    fields = {"timestamp": 2**64 - 1, "bunch_id": 2**64 - 1, "exposure": 2**32 - 1, "daq_info": 2**32 - 1}
+    short = dict.fromkeys(("module_id", "row", "column", "spec2", "spec4"), 2**16 - 1)
+    with recording(tmp_path, "--frames", 1) as (process, port), socket.socket(type=socket.SOCK_DGRAM) as sender:
+        for _, packet in sent(2**64 - 1, **fields, **short):
+            sender.sendto(packet, ("127.0.0.1", port))
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "frames: 1 complete" in out
+    names = ("frame_number", "bunch_id", "timestamp_ns", "exposure_ns", "module_id", "storage_cell")
+    assert [int(read(name).flat[0]) for name in names] == [
+        2**64 - 1, 2**64 - 1, 2**64 - 1, (2**32 - 1) * 100, 2**16 - 1, 15,
+    ]  # fmt: skip
+
+
+def test_what_the_kernel_dropped_is_a_loss_even_where_every_frame_is_whole(
+    record: RunCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JungfrauCapture, "queue_drops", 3)
+    status, out, _ = record(sent(1))
+    assert "3 dropped by the kernel" in out
+    assert status == 1
 
 
 @contextmanager
@@ -168,7 +264,7 @@ def recording(tmp_path: Path, *options: object) -> Iterator[tuple[subprocess.Pop
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_recording_and_keeps_what_came(
     tmp_path: Path, run_cli: RunCli, read: Any, number: signal.Signals
 ) -> None:
@@ -187,6 +283,19 @@ def test_a_signal_ends_the_recording_and_keeps_what_came(
         assert (read("raw")[index] == detector.frame(index % 8).raw).all()
     with CalibrationFile(calibration) as file:
         assert (file.calibration.usable == detector.calibration.usable).all()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_that_go_on_do_not_interrupt_the_closing(tmp_path: Path, read: Any, number: signal.Signals) -> None:
+    with recording(tmp_path) as (process, port), socket.socket(type=socket.SOCK_DGRAM) as sender:
+        for n in (1, 2, 3):
+            for _, packet in sent(n):
+                sender.sendto(packet, ("127.0.0.1", port))
+        while process.poll() is None and not (tmp_path / "out.h5").exists():
+            process.send_signal(number)
+            time.sleep(0.001)
+        process.communicate(timeout=60)
+    assert len(read("raw")) == 3
 
 
 def test_a_frame_that_is_not_whole_is_written_after_a_while_of_silence(tmp_path: Path, read: Any) -> None:

@@ -174,6 +174,48 @@ def test_g0_and_hg0_are_told_apart_where_the_file_says_the_mode(
                 assert measure(file, stage, DarkLimits()).used == 12
 
 
+def test_g0_and_hg0_of_one_run_come_out_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_frames, "BATCH_BYTES", 7 * 2 * ROWS * COLUMNS)
+    level = {Stage.G0: 2400.0, Stage.HG0: 3100.0}
+    frames = np.concatenate([dark_frames(stage, np.full((ROWS, COLUMNS), adu), 20) for stage, adu in level.items()])
+    words = np.where(np.arange(40) < 20, 0x1000, 0x1001).reshape(40, 1)
+    path = write_frames(tmp_path / "run.h5", frames, "data/JF01T01V01/data", daq_rec=words)
+    for stage, adu in level.items():
+        with RawFrames(path) as file:
+            result = measure(file, stage, DarkLimits())
+        assert (result.used, result.by_mode) == (20, True)
+        assert np.abs(result.pedestal.mean - adu).max() < 6 * NOISE_ADU[stage] / 20**0.5
+
+
+def test_a_recording_gives_each_module_the_frames_of_its_own_gain_mode(tmp_path: Path) -> None:
+    frames = dark_frames(Stage.G0, np.full((1024, 1024), 2400.0), 24)
+    frames[:10, 512:] += 700
+    high = np.zeros((24, 2), np.bool_)
+    high[:10, 1] = True
+    beside: dict[str, Any] = {
+        "packets": np.full((24, 2), 128, np.uint16),
+        "storage_cell": np.full((24, 2), 15, np.uint8),
+    }
+    path = write_frames(tmp_path / "run.h5", frames, high_gain=high, **beside)
+    with RawFrames(path) as file:
+        pedestal = measure(file, Stage.G0, DarkLimits()).pedestal
+        with pytest.raises(InputError, match=r"of its 24 frames of module 0 none is in HG0 \(24 in G0\)"):
+            measure(file, Stage.HG0, DarkLimits())
+    assert np.abs(pedestal.mean - 2400).max() < 60
+    assert (pedestal.count[512:] == 14).all()
+
+
+def test_gain_modes_of_another_number_of_modules_are_refused(tmp_path: Path) -> None:
+    frames = dark_frames(Stage.G0, np.full((1024, 1024), 2400.0), 12)
+    beside: dict[str, Any] = {
+        "packets": np.full((12, 3), 128, np.uint16),
+        "storage_cell": np.full((12, 3), 15, np.uint8),
+    }
+    path = write_frames(tmp_path / "run.h5", frames, high_gain=np.zeros((12, 3), np.bool_), **beside)
+    with RawFrames(path) as file, pytest.raises(InputError, match="gain mode of 3 modules, its frames have 2 of 512"):
+        measure(file, Stage.G0, DarkLimits())
+
+
 def test_storage_cells_are_not_mixed(tmp_path: Path, pedestals: dict[Stage, NDArray[Any]]) -> None:
     words = np.where(np.arange(12) < 6, 0x0F00, 0x0300)
     frames = dark_frames(Stage.G0, pedestals[Stage.G0], 12)
@@ -243,7 +285,7 @@ def test_a_run_is_read_in_batches_of_bounded_size(
     whole = measured(tmp_path, frames, Stage.G0)
     monkeypatch.setattr(raw_frames, "BATCH_BYTES", 7 * frames[0].nbytes)
     with RawFrames(tmp_path / "dark.h5") as file:
-        assert [len(batch) for batch in file.batches()] == [7, 7, 7, 4]
+        assert [len(batch.words) for batch in file.batches()] == [7, 7, 7, 4]
     assert np.array_equal(measured(tmp_path, frames, Stage.G0).pedestal.rms, whole.pedestal.rms)
 
 

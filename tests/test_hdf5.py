@@ -73,7 +73,7 @@ def test_the_file_says_what_its_numbers_mean_and_keeps_no_rkey(tmp_path: Path, m
         assert {name: data.attrs[f"code_{name}"] for name in codes} == codes
         assert file["entry/instrument/beam/incident_energy"][()] == 12.4
         assert file["entry/instrument/beam/incident_wavelength"][()] == pytest.approx(0.99987, abs=1e-5)
-        assert file["entry/data/peaks"].attrs["threshold_photons"] == 10
+        assert dict(file["entry/data/peaks"].attrs) == {"threshold": 10, "threshold_units": "photons"}
         document = json.loads(file["entry/session"][()])
         assert document["qpn"] == session.qpn
         assert "rkey" not in document

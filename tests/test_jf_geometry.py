@@ -51,15 +51,17 @@ def test_every_geometry_of_the_package_is_usable() -> None:
     ("text", "sentence"),
     [
         (HEAD, r"\[\[module\]\]: is missing"),
-        (HEAD + "module = []", r"\[\[module\]\]: .*at least 1 item"),
-        (HEAD + "module = 5", r"\[\[module\]\]: "),
-        (HEAD.replace("rows = 514", "rows = 0") + MODULE, "rows: .*greater than or equal to 1"),
+        (HEAD + "module = []", r"\[\[module\]\]: there is none: write"),
+        (HEAD + "module = 5", r"\[\[module\]\]: is no list of tables: write \[\[module\]\] above each module$"),
+        (HEAD + "module = [5]", r"\[\[module\]\] 0: is no table: write"),
+        (HEAD.replace('"mine"', "1") + MODULE, "name: is no text: put it in quotes"),
+        (HEAD.replace("rows = 514", "rows = 0") + MODULE, "rows: is below 1"),
         (HEAD + MODULE + "turn = 90", r"\[\[module\]\] 0: turn: is no key of a geometry"),
-        (HEAD + MODULE + "rotate = 45", r"\[\[module\]\] 0: rotate: .*0, 90, 180 or 270"),
+        (HEAD + MODULE + "rotate = 45", r"\[\[module\]\] 0: rotate: is not 0, 90, 180 or 270"),
         (HEAD + MODULE + 'flip = "both"', r"\[\[module\]\] 0: flip: "),
-        (HEAD + MODULE + "masked = 1", r"\[\[module\]\] 0: masked: .*boolean"),
-        (HEAD + "[[module]]\nx = 0.5\ny = 0", r"\[\[module\]\] 0: x: .*integer"),
-        (HEAD + "[[module]]\nx = -1\ny = 0", r"\[\[module\]\] 0: x: "),
+        (HEAD + MODULE + "masked = 1", r"\[\[module\]\] 0: masked: is neither true nor false"),
+        (HEAD + "[[module]]\nx = 0.5\ny = 0", r"\[\[module\]\] 0: x: is no whole number"),
+        (HEAD + "[[module]]\nx = -1\ny = 0", r"\[\[module\]\] 0: x: is below 0"),
         (HEAD + "[[module]]\nx = 0", r"\[\[module\]\] 0: y: is missing"),
         (
             HEAD + "[[module]]\nx = 1\ny = 0",
@@ -72,6 +74,8 @@ def test_every_geometry_of_the_package_is_usable() -> None:
         ),
         (HEAD.replace("514", "514000000") + MODULE, "an image of 514000000 x 1030 is too large"),
         ("rows = ", "is no TOML"),
+        ("rows = " + "9" * 5000, "is no TOML"),
+        ("rows = " + "[" * 5000 + "]" * 5000, "is nested too deeply"),
     ],
 )
 def test_a_geometry_that_cannot_be_is_one_sentence_with_the_name_of_the_file(

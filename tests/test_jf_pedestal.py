@@ -351,6 +351,9 @@ def test_a_rule_that_cannot_be_is_refused(period: int, phase: int) -> None:
         {"restart_blocks": 0},
         {"most_outliers": 0.0},
         {"noise_adu": 0.0},
+        {"noise_adu": float("nan")},
+        {"noise_adu": float("inf")},
+        {"outlier_sigmas": float("nan")},
         {"rate_spread_adu_per_s": -1.0},
     ],
 )

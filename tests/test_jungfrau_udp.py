@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from framelane.models.errors import ConfigError, PacketError
-from framelane.models.jf_packet import parse
+from framelane.models.jf_packet import HEADER, parse
 from framelane.receiver.jungfrau.jungfrau_udp import REACH, FrameAssembler
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
@@ -124,8 +124,7 @@ def test_two_modules_on_one_port_are_not_mixed_in_a_frame(field: int) -> None:
     assembler = FrameAssembler(1)
     [(_, image, _)] = receive(assembler, stream)
     assert (image == raw(5)).all()
-    # The other's last packet comes after the frame was handed out.
-    assert fates(assembler) == {"MODULE": 127, "LATE": 1}
+    assert fates(assembler) == {"MODULE": 128}
 
 
 def test_a_late_packet_is_counted_and_does_not_open_its_frame_again() -> None:
@@ -166,18 +165,18 @@ def test_frames_of_which_nothing_came_are_missing() -> None:
     assert (assembler.counts.missing, assembler.counts.restarts) == (3, 0)
 
 
-def test_a_new_acquisition_far_away_is_no_loss() -> None:
+def test_a_new_acquisition_far_away_costs_the_frame_that_tells_it_from_a_stranger_and_nothing_is_missing() -> None:
     assembler = FrameAssembler(1)
-    found = receive(assembler, [*sent(10 + REACH + 1), *sent(10), *sent(11)])
-    assert [number for number, *_ in found] == [10 + REACH + 1, 10, 11]
+    found = receive(assembler, [*sent(10 + REACH + 1), *sent(10), *sent(11), *sent(12)])
+    assert [(number, packets) for number, _, packets in found] == [(n, [128]) for n in (10 + REACH + 1, 11, 12)]
     assert (assembler.counts.missing, assembler.counts.restarts) == (0, 1)
-    assert fates(assembler) == {}
+    assert fates(assembler) == {"NUMBER": 128}
 
 
 def test_the_largest_loss_ends_where_a_new_acquisition_begins() -> None:
     for jump, missing, restarts in ((REACH, REACH - 1, 0), (REACH + 1, 0, 1)):
         assembler = FrameAssembler(1)
-        receive(assembler, [*sent(10), *sent(10 + jump)])
+        receive(assembler, [*sent(10), *sent(10 + jump), *sent(10 + jump + 1)])
         assert (assembler.counts.missing, assembler.counts.restarts) == (missing, restarts)
 
 
@@ -209,8 +208,89 @@ def test_a_corrupt_frame_number_does_not_end_the_recording() -> None:
     assembler = FrameAssembler(1)
     stream = [packet for number in range(1, 6) for packet in sent(number)]
     found = receive(assembler, [*stream[:300], wrong, *stream[300:]])
-    assert [number for number, _, packets in found if packets == [128]] == [1, 2, 4, 5]
-    assert sum(packets[0] for number, _, packets in found if number == 3) == 128
+    assert [(number, packets) for number, _, packets in found] == [(n, [128]) for n in range(1, 6)]
+    assert fates(assembler) == {"NUMBER": 1}
+    assert assembler.counts.restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "far"),
+    [({}, REACH + 1), ({}, 1 << 40), ({}, 0), ({"module_id": 7}, 1 << 40), ({"row": 7}, 9), ({"column": 7}, 0)],
+)
+def test_a_stranger_on_the_port_opens_no_frames(fields: dict[str, int], far: int) -> None:
+    streams = [packet for n in (1, 2) for packet in sent(n)], [p for n in (1, 2) for p in sent(far + n, **fields)]
+    assembler = FrameAssembler(1)
+    found = receive(assembler, [packet for pair in zip(*streams, strict=True) for packet in pair])
+    assert [(number, packets) for number, _, packets in found] == [(1, [128]), (2, [128])]
+    assert (found[1][1] == raw(2)).all()
+    assert sum(fates(assembler).values()) == 256
+
+
+def test_a_stranger_that_sends_alone_for_a_while_is_refused_once_the_module_is_known() -> None:
+    assembler = FrameAssembler(1)
+    stray = [packet for number in (50, 1000, 1 << 50) for packet in sent(number, module_id=9)[:100]]
+    found = receive(assembler, [*stray[:5], *sent(1), *stray, *sent(2)])
+    assert [(number, packets) for number, _, packets in found] == [(1, [128]), (2, [128])]
+    assert fates(assembler) == {"MODULE": 305}
+
+
+def test_a_stranger_that_makes_the_frame_end_that_unmasks_it_opens_none_of_its_own() -> None:
+    assembler = FrameAssembler(2, open_frames=1)
+    stranger = [edited(packet, 32, "<H", 9) for packet in sent(2, 2)[:1]]
+    found = receive(assembler, [*sent(1, 2)[:128], *stranger, *sent(3, 2)])
+    assert [(number, packets) for number, _, packets in found] == [(1, [128, 0]), (3, [128, 128])]
+    assert fates(assembler) == {"MODULE": 1}
+
+
+def test_the_module_that_is_whole_is_not_taken_for_the_stranger_of_a_frame_that_both_began() -> None:
+    mine, stray = sent(1, 2), [edited(packet, 32, "<H", 9) for packet in sent(2, 2)[:5]]
+    assembler = FrameAssembler(2)
+    found = receive(assembler, [*stray, *sent(2, 2)[128:200], *mine, *sent(2, 2)])
+    assert [(number, packets) for number, _, packets in found] == [(1, [128, 128]), (2, [128, 128])]
+    assert all((image == raw(number, 2)).all() for number, image, _ in found)
+    assert fates(assembler) == {"MODULE": 5, "DUPLICATE": 72}
+
+
+def test_a_frame_that_silence_ended_is_not_handed_out_again_for_what_it_lacked() -> None:
+    assembler = FrameAssembler(1)
+    found = receive(assembler, [*sent(1), *sent(2)[:100], *sent(3)[:50]])
+    found += receive(assembler, [*sent(2)[100:], *sent(3)[50:], *sent(4), *sent(5)])
+    assert [(number, packets) for number, _, packets in found] == [
+        (1, [128]), (2, [100]), (3, [50]), (4, [128]), (5, [128]),
+    ]  # fmt: skip
+    assert fates(assembler) == {"LATE": 106}
+    assert assembler.counts.restarts == 0
+
+
+@pytest.mark.parametrize(("again", "numbers"), [((1, 2), [1, 2]), ((2, 2), [2])])
+def test_a_new_acquisition_after_silence_may_have_the_numbers_of_what_silence_ended(
+    again: tuple[int, ...], numbers: list[int]
+) -> None:
+    assembler = FrameAssembler(1)
+    receive(assembler, [*sent(1), *sent(2)[:100]])
+    found = receive(assembler, [packet for number in again for packet in sent(number)])
+    assert [(number, packets) for number, _, packets in found] == [(number, [128]) for number in numbers]
+
+
+def test_far_numbers_that_do_not_belong_together_begin_nothing() -> None:
+    rng = random.Random(5)
+    wild = [edited(packet, 0, "<Q", rng.getrandbits(64)) for packet in sent(9) * 3]
+    assembler = FrameAssembler(1)
+    found = receive(assembler, [*sent(1), *wild, *sent(2)])
+    assert [(number, packets) for number, _, packets in found] == [(1, [128]), (2, [128])]
+    assert fates(assembler) == {"NUMBER": 384}
+
+
+def test_every_field_of_a_header_may_be_as_large_as_it_can() -> None:
+    most = {name: int(np.iinfo(HEADER[name]).max) for name in HEADER.names or () if HEADER[name].kind == "u"}
+    for name in ("packet_number", "detector", "version"):
+        del most[name]
+    assembler = FrameAssembler(1)
+    batch = PacketBatch()
+    for stream, packet in sent(most.pop("frame_number"), **most):
+        batch.add(packet, stream)
+    [frame] = assembler.add(batch)
+    assert (frame.number, frame.timestamp_ns) == (2**64 - 1, 2**64 - 1)
 
 
 def test_a_word_of_gain_code_10_cannot_be_taken_for_a_hole() -> None:

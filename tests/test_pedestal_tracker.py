@@ -255,7 +255,9 @@ def test_the_record_goes_into_json_and_tables() -> None:
     assert table[0].tolist() == astuple(record.rows[0])
 
 
-@pytest.mark.parametrize("changes", [{"drift_adu": 0.0}, {"rate_adu_per_s": -1.0}, {"refused": 0.0}])
+@pytest.mark.parametrize(
+    "changes", [{"drift_adu": 0.0}, {"rate_adu_per_s": -1.0}, {"refused": 0.0}, {"rate_adu_per_s": float("nan")}]
+)
 def test_limits_that_cannot_be_are_refused(changes: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         DriftLimits(**changes)
@@ -274,6 +276,12 @@ def test_frames_that_do_not_fit_are_refused(frames: NDArray[Any]) -> None:
     tracker = PedestalTracker(TrackerState.start(np.full((64, 256), 2000.0)))
     with pytest.raises(InputError, match="the dark frames are"):
         tracker.take(frames, [0])
+
+
+@pytest.mark.parametrize("seconds", [0.0, float("nan"), float("inf")])
+def test_a_record_without_an_interval_is_refused(seconds: float) -> None:
+    with pytest.raises(ConfigError, match=f"every {seconds} s cannot be"):
+        PedestalTracker(TrackerState.start(np.full((64, 256), 2000.0)), record_s=seconds)
 
 
 def test_modules_that_are_no_whole_chips_are_refused() -> None:

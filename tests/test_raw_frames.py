@@ -23,7 +23,7 @@ DAQ = "data/JF07T32V02/data"
 def test_frames_are_found_where_recorders_put_them(tmp_path: Path, name: str) -> None:
     with RawFrames(write_frames(tmp_path / "run.h5", FRAMES, name)) as file:
         assert (file.n_frames, file.rows, file.columns, file.name) == (2, 4, 6, name)
-        assert np.array_equal(np.concatenate(list(file.batches())), FRAMES)
+        assert np.array_equal(np.concatenate([batch.words for batch in file.batches()]), FRAMES)
         assert file.high_gain is None
 
 
@@ -35,11 +35,27 @@ def test_frames_elsewhere_are_read_where_they_are_named(tmp_path: Path) -> None:
         assert file.n_frames == 2
 
 
+@pytest.mark.parametrize("name", ["/raw", "raw/", "//raw", "./raw"])
+def test_a_dataset_is_the_same_by_whatever_path(tmp_path: Path, name: str) -> None:
+    path = write_frames(tmp_path / "run.h5", FRAMES)
+    with h5py.File(path, "r+") as file:
+        file["packets"] = np.full((2, 1), 128, np.uint16)
+        file["high_gain"] = np.ones((2, 1), np.bool_)
+        file["storage_cell"] = np.array([[0], [1]], np.uint8)
+    with RawFrames(path, name) as frames:
+        assert (frames.name, frames.high_gain, frames.storage_cells) == ("raw", True, [0, 1])
+
+
+def test_the_root_of_a_file_is_no_dataset(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="/ is not a dataset: Group"):
+        RawFrames(write_frames(tmp_path / "run.h5", FRAMES), "/")
+
+
 def test_compressed_and_big_endian_words_are_read(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "run.h5", "w") as file:
         file.create_dataset("raw", data=FRAMES.astype(">u2"), chunks=(1, 4, 6), **hdf5plugin.Bitshuffle())
     with RawFrames(tmp_path / "run.h5") as frames:
-        (batch,) = frames.batches()
+        ((_, batch),) = frames.batches()
         assert batch.dtype == np.dtype("=u2")
         assert np.array_equal(batch, FRAMES)
 
@@ -59,7 +75,8 @@ def test_frames_that_the_acquisition_calls_bad_are_left_out(tmp_path: Path, shap
     path = write_frames(tmp_path / "run.h5", FRAMES, DAQ, is_good_frame=np.array([0, 1]).reshape(shape))
     with RawFrames(path) as file:
         assert (file.n_frames, file.n_good) == (2, 1)
-        assert [batch.tolist() for batch in file.batches()] == [FRAMES[1:].tolist()]
+        ((indices, words),) = file.batches()
+        assert (indices.tolist(), words.tolist()) == ([1], FRAMES[1:].tolist())
 
 
 def test_a_run_without_any_good_frame_is_refused(tmp_path: Path) -> None:

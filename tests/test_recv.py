@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -11,9 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from framelane.models.jf_correct import PixelCode
+from framelane.models.jf_calibration import Calibration
+from framelane.models.jf_correct import PixelCode, correct_int16
+from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
 from framelane.receiver import pcap
+from framelane.receiver.calibration.calibration_file import CalibrationFile
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.tally import Tally
@@ -174,12 +178,13 @@ def test_what_is_odd_about_a_capture_is_said(replay: RunCli, live: Path, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--sparse", 0), "--sparse 0 is no number of photons: give 1 to 32700"),
-        (("--sparse", 32_701), "--sparse 32701 is no number of photons"),
-        (("--sparse", -40_000), "--sparse -40000 is no number of photons"),
+        (("--sparse", 0), "--sparse 0 is no threshold: give 1 to 32700"),
+        (("--sparse", 32_701), "--sparse 32701 is no threshold"),
+        (("--sparse", -40_000), "--sparse -40000 is no threshold"),
         (("--minimum-peaks", 10**30), "is more than any image has pixels"),
         (("--minimum-peaks", -1), "0 peaks or more"),
         (("--threshold", 0), "a threshold of 1..32700"),
+        (("--gain-mode", "hg0"), "has no calibration of the high gain"),
     ],
 )
 def test_bad_options_are_one_sentence_and_leave_nothing(
@@ -190,6 +195,44 @@ def test_bad_options_are_one_sentence_and_leave_nothing(
     assert sentence in err
     assert err.count("\n") == 1
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_calibration_of_both_gain_modes_needs_to_be_told_the_mode(
+    replay: RunCli, live: Path, tmp_path: Path, write_both: Callable[[Path, Calibration], None]
+) -> None:
+    with CalibrationFile(live / "calibration.h5") as file:
+        calibration = file.calibration
+    both = tmp_path / "both.h5"
+    write_both(both, calibration)
+    status, _, err = replay("--calibration", both)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "both.h5 is for both gain modes" in err
+    assert "give --gain-mode normal or --gain-mode hg0" in err
+    images = {}
+    for mode in ("normal", "hg0"):
+        assert replay("--calibration", both, "--gain-mode", mode)[0] == 0
+        images[mode] = dataset(tmp_path / "out/frames.h5", "data/data")
+    assert np.array_equal(images["normal"], dataset(live / "frames.h5", "data/data"))
+    assert replay()[0] == 0
+    words = dataset(tmp_path / "out/frames.h5", "data/data")
+    high = replace(calibration, pedestal=calibration.pedestal + 100.0, high_gain=True, mask=~calibration.usable)
+    assert np.array_equal(images["hg0"], correct_int16(words, quantize(high)))
+
+
+def test_a_gain_mode_without_a_calibration_is_refused(replay: RunCli) -> None:
+    assert "--gain-mode chooses of a calibration: give --calibration" in replay("--gain-mode", "normal")[2]
+
+
+def test_thresholds_are_in_the_unit_of_the_session(replay: RunCli, live: Path, tmp_path: Path) -> None:
+    changes = {"pixels": "corrected", "unit": "keV"}
+    Session.load(live / "session.json").model_copy(update=changes).save(tmp_path / "kev.json")
+    status, out, _ = replay("--threshold", 50, "--sparse", 7, session=tmp_path / "kev.json")
+    assert status == 0
+    assert "a peak is a pixel of at least 50 keV" in out
+    assert "the pixels of at least 7 keV" in out
+    with h5py.File(tmp_path / "out/frames.h5") as file:
+        assert dict(file["entry/data/peaks"].attrs) == {"threshold": 50, "threshold_units": "keV"}
+        assert file["entry/data/data"].attrs["units"] == "keV"
 
 
 @pytest.mark.parametrize("option", ["--threshold", "--minimum-peaks", "--sparse"])

@@ -133,19 +133,27 @@ def recv(
     calibration: Annotated[
         Path | None, typer.Option(help="HDF5 file; without, raw words are kept. Corrected images take none.")
     ] = None,
-    threshold: Annotated[int | None, typer.Option(help="Photons from which a pixel is a peak; else 20.")] = None,
+    threshold: Annotated[
+        int | None,
+        typer.Option(help="Photons, or keV where the session says keV, from which a pixel is a peak; else 20."),
+    ] = None,
     minimum_peaks: Annotated[int | None, typer.Option(help="Reject frames with fewer peaks.")] = None,
-    sparse: Annotated[int | None, typer.Option(help="Also write the pixels of at least so many photons.")] = None,
+    sparse: Annotated[
+        int | None, typer.Option(help="Also write the pixels of at least so many photons, or keV as above.")
+    ] = None,
     dark_period: Annotated[
         int | None, typer.Option(help="Every so many frames of the detector one is dark: track the pedestal.")
     ] = None,
     dark_phase: Annotated[int | None, typer.Option(help="The dark frame of a period, from 0; else the last.")] = None,
+    gain_mode: Annotated[
+        Literal["normal", "hg0"] | None, typer.Option(help="Of the detector; needed where --calibration has both.")
+    ] = None,
 ) -> None:
     """Receive the frames of a capture: correct them, judge them and write them to a file."""
     from framelane.cli.recv import RecvOptions, run
 
     options = RecvOptions(
-        *(pcap, session, output, calibration, threshold, minimum_peaks, sparse), dark_period, dark_phase
+        *(pcap, session, output, calibration, threshold, minimum_peaks, sparse), dark_period, dark_phase, gain_mode
     )
     tally = run(options, Terminal())
     if not (tally.holds and tally.complete + tally.incomplete):
@@ -154,7 +162,7 @@ def recv(
 
 @app.command()
 def correct(
-    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames (docs/jungfrau_packets.md).")],
+    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/calibration.md.")],
     calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
     geometry: Annotated[
@@ -165,11 +173,19 @@ def correct(
     ] = None,
     output_type: Annotated[Literal["int16", "float32"], typer.Option(help="Whole numbers, or not.")] = "int16",
     unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values.")] = "photons",
+    gain_mode: Annotated[
+        Literal["normal", "hg0"] | None,
+        typer.Option(help="Of the frames; needed where --calibration has both, and they do not say it."),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
 ) -> None:
     """Correct recorded raw frames, and assemble the modules into images of the detector."""
     from framelane.cli.correct import CorrectOptions, run
 
-    run(CorrectOptions(input, calibration, output, geometry, double_pixels, output_type, unit), Terminal())
+    options = CorrectOptions(
+        *(input, calibration, output, geometry, double_pixels, output_type, unit), gain_mode, dataset
+    )
+    run(options, Terminal())
 
 
 @app.command()

@@ -12,10 +12,11 @@ from framelane.cli.output import check_no_input
 from framelane.cli.stages import Stages, say
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_geometry import Geometry
+from framelane.models.jf_packet import MODULE_ROWS
 from framelane.receiver.calibration.calibration_file import write_sets
 from framelane.receiver.calibration.calibration_set import CalibrationSet, combine
-from framelane.receiver.calibration.dark import DarkLimits, measure
-from framelane.receiver.calibration.gain_maps import MODULE_ROWS, GainMaps
+from framelane.receiver.calibration.dark import DarkLimits, DarkResult, measure
+from framelane.receiver.calibration.gain_maps import GainMaps
 from framelane.receiver.calibration.pedestal_file import read_pedestals
 from framelane.receiver.calibration.provenance import Provenance, Source
 from framelane.receiver.calibration.raw_frames import RawFrames
@@ -80,6 +81,7 @@ def run(options: MakeOptions, console: Console) -> None:
             maps = GainMaps(options.gain_maps)
             sources += [Source.of(path, f"gain map of module {i}") for i, path in enumerate(maps.paths)]
         pedestals: dict[Stage, StagePedestal] = {}
+        by_mode: set[Stage] = set()
         if options.pedestals:
             with stages.stage(f"reading {options.pedestals}"):
                 pedestals = _from_file(options, options.pedestals, maps)
@@ -87,9 +89,13 @@ def run(options: MakeOptions, console: Console) -> None:
                 sources.append(Source.of(options.pedestals, f"pedestals of {', '.join(taken) or 'no stage'}"))
         for stage, path in options.darks.items():
             with stages.stage(f"averaging {path}"):
-                pedestals[stage], source = _from_dark(options, stage, path, maps)
+                result, source = _from_dark(options, stage, path, maps)
+                pedestals[stage] = result.pedestal
                 sources.append(source)
-        _refuse_same_run(options, sources)
+                if result.by_mode:
+                    by_mode.add(stage)
+        if not {Stage.G0, Stage.HG0} <= by_mode:
+            _refuse_same_run(options, sources)
         sets = _sets(options, pedestals, maps)
         with stages.stage(f"writing {options.output}"):
             write_sets(options.output, sets, Provenance.now(options.command, tuple(sources)))
@@ -98,12 +104,12 @@ def run(options: MakeOptions, console: Console) -> None:
     calibration_show.run(options.output, console)
 
 
-def _from_dark(options: MakeOptions, stage: Stage, path: Path, maps: GainMaps) -> tuple[StagePedestal, Source]:
+def _from_dark(options: MakeOptions, stage: Stage, path: Path, maps: GainMaps) -> tuple[DarkResult, Source]:
     with RawFrames(path, options.dataset) as frames:
         _check_shape(path, (frames.rows, frames.columns), maps)
         result = measure(frames, stage, options.limits, options.unused)
         begun = frames.begun
-    return result.pedestal, Source.of(path, f"dark run of {stage}", begun, result.frames, result.used)
+    return result, Source.of(path, f"dark run of {stage}", begun, result.frames, result.used)
 
 
 def _from_file(options: MakeOptions, path: Path, maps: GainMaps) -> dict[Stage, StagePedestal]:
@@ -123,11 +129,13 @@ def _check_shape(path: Path, shape: tuple[int, ...], maps: GainMaps) -> None:
 
 
 def _refuse_same_run(options: MakeOptions, sources: list[Source]) -> None:
-    """The words of G0 and HG0 are alike: one run given for both would pass all other checks."""
+    """The words of G0 and HG0 are alike: one run given for both, that does not say its modes, would pass all checks."""
     pair = [options.darks.get(stage) for stage in (Stage.G0, Stage.HG0)]
     hashes = [source.sha256 for source in sources if source.role in ("dark run of G0", "dark run of HG0")]
     if len(hashes) == 2 and hashes[0] == hashes[1]:
-        raise InputError(f"{pair[0]} and {pair[1]} are the same run: G0 and HG0 need one each")
+        raise InputError(
+            f"{pair[0]} and {pair[1]} are the same run, which does not say its gain modes: G0 and HG0 need one each"
+        )
 
 
 def _sets(options: MakeOptions, pedestals: Mapping[Stage, StagePedestal], maps: GainMaps) -> list[CalibrationSet]:

@@ -9,20 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from framelane.cli.gain_mode import GainMode, open_calibration
 from framelane.cli.output import check_no_input
 from framelane.cli.stages import Stages, say
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_calibration import Calibration
-from framelane.receiver.calibration.calibration_file import CalibrationFile
+from framelane.receiver.calibration.raw_frames import RawFrames
 from framelane.receiver.correction import Correction
 from framelane.receiver.geometry.assembly import DEAD, Assembly
 from framelane.receiver.geometry.assembly_map import DoublePixels
 from framelane.receiver.geometry.corrected_file import CorrectedFile
 from framelane.receiver.geometry.geometry_file import load
-from framelane.receiver.jungfrau.recorded_file import RecordedFile
-
-BATCH_BYTES = 64 << 20
-"""Raw words that are in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +33,10 @@ class CorrectOptions:
     double_pixels: DoublePixels | None
     output_type: Literal["int16", "float32"]
     unit: Literal["photons", "keV"]
+    gain_mode: GainMode | None
+    """Of frames that do not say it."""
+    dataset: str | None
+    """Of the frames; None: found."""
 
     def __post_init__(self) -> None:
         if self.double_pixels is not None and self.geometry is None:
@@ -45,7 +46,8 @@ class CorrectOptions:
 
 def run(options: CorrectOptions, console: Console) -> int:
     """Correct all frames; their number. Raises FramelaneError for bad input, and then leaves nothing behind."""
-    with RecordedFile(options.input) as file, Stages(console) as stages:
+    with RawFrames(options.input, options.dataset) as file, Stages(console) as stages:
+        _check(file)
         calibration = _calibration(options, file)
         with stages.stage("prepare the correction"):
             correct = Correction(calibration, options.output_type, options.unit)
@@ -53,19 +55,30 @@ def run(options: CorrectOptions, console: Console) -> int:
         dtype = np.int16 if options.output_type == "int16" else np.float32
         records, energy = file.records(), calibration.photon_energy_kev
         with CorrectedFile(options.output, shape, dtype, options.unit, records, energy, mask) as sink:
-            step = max(1, BATCH_BYTES // (2 * file.rows * file.columns))
-            for first in stages.track(f"correct: {file.path.name}", range(0, file.n_frames, step)):
-                raw = file.images(first, min(first + step, file.n_frames))
-                for index, image in enumerate(arrange(correct(raw)), first):
+            for first in stages.track(f"correct: {file.path.name}", file.starts):
+                indices, raw = file.batch(first)
+                for index, image in zip(indices, arrange(correct(raw)) if indices.size else (), strict=True):
                     sink.write(image, {name: int(column[index]) for name, column in records.items()})
-        n_frames = file.n_frames
-    say(console, f"{n_frames} frames corrected: see {options.output}")
+        n_frames, bad = file.n_good, file.n_frames - file.n_good
+    left_out = f", {bad} left out whose is_good_frame is 0" if bad else ""
+    say(console, f"{n_frames} frames corrected{left_out}: see {options.output}")
     return n_frames
 
 
-def _calibration(options: CorrectOptions, file: RecordedFile) -> Calibration:
+def _check(file: RawFrames) -> None:
+    """Refuse frames that no one calibration fits."""
+    if len(file.gain_modes) > 1:
+        raise InputError(f"{file.path} has frames in high gain and others: record them apart")
+    if len(file.storage_cells) > 1:
+        raise InputError(
+            f"{file.path} has frames of the storage cells {', '.join(map(str, file.storage_cells))}, each of which has "
+            "its own pedestals, and a calibration those of one: record them apart"
+        )
+
+
+def _calibration(options: CorrectOptions, file: RawFrames) -> Calibration:
     """The calibration of the frames' gain mode, after a check that it is of this detector."""
-    with CalibrationFile(options.calibration, file.high_gain) as source:
+    with open_calibration(options.calibration, options.gain_mode, file.path, file.high_gain) as source:
         if (source.rows, source.columns) != (file.rows, file.columns):
             raise InputError(
                 f"{source.path} is for {source.rows} x {source.columns} pixels, the frames of {file.path} have "

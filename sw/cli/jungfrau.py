@@ -14,7 +14,7 @@ Interfaces = Annotated[int, typer.Option(min=1, max=2, help="On which each sends
 
 _STATUS = """Exit status 0: every packet of every frame came.
 
-1: something was lost or refused, and is said; what came is written.
+1: something was lost or refused, or the disk is full, and is said; what came is written.
 
 2: bad input, or no frame came; nothing is written."""
 
@@ -39,10 +39,9 @@ def record(
     Ports: module 0 interface 0, module 0 interface 1, module 1 interface 0, ...
     """
     from framelane.cli.jungfrau_record import RecordOptions, run
-    from framelane.receiver.jungfrau.packet_fate import Fate
 
-    counts = run(RecordOptions(output, pcap, host, port or [50001], modules, interfaces, frames, compress), Terminal())
-    if counts.incomplete or counts.missing or sum(counts.fates.values()) > counts.fates[Fate.PLACED]:
+    options = RecordOptions(output, pcap, host, port or [50001], modules, interfaces, frames, compress)
+    if not run(options, Terminal()):
         raise typer.Exit(1)
 
 

@@ -36,8 +36,9 @@ _WHY = {
     Fate.VERSION: "another version of the header",
     Fate.DETECTOR: "another type of detector",
     Fate.PACKET: "packet numbers out of range: check --interfaces",
-    Fate.LATE: "too late, their frames were written",
     Fate.MODULE: "from another module on the same port: give each module its own",
+    Fate.LATE: "too late, their frames were written",
+    Fate.NUMBER: "with frame numbers far from all others: corrupt, or another detector's",
     Fate.DUPLICATE: "twice",
 }
 
@@ -77,27 +78,34 @@ class RecordOptions:
         return JungfrauPort(self.host, ports) if self.pcap is None else JungfrauCapture(self.pcap, ports)
 
 
-def run(options: RecordOptions, console: Console) -> FrameCounts:
-    """Record until the capture ends, the frames are there or a signal comes; what became of all packets."""
+def run(options: RecordOptions, console: Console) -> bool:
+    """Record until the capture ends, the frames are there, the disk is full or a signal comes; whether all came."""
     assembler = FrameAssembler(options.modules, options.interfaces)
-    with options.source() as source, Recorder(options.output, options.modules, options.compress) as file:
+    with (
+        options.source() as source,
+        stop_on_signals() as stop,
+        Recorder(options.output, options.modules, options.compress) as file,
+    ):
         if isinstance(source, JungfrauPort):
             _say_listening(source, console)
-        with stop_on_signals() as stop, console.status("no packet yet") as status:
+        with console.status("no packet yet") as status:
             shown = monotonic()
             for frame in _frames(source, assembler, stop):
                 file.write(frame)
-                if file.frames == options.frames:
+                if file.frames == options.frames or file.full:
                     break
                 if monotonic() - shown > _SHOW_S:
                     shown = monotonic()
                     status.update(_frames_line(assembler.counts))
-        counts = assembler.counts
+        counts, drops = assembler.counts, source.queue_drops
         say(console, "\n".join(_lines(counts, source)))
         if not file.frames:
             raise TransportError('no frame came, nothing is written: see "Nothing arrives" in docs/jungfrau_packets.md')
+    if file.full:
+        say(console, f"{file.full}: the recording ended early, frames up to {frame.number} are in {options.output}")
     say(console, f"see {options.output}")
-    return counts
+    refused = sum(counts.fates.values()) - counts.fates[Fate.PLACED]
+    return not (counts.incomplete or counts.missing or refused or drops or file.full)
 
 
 def _frames(source: JungfrauCapture | JungfrauPort, assembler: FrameAssembler, stop: Stop) -> Iterator[DetectorFrame]:

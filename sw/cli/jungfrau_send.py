@@ -16,6 +16,8 @@ from framelane.receiver.calibration.calibration_file import write_calibration
 DISTINCT = 8
 """Frames that are simulated; after them they come again, under new numbers."""
 _MOST_MODULES = 32
+_NAP_S = 0.1
+"""Longest time in which a signal is not looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,10 @@ def run(options: SendOptions, console: Console) -> int:
         with stop_on_signals() as stop:
             start, sent = time.monotonic(), 0
             while not stop.wanted and sent != options.frames:
-                time.sleep(max(0.0, start + sent / options.rate - time.monotonic()))
+                wait = start + sent / options.rate - time.monotonic()
+                if wait > 0:
+                    time.sleep(min(wait, _NAP_S))
+                    continue
                 bunch_id = distinct[0].bunch_id + sent
                 sender.send(prepared[sent % len(prepared)], sent + 1, bunch_id, sent * period_ns, period_ns // 2)
                 sent += 1

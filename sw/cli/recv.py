@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from framelane.cli.gain_mode import GainMode, open_calibration
 from framelane.cli.output import check_no_input
 from framelane.cli.stages import say
 from framelane.models.dark_frames import DarkRule
@@ -15,7 +16,6 @@ from framelane.models.jf_fixed import quantize
 from framelane.models.jf_pedestal_state import TrackerState
 from framelane.models.part_file import PartFile
 from framelane.models.session import Session
-from framelane.receiver.calibration.calibration_file import CalibrationFile
 from framelane.receiver.corrected import CorrectedImages
 from framelane.receiver.hdf5 import Hdf5Sink
 from framelane.receiver.pcap_port import PcapPort
@@ -39,8 +39,9 @@ class RecvOptions:
     """What the user chose; None: the default.
 
     Without `calibration` raw words are kept, and nothing is counted; images that are corrected already are judged.
-    `minimum_peaks` pixels of at least `threshold` photons make a frame worth keeping; pixels of at least `sparse`
-    photons are written as sparse rows. ConfigError for what cannot be, InputError where an input is the output.
+    `minimum_peaks` pixels of at least `threshold` make a frame worth keeping; pixels of at least `sparse` are written
+    as sparse rows: both in photons, or in keV where the session says so. ConfigError for what cannot be, InputError
+    where an input is the output.
     """
 
     pcap: Path
@@ -52,15 +53,19 @@ class RecvOptions:
     sparse: int | None
     dark_period: int | None = None
     dark_phase: int | None = None
+    gain_mode: GainMode | None = None
+    """Of the frames, for a calibration of both modes."""
 
     def __post_init__(self) -> None:
         if self.dark_period is None and self.dark_phase is not None:
             raise ConfigError("--dark-phase counts within a period: give --dark-period as well")
         if self.dark_period is not None and self.calibration is None:
             raise ConfigError("--dark-period tracks the pedestals of a calibration: give --calibration as well")
+        if self.gain_mode is not None and self.calibration is None:
+            raise ConfigError("--gain-mode chooses of a calibration: give --calibration as well")
         _ = self.dark_rule
         if self.sparse is not None and not 1 <= self.sparse <= MAX_VALUE:
-            raise ConfigError(f"--sparse {self.sparse} is no number of photons: give 1 to {MAX_VALUE}")
+            raise ConfigError(f"--sparse {self.sparse} is no threshold: give 1 to {MAX_VALUE}")
         if (self.minimum_peaks or 0) > _MOST_PEAKS:
             raise ConfigError(f"--minimum-peaks {self.minimum_peaks} is more than any image has pixels")
         for output in (self.output, self.drift_file):
@@ -117,6 +122,10 @@ def run(options: RecvOptions, console: Console) -> Tally:
     if incomplete:
         named = ", ".join(map(str, incomplete[:_MOST_NAMED])) + (", ..." if len(incomplete) > _MOST_NAMED else "")
         lines.append(f"incomplete frames: {named}")
+    if process is not raw_words:
+        lines.append(f"a peak is a pixel of at least {options.veto.threshold} {session.unit}")
+        if options.sparse is not None:
+            lines.append(f"sparse rows hold the pixels of at least {options.sparse} {session.unit}")
     if isinstance(process, TrackedPipeline):
         lines += _drift(process.tracker, options.drift_file)
     say(console, "\n".join([*lines, f"loss identity: {tally}", f"see {options.output}"]))
@@ -172,7 +181,7 @@ def _process(options: RecvOptions, session: Session) -> tuple[Process, float | N
         if judging := options.judging:
             raise ConfigError(f"{', '.join(judging)} counts photons, raw words have none: give --calibration as well")
         return raw_words, None
-    with CalibrationFile(options.calibration) as file:
+    with open_calibration(options.calibration, options.gain_mode, options.session, None) as file:
         if (file.rows, file.columns) != (session.rows, session.columns):
             raise InputError(
                 f"{file.path} is for {file.rows} x {file.columns} pixels, the session {options.session} for "

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
+_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+
 
 @dataclass(slots=True)
 class Stop:
@@ -16,21 +18,22 @@ class Stop:
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """Within this block the first SIGINT or SIGTERM sets `wanted`; a second one ends the run as it does elsewhere."""
+    """Within this block SIGINT, SIGTERM and SIGHUP set `wanted` and do nothing else, however often they come.
+
+    SIGHUP stays ignored where it is: under nohup.
+    """
     stop = Stop()
 
     def note(number: int, frame: FrameType | None) -> None:
         stop.wanted = True
-        restore()
 
-    def restore() -> None:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {number: signal.getsignal(number) for number in _SIGNALS}
+    if previous[signal.SIGHUP] is signal.SIG_IGN:
+        del previous[signal.SIGHUP]
     for number in previous:
         signal.signal(number, note)
     try:
         yield stop
     finally:
-        restore()
+        for number, handler in previous.items():
+            signal.signal(number, handler)

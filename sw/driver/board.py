@@ -123,8 +123,8 @@ class Board:
             lambda state: state.idle and not state.resetting,
             "a frame is still under way",
             "is the Ethernet link down, or paused by the switch, does a rate limit (qp[].rate) make a frame take "
-            "longer, or does a memory (of frames, of constants) not answer? Mend that and try again, a reset goes on by itself "
-            "then; loading the design anew always helps",
+            "longer, or does a memory (of frames, of constants) not answer? Mend that and try again, a reset goes on "
+            "by itself then; loading the design anew always helps",
         )
 
     def _wait(self, done: Callable[[State], bool], what: str, advice: str) -> None:

@@ -18,7 +18,7 @@ from framelane import models, receiver
 def compiled(function: Callable[..., Any]) -> Any:
     """Machine code for `function` that releases the GIL; kept for the next process where numba may write it."""
     try:
-        dispatcher = numba.njit(nogil=True, cache=True)(function)
+        dispatcher: Any = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # the source and the home folder are read-only
         return numba.njit(nogil=True)(function)
     index = dispatcher._cache._cache_file  # numba has no public way to say what a cache depends on

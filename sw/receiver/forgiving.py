@@ -19,12 +19,16 @@ class ForgivingFile(io.FileIO):
         done = 0
         while self.error is None and done < len(view):
             try:
-                done += super().write(view[done:]) or 0
+                done += self._put(view[done:])
             except OSError as error:
                 self.error = error
         if self.error is not None:
             self.seek(len(view) - done, os.SEEK_CUR)
         return len(view)
+
+    def _put(self, view: memoryview) -> int:
+        """Write some of `view`, as the disk does."""
+        return super().write(view) or 0
 
     def truncate(self, size: int | None = None) -> int:
         """Set the size of the file, unless a write has failed."""

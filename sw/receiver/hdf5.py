@@ -37,6 +37,7 @@ class Hdf5Sink:
         self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
         self._file = h5py.File(self._disk, "w", libver="v110")
         self._entry = nxmx.group(self._file, "entry", "NXentry", default="data")
+        self._unit = session.unit
         raw = session.pixels == "raw" and photon_energy_kev is None
         self._data = nxmx.make_data(self._entry, session, raw)
         self._sparse: Any = None
@@ -54,7 +55,7 @@ class Hdf5Sink:
         for column, value in zip(self._records.values(), values, strict=True):
             column[self._frames % nxmx.RECORDS_A_CHUNK] = value
         if not self._frames:
-            self._entry["data/peaks"].attrs["threshold_photons"] = verdict.threshold
+            self._entry["data/peaks"].attrs.update({"threshold": verdict.threshold, "threshold_units": self._unit})
             self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
         self._frames += 1
         self._data.resize(self._frames, axis=0)

@@ -63,8 +63,9 @@ def extensible(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk:
 
 
 def compressed(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk: int, **options: Any) -> Any:
-    """The same with bitshuffle and LZ4, which readers need a plugin for."""
-    return extensible(group, name, dtype, shape, chunk, **hdf5plugin.Bitshuffle(), **options)
+    """The same with bitshuffle and LZ4, which readers need a plugin for, and a checksum, without which the plugin may
+    crash on a damaged chunk."""
+    return extensible(group, name, dtype, shape, chunk, fletcher32=True, **hdf5plugin.Bitshuffle(), **options)
 
 
 def make_data(entry: Any, session: Session, raw: bool) -> Any:

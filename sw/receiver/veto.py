@@ -18,7 +18,7 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One frame's: `peaks` pixels of at least `threshold` photons were found, `minimum` were asked for."""
+    """One frame's: `peaks` pixels of at least `threshold` photons or keV were found, `minimum` were asked for."""
 
     peaks: int
     threshold: int
@@ -33,7 +33,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """Rejects a frame with fewer than `minimum` pixels of at least `threshold` photons; a `minimum` of 0 keeps all."""
+    """Rejects a frame with fewer than `minimum` pixels of at least `threshold`; a `minimum` of 0 keeps all.
+
+    `threshold` is in the unit of the images: photons or keV.
+    """
 
     threshold: int
     minimum: int = 0
@@ -41,8 +44,8 @@ class Veto:
     def __post_init__(self) -> None:
         if not 1 <= self.threshold <= 32700 or self.minimum < 0:
             raise ConfigError(
-                f"a veto of {self.minimum} peaks of {self.threshold} photons is impossible: "
-                "give a threshold of 1..32700 photons and 0 peaks or more"
+                f"a veto of {self.minimum} peaks of {self.threshold} photons or keV is impossible: "
+                "give a threshold of 1..32700 and 0 peaks or more"
             )
 
     def judge(self, peaks: int, holes: int) -> Verdict:

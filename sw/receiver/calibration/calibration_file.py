@@ -119,8 +119,7 @@ class CalibrationFile(CheckedFile):
 
     def _attribute(self, name: str, default: float) -> float:
         """A number; NaN for anything else that has the name."""
-        attributes = self._file.attrs
-        value = self._try(f"read {name}", lambda: np.asarray(attributes.get(name, default)))
+        value = self._try(f"read {name}", lambda: np.asarray(self._file.attrs.get(name, default)))
         return float(value) if value.shape == () and value.dtype.kind in "fiub" else math.nan
 
     def _optional(self, name: str, kind: str, dtype: type[np.generic], default: float) -> NDArray[Any]:
@@ -159,7 +158,8 @@ def _put(place: Any, calibration: Calibration) -> None:
 
 
 def _array(place: Any, name: str, planes: NDArray[Any]) -> Any:
-    return place.create_dataset(name, data=planes, chunks=(1, *planes.shape[1:]), **hdf5plugin.Bitshuffle())
+    chunks = (1, *planes.shape[1:])
+    return place.create_dataset(name, data=planes, chunks=chunks, fletcher32=True, **hdf5plugin.Bitshuffle())
 
 
 def _write(path: Path, fill: Callable[[Any], None]) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_correct import ADC_MASK
+from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 from framelane.receiver.calibration._dark_kernels import CODES, accumulate, count_codes
-from framelane.receiver.calibration.gain_maps import MODULE_COLUMNS, MODULE_ROWS
 from framelane.receiver.calibration.raw_frames import RawFrames
 from framelane.receiver.calibration.stage_pedestal import Reason, Stage, StagePedestal
 
@@ -19,7 +19,8 @@ MIDDLE = (ADC_MASK + 1) // 2
 MOST_FRAMES = 1 << 18
 """So many squares of 14 bits, times their number, fit 63 bits: the variance is exact, and that of a dead pixel 0."""
 
-_CODE_NAMES = ("G0", "G1", "gain code 10", "G2")
+_OTHER_MODE = CODES
+"""In the place of a gain code: code 0, but of the other gain mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,9 @@ class DarkRun:
     """The sums of a dark run of `stage`, whose frames are added one after another: 24 bytes a pixel, however many come.
 
     A frame counts for a module where more of the module's words are in `stage` than in any other; elsewhere (the
-    detector had not switched yet) it is left out. Of a frame that counts, words of another stage and error words
-    (0xFFFF, 0x4000 in G1, 0xC000 in G2, 0x3FFF in HG0) are `wrong`; holes (0x8000) are not counted at all.
+    detector had not switched yet) it is left out, and so is one of the other gain mode, for G0 and HG0. Of a frame that
+    counts, words of another stage and error words (0xFFFF, 0x4000 in G1, 0xC000 in G2, 0x3FFF in HG0) are `wrong`;
+    holes (0x8000) are not counted at all.
     """
 
     def __init__(self, stage: Stage, rows: int, columns: int) -> None:
@@ -61,8 +63,9 @@ class DarkRun:
         shape = (rows, columns)
         self._sum, self._squares = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         self._count, self._wrong = np.zeros(shape, np.uint32), np.zeros(shape, np.uint32)
-        self.frames_in = np.zeros((rows // self.module_rows, CODES), np.int64)
-        """For each module, how many frames were in which gain code, int64 (modules, 4); holes alone are none."""
+        self.frames_in = np.zeros((rows // self.module_rows, CODES + 1), np.int64)
+        """For each module, how many frames were in which gain code, int64 (modules, 5); holes alone are none. The last
+        are those of G0 in a run of HG0, and of HG0 in one of G0."""
 
     @property
     def used(self) -> NDArray[np.int64]:
@@ -74,14 +77,17 @@ class DarkRun:
         """The rows of a module in the raw image."""
         return slice(module * self.module_rows, (module + 1) * self.module_rows)
 
-    def add(self, batch: NDArray[np.uint16]) -> None:
-        """Add frames, uint16 (frames, rows, columns)."""
+    def add(self, batch: NDArray[np.uint16], modes: NDArray[np.int8]) -> None:
+        """Add frames, uint16 (frames, rows, columns), of the gain modes (frames, modules) as `RawFrames` has them."""
+        other_mode = modes == (0 if self.stage is Stage.HG0 else 1)
         for module, frames_in in enumerate(self.frames_in):
             rows = self.rows_of(module)
             codes = count_codes(batch[:, rows])
             seen = codes.any(axis=1)
             code = codes.argmax(axis=1)
-            frames_in += np.bincount(code[seen], minlength=CODES)
+            if self.stage.code == 0:
+                code[(code == 0) & other_mode[:, module]] = _OTHER_MODE
+            frames_in += np.bincount(code[seen], minlength=CODES + 1)
             counted = seen & (code == self.stage.code)
             sums = (self._sum[rows], self._squares[rows], self._count[rows], self._wrong[rows])
             accumulate(batch[:, rows], counted, self.stage.code, self.stage is Stage.HG0, MIDDLE, *sums)
@@ -115,19 +121,21 @@ class DarkResult:
     """In the file."""
     used: int
     """Frames that counted: of the used module with the fewest."""
+    by_mode: bool
+    """Whether the file says the gain mode of its frames, by which those of G0 and HG0 were chosen."""
 
 
 def measure(frames: RawFrames, stage: Stage, limits: DarkLimits, unused_modules: Collection[int] = ()) -> DarkResult:
     """The pedestals of `stage` from a run; a run of several stages gives each of them. Modules not used are masked.
 
-    InputError, which names the file, where too few frames are in `stage`; where those of HG0 were not taken in high
-    gain, or those of G0 were, if the file tells; where several storage cells are mixed; and where most pixels of a
-    module are bad.
+    Where the file tells the gain mode of a frame, G0 is of frames in the normal one and HG0 of those in the high one.
+    InputError, which names the file, where too few frames are in `stage`; where several storage cells are mixed; and
+    where most pixels of a module are bad.
     """
     if stage.code == 0 and frames.high_gain not in (None, stage is Stage.HG0):
         taken, other = ("HG0", Stage.HG0) if frames.high_gain else ("G0", Stage.G0)
         raise InputError(
-            f"{frames.path} is no dark run of {stage}: bit 0 of its daq_rec says that it was taken in {taken}: give it "
+            f"{frames.path} is no dark run of {stage}: it says itself that it was taken in {taken}: give it "
             f"with {other.option}"
         )
     if len(frames.storage_cells) > 1:
@@ -138,8 +146,15 @@ def measure(frames: RawFrames, stage: Stage, limits: DarkLimits, unused_modules:
     if frames.n_good > MOST_FRAMES:
         raise InputError(f"{frames.path} has {frames.n_good} frames: at most {MOST_FRAMES} are averaged, give fewer")
     run = DarkRun(stage, frames.rows, frames.columns)
+    shape = (frames.n_frames, len(run.frames_in))
+    if frames.modes.shape[1] not in (1, shape[1]):
+        raise InputError(
+            f"{frames.path} says the gain mode of {frames.modes.shape[1]} modules, its frames have {shape[1]} of "
+            f"{run.module_rows} rows: give the file as it was recorded"
+        )
+    modes = np.broadcast_to(frames.modes, shape)
     for batch in frames.batches():
-        run.add(batch)
+        run.add(batch.words, modes[batch.indices])
     modules = [module for module in range(len(run.frames_in)) if module not in unused_modules]
     _refuse_wrong_stage(frames, run, limits, modules)
     pedestal = run.pedestal(limits)
@@ -155,7 +170,7 @@ def measure(frames: RawFrames, stage: Stage, limits: DarkLimits, unused_modules:
                 f"{stage} ({why}): this is no dark run, or the module is given as bad with --bad-module"
             )
     pedestal.check(frames.path)
-    return DarkResult(pedestal, frames.n_frames, int(run.used[modules].min()))
+    return DarkResult(pedestal, frames.n_frames, int(run.used[modules].min()), bool(frames.gain_modes))
 
 
 def _refuse_wrong_stage(frames: RawFrames, run: DarkRun, limits: DarkLimits, modules: list[int]) -> None:
@@ -165,8 +180,10 @@ def _refuse_wrong_stage(frames: RawFrames, run: DarkRun, limits: DarkLimits, mod
     if run.used[worst] >= limits.min_frames:
         return
     where = "" if len(run.frames_in) == 1 else f" of module {worst}"
-    others = ", ".join(f"{n} in {_CODE_NAMES[code]}" for code, n in enumerate(run.frames_in[worst]) if n)
     stage = run.stage
+    first, other = ("HG0", "G0") if stage is Stage.HG0 and frames.gain_modes else ("G0", "HG0")
+    names = (first, "G1", "gain code 10", "G2", other)
+    others = ", ".join(f"{n} in {name}" for name, n in zip(names, run.frames_in[worst], strict=True) if n)
     if run.used[worst] == 0:
         raise InputError(
             f"{frames.path} is no dark run of {stage}: of its {frames.n_good} frames{where} none is in {stage} "

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import SIGN, STAGES
+from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 
-MODULE_ROWS, MODULE_COLUMNS = 512, 1024
 NAMES = ("G0", "G1", "G2", "HG0", "HG1", "HG2")
 NOMINAL_ADU_PER_KEV = (41.0, -1.44, -0.1145)
 MOST_OFF_NOMINAL = 10.0

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
+from framelane.models.jf_packet import MODULE_ROWS
 from framelane.receiver.calibration.calibration_file import CalibrationFile
-from framelane.receiver.calibration.gain_maps import MODULE_ROWS
 from framelane.receiver.calibration.stage_pedestal import HIGH_GAIN, NORMAL, Reason, Stage, StagePedestal
 from framelane.receiver.checked_file import CheckedFile
 

@@ -32,7 +32,21 @@ class CorrectedFile(FrameFile):
         photon_energy_kev: float,
         pixel_mask: NDArray[np.uint32],
     ) -> None:
-        super().__init__(path, FORMAT)
+        super().__init__(path, FORMAT, lambda: self._make(shape, dtype, unit, records, photon_energy_kev, pixel_mask))
+
+    def write(self, image: NDArray[Any], record: dict[str, int]) -> None:
+        """Append one image with its records."""
+        self.append(self._data, image, record)
+
+    def _make(
+        self,
+        shape: tuple[int, int],
+        dtype: type[np.int16 | np.float32],
+        unit: str,
+        records: Iterable[str],
+        photon_energy_kev: float,
+        pixel_mask: NDArray[np.uint32],
+    ) -> None:
         entry = nxmx.group(self._file, "entry", "NXentry", default="data")
         entry["definition"] = "NXmx"
         entry["start_time"] = nxmx.now()
@@ -44,10 +58,6 @@ class CorrectedFile(FrameFile):
             self._data.attrs.update({f"code_{name}": np.int16(code) for name, code in nxmx.PHOTON_CODES.items()})
         nxmx.describe_instrument(entry, photon_energy_kev)
         entry["instrument/detector"].create_dataset(
-            "pixel_mask", data=pixel_mask, chunks=shape, **hdf5plugin.Bitshuffle()
+            "pixel_mask", data=pixel_mask, chunks=shape, fletcher32=True, **hdf5plugin.Bitshuffle()
         )
         self.make_records(images, dict.fromkeys(records, ("u8", ())))
-
-    def write(self, image: NDArray[Any], record: dict[str, int]) -> None:
-        """Append one image with its records."""
-        self.append(self._data, image, record)

@@ -6,11 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from framelane.models.errors import InputError
 from framelane.models.jf_geometry import Geometry
 
-_MESSAGES = {"missing": "is missing", "extra_forbidden": "is no key of a geometry: remove it, or mend its spelling"}
+_MESSAGES = {
+    "missing": "is missing",
+    "extra_forbidden": "is no key of a geometry: remove it, or mend its spelling",
+    "tuple_type": "is no list of tables: write [[module]] above each module",
+    "too_short": "there is none: write [[module]] above each module",
+    "model_type": "is no table: write [[module]] above it",
+    "string_type": "is no text: put it in quotes",
+    "int_type": "is no whole number",
+    "bool_type": "is neither true nor false",
+    "greater_than_equal": "is below {ge}",
+    "literal_error": "is not {expected}",
+}
 _FOLDER = resources.files("framelane.receiver.geometry") / "geometries"
 
 
@@ -28,11 +40,13 @@ def load(name: str) -> Geometry:
     except OSError as error:
         advice = f"give a file, or one of {', '.join(names())}"
         raise InputError(f"cannot read the geometry {name}: {error.strerror}: {advice}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"the geometry {name} is no TOML: {error}") from error
     except ValidationError as error:
-        said = "; ".join(_sentence(each["loc"], each["type"], each["msg"]) for each in error.errors())
+        said = "; ".join(map(_sentence, error.errors()))
         raise InputError(f"the geometry {name} is not usable: {said}") from error
+    except RecursionError as error:
+        raise InputError(f"the geometry {name} is nested too deeply: needed are tables of numbers and words") from error
+    except ValueError as error:  # of TOML, of its text, or of a number with thousands of digits
+        raise InputError(f"the geometry {name} is no TOML: {error}") from error
 
 
 def _tuples(tables: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +54,9 @@ def _tuples(tables: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in tables.items()}
 
 
-def _sentence(where: tuple[int | str, ...], kind: str, message: str) -> str:
+def _sentence(error: ErrorDetails) -> str:
+    where, context = error["loc"], error.get("ctx", {})
     place = ": ".join(f"[[module]] {part}" if isinstance(part, int) else part for part in where if part != "module")
-    said = _MESSAGES.get(kind, message.removeprefix("Value error, "))
+    ours = _MESSAGES.get(error["type"])
+    said = ours.format(**context) if ours else error["msg"].removeprefix("Value error, ")
     return f"{place or '[[module]]'}: {said}" if where else said

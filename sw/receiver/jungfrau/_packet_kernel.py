@@ -24,6 +24,7 @@ def place(
     streams: NDArray[np.int64],
     first: int,
     interfaces: int,
+    owners: NDArray[Any],
     numbers: NDArray[np.uint64],
     is_open: NDArray[np.bool_],
     missing: NDArray[np.int64],
@@ -37,7 +38,8 @@ def place(
 
     It stops after a packet that completes a frame, before one whose frame has no slot, and at the end; but for the
     first of these the slot is -1. Shapes: `packets` (n, at least 4120) with `headers` a view of them, `placed` (slots,
-    modules, 128), `infos` (slots, streams; version 0 where nothing came), `words` (slots, modules, 128, 4096).
+    modules, 128), `owners` (streams) and `infos` (slots, streams) headers, of version 0 where none is known, `words`
+    (slots, modules, 128, 4096).
     """
     share = PACKETS // interfaces
     slot = 0
@@ -53,6 +55,8 @@ def place(
             fates[_DETECTOR] += 1
         elif header.packet_number >= share:
             fates[_PACKET] += 1
+        elif owners[stream].version != 0 and not _alike(owners[stream], header):
+            fates[_MODULE] += 1
         else:
             if not is_open[slot] or numbers[slot] != header.frame_number:
                 slot = 0
@@ -64,7 +68,7 @@ def place(
             info = infos[slot, stream]
             if info.version == 0:
                 infos[slot, stream] = header
-            elif info.module_id != header.module_id or info.row != header.row or info.column != header.column:
+            elif not _alike(info, header):
                 fates[_MODULE] += 1
                 continue
             if placed[slot, module, packet]:
@@ -77,6 +81,12 @@ def place(
             if missing[slot] == 0:
                 return i + 1, slot
     return headers.size, -1
+
+
+@compiled
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two headers are of the same module, or of the same interface of it."""
+    return bool(one.module_id == other.module_id and one.row == other.row and one.column == other.column)
 
 
 @compiled

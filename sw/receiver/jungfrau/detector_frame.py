@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from framelane.models.jf_packet import PACKET_WORDS, PACKETS, TICK_NS, JfHeader
 from framelane.receiver.jungfrau.packet_fate import Fate
 
+MOST_NS = (1 << 64) - 1
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DetectorFrame:
@@ -40,8 +42,8 @@ class DetectorFrame:
 
     @property
     def timestamp_ns(self) -> int:
-        """Nanoseconds since the measurement began."""
-        return self.header.timestamp * TICK_NS
+        """Nanoseconds since the measurement began; 2^64 - 1 where they are more, so that uint64 holds them."""
+        return min(self.header.timestamp * TICK_NS, MOST_NS)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """A new HDF5 file with images and a record of every frame: what our files of JUNGFRAU frames have in common."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,25 +22,32 @@ Columns = Mapping[str, tuple[str, tuple[int, ...]]]
 class FrameFile:
     """Writes the file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
 
-    A subclass makes its datasets, and appends to them. InputError when the file cannot be written.
+    A subclass gives the function that makes its datasets, and appends to them. InputError when the file cannot be
+    written.
     """
 
-    def __init__(self, path: Path, format: str) -> None:
+    def __init__(self, path: Path, format: str, make: Callable[[], None]) -> None:
         self.path = path
         self.frames = 0
-        self._part = PartFile(path)
-        self._disk = ForgivingFile(self._part.path)
-        self._file = h5py.File(self._disk, "w", libver="v110")
-        self._file.attrs.update({"format": format, "program": f"framelane {framelane.__version__}"})
-        self._file.attrs["begun"] = nxmx.now()
-        self._group: Any = self._file
         self._waiting: dict[str, NDArray[Any]] = {}
+        self._part = PartFile(path)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._part.discard)
+            self._disk = self._open(self._part.path)
+            undo.callback(self._disk.close)
+            self._file = h5py.File(self._disk, "w", libver="v110")
+            undo.callback(self._file.close)
+            self._file.attrs.update({"format": format, "program": f"framelane {framelane.__version__}"})
+            self._file.attrs["begun"] = nxmx.now()
+            self._group: Any = self._file
+            make()
+            undo.pop_all()
 
     def make_records(self, group: Any, columns: Columns) -> None:
         """Datasets for records, one entry for each frame."""
         self._group = group
         for name, (dtype, shape) in columns.items():
-            nxmx.extensible(group, name, dtype, shape, chunk=nxmx.RECORDS_A_CHUNK)
+            nxmx.extensible(group, name, dtype, shape, chunk=nxmx.RECORDS_A_CHUNK, fletcher32=True)
             self._waiting[name] = np.zeros((nxmx.RECORDS_A_CHUNK, *shape), dtype)
 
     def append(self, dataset: Any, image: NDArray[Any], record: Mapping[str, Any]) -> None:
@@ -80,6 +87,10 @@ class FrameFile:
                 self.close()
         finally:
             self.discard()
+
+    def _open(self, path: Path) -> ForgivingFile:
+        """The file on the disk."""
+        return ForgivingFile(path)
 
     def _flush(self, n: int) -> None:
         """Write the records of the last `n` frames."""

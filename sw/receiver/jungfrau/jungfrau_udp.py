@@ -19,18 +19,34 @@ from framelane.receiver.jungfrau._packet_kernel import place
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame, FrameCounts
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.stream_owners import StreamOwners
 
 MOST_MODULES = 64
 REACH = 100_000
 """Frames. A frame number further than this from the last one begins a new acquisition, and is no loss."""
 
 
+class _Refused:
+    """The packets in a row that were refused for their frame numbers."""
+
+    def __init__(self) -> None:
+        self._number, self._placed, self._n = 0, 0, 0
+
+    def is_run(self, number: int, placed: int, most: int) -> bool:
+        """Count one, when `placed` packets were placed; whether there are more than `most` with numbers like it."""
+        follows = placed == self._placed and abs(number - self._number) <= REACH
+        self._number, self._placed, self._n = number, placed, self._n + 1 if follows else 1
+        return self._n > most
+
+
 class FrameAssembler:
     """Puts the packets of `modules` modules together; at most `open_frames` frames are under way at a time.
 
     Frames come out in the order of their numbers, each once: when it is whole, or when a newer one needs its place. A
-    number further than `REACH` from the last one begins a new acquisition; so does one that is not newer than what was
-    handed out, after `flush`, or when a frame's worth of such packets has come in a row.
+    number that is not newer than what was handed out, or further than `REACH` from it, begins a new acquisition after
+    `flush`, or when a frame's worth of such packets has come in a row; else the packet is refused. What `flush` handed
+    out is not opened again by the packets it lacked. A stream belongs to the module whose share of a frame was the
+    first to come whole there.
     """
 
     def __init__(self, modules: int, interfaces: int = 1, open_frames: int = 4) -> None:
@@ -50,7 +66,9 @@ class FrameAssembler:
         self._counts = FrameCounts()
         self._previous: int | None = None
         self._closed: int | None = None
-        self._late, self._placed_before = 0, 0
+        self._flushed: set[int] = set()
+        self._refused = _Refused()
+        self._streams = StreamOwners(modules * interfaces)
         self._place(PacketBatch(), 0)  # compiles, before packets queue up
 
     @property
@@ -72,6 +90,8 @@ class FrameAssembler:
 
     def flush(self) -> Iterator[DetectorFrame]:
         """Hand out what is under way. What comes next may have any number."""
+        if self._is_open.any():
+            self._flushed = set(self._numbers[self._is_open].tolist())
         while (slot := self._oldest()) is not None:
             yield self._hand_out(slot)
         self._closed = None
@@ -80,32 +100,31 @@ class FrameAssembler:
         n = batch.n
         packets = batch.packets[:n], batch.headers[:n], batch.sizes[:n], batch.streams[:n]
         slots = self._numbers, self._is_open, self._missing, self._placed, self._infos, self._words, self._guarded
-        stopped: tuple[int, int] = place(*packets, first, self._interfaces, *slots, self._fates)
+        stopped: tuple[int, int] = place(*packets, first, self._interfaces, self._streams.owners, *slots, self._fates)
         return stopped
 
     def _admit(self, number: int) -> Generator[DetectorFrame, None, bool]:
-        """Make room for a frame; whether its packet is to be skipped instead, since it is late."""
+        """Open a frame, or make room for it; whether its packet is refused instead.
+
+        What makes room may teach whose packets these are: this one is looked at again before its frame is opened.
+        """
         oldest = self._oldest()
         full = bool(self._is_open.all())
         known = [n for n in (self._closed, *self._numbers[self._is_open].tolist()) if n is not None]
-        if known and abs(number - max(known)) > REACH:
-            yield from self.flush()
-        elif (self._closed is not None and number <= self._closed) or (full and number < self._numbers[oldest]):
-            if self._is_straggler():
-                self._fates[Fate.LATE] += 1
+        is_far = bool(known) and abs(number - max(known)) > REACH
+        is_closed = number in self._flushed or (self._closed is not None and number <= self._closed)
+        if is_far or is_closed or (full and number < self._numbers[oldest]):
+            fate = Fate.NUMBER if is_far else Fate.LATE
+            if not self._refused.is_run(number, int(self._fates[Fate.PLACED]), int(self._placed[0].size)):
+                self._fates[fate] += 1
                 return True
             yield from self.flush()
+            self._flushed.clear()
         elif full and oldest is not None:
             yield self._hand_out(oldest)
-        self._open(number)
+        else:
+            self._open(number)
         return False
-
-    def _is_straggler(self) -> bool:
-        """Whether a late packet is one of a few; else they are all of a new acquisition."""
-        placed = int(self._fates[Fate.PLACED])
-        self._late = 1 if placed > self._placed_before else self._late + 1
-        self._placed_before = placed
-        return self._late <= int(self._placed[0].size)
 
     def _open(self, number: int) -> None:
         slot = int(self._is_open.argmin())
@@ -132,8 +151,25 @@ class FrameAssembler:
         )
         self._is_open[slot] = False
         self._closed = frame.number
+        if frame.complete:
+            self._flushed.clear()
+        if self._streams.learn(placed, self._infos[slot]):
+            self._refuse_strangers()
         self._count(frame)
         return frame
+
+    def _refuse_strangers(self) -> None:
+        """Take what is not of a stream's owner out of the frames that are under way."""
+        for slot in np.flatnonzero(self._is_open):
+            strange = self._streams.strangers(self._infos[slot])
+            placed = self._placed[slot].reshape(strange.size, -1)
+            n = int(placed[strange].sum())
+            placed[strange] = False
+            self._infos[slot][strange] = np.zeros((), HEADER)
+            self._missing[slot] += n
+            self._fates[Fate.PLACED] -= n
+            self._fates[Fate.MODULE] += n
+            self._is_open[slot] = bool(placed.any())
 
     def _count(self, frame: DetectorFrame) -> None:
         counts = self._counts

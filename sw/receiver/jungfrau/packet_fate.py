@@ -17,9 +17,11 @@ class Fate(IntEnum):
     """Another type of detector."""
     PACKET = 5
     """A number that the interface does not send: a module with one interface is taken for one with two."""
-    LATE = 6
+    MODULE = 6
+    """Of another modId, row or column than its port's: two modules, or a stranger, send to one port."""
+    LATE = 7
     """Of a frame that was handed out already."""
-    MODULE = 7
-    """From another module than the packets before it, for the same frame and port: two modules share a port."""
-    DUPLICATE = 8
+    NUMBER = 8
+    """A frame number far from all others, and no new acquisition: it is corrupt, or a stranger's."""
+    DUPLICATE = 9
     """There already."""

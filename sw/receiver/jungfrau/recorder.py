@@ -5,7 +5,7 @@
 | `raw`               | (frames, modules * 512, 1024) | uint16 | words; 0x8000: the pixel did not come              |
 | `frame_number`      | (frames)                      | uint64 |                                                    |
 | `bunch_id`          | (frames)                      | uint64 | of the first module of which anything came         |
-| `timestamp_ns`      | (frames)                      | uint64 | since the measurement began; of the same module    |
+| `timestamp_ns`      | (frames)                      | uint64 | since the measurement began, at most; of the same  |
 | `exposure_ns`       | (frames)                      | uint64 | of the same module                                 |
 | `holes`             | (frames)                      | uint32 | pixels that did not come                           |
 | `guarded`           | (frames)                      | uint32 | words of gain code 10, which became 0xFFFF         |
@@ -20,21 +20,47 @@ from pathlib import Path
 import hdf5plugin
 import numpy as np
 
+from framelane.models.errors import InputError
 from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TICK_NS, JfHeader
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver import nxmx
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.frame_file import Columns, FrameFile
+from framelane.receiver.jungfrau.reserving import ReservingFile
 
 FORMAT = "framelane-raw-1"
 _NOTHING = JfHeader(frame_number=0)
 
 
 class Recorder(FrameFile):
-    """The file of `modules` modules. `compress`: bitshuffle and LZ4; raw words shrink to three quarters."""
+    """The file of `modules` modules. `compress`: bitshuffle and LZ4, with checksums; words shrink to three quarters.
+
+    What a detector sent cannot be taken again: where the block ends with an error, the frames so far are kept.
+    """
+
+    _disk: ReservingFile
 
     def __init__(self, path: Path, modules: int, compress: bool = False) -> None:
-        super().__init__(path, FORMAT)
+        self._frame_bytes = modules * MODULE_ROWS * MODULE_COLUMNS * 2
+        super().__init__(path, FORMAT, lambda: self._make(modules, compress))
+
+    @property
+    def full(self) -> str | None:
+        """Why nothing more can be written, once the disk is full; what was written can be kept."""
+        return self._disk.full.strerror if self._disk.full else None
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        super().__exit__(None if self.frames else kind, *error)
+
+    def _open(self, path: Path) -> ReservingFile:
+        try:
+            return ReservingFile(path, self._frame_bytes)
+        except OSError as error:
+            raise InputError(
+                f"cannot write {self.path}: {error.strerror}: make room there, or give another file"
+            ) from error
+
+    def _make(self, modules: int, compress: bool) -> None:
         numbers = dict.fromkeys(("frame_number", "bunch_id", "timestamp_ns", "exposure_ns"), ("u8", ()))
         of_module = {"packets": "u2", "module_id": "u2", "high_gain": "?", "storage_cell": "u1"}
         columns: Columns = {
@@ -51,6 +77,8 @@ class Recorder(FrameFile):
             maxshape=(None, *shape),
             chunks=(1, MODULE_ROWS, MODULE_COLUMNS),
             fillvalue=np.uint16(HOLE_WORD),
+            fletcher32=compress,
+            rdcc_nbytes=1,  # no cache: what is written is on the disk, and no more has to go there when that is full
             **(hdf5plugin.Bitshuffle() if compress else {}),
         )
         self._raw.attrs.update({f"code_{name}": np.uint16(code) for name, code in nxmx.RAW_CODES.items()})
@@ -61,7 +89,7 @@ class Recorder(FrameFile):
         record = {
             "frame_number": frame.number,
             "bunch_id": frame.header.bunch_id,
-            "timestamp_ns": frame.header.timestamp * TICK_NS,
+            "timestamp_ns": frame.timestamp_ns,
             "exposure_ns": frame.header.exposure * TICK_NS,
             "holes": frame.holes,
             "guarded": frame.guarded,

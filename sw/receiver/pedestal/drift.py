@@ -31,7 +31,7 @@ class DriftLimits:
     """Share of the dark frames since the last row that were not dark."""
 
     def __post_init__(self) -> None:
-        if not min(self.drift_adu, self.rate_adu_per_s, self.refused) > 0:
+        if not all(limit > 0 for limit in (self.drift_adu, self.rate_adu_per_s, self.refused)):
             raise ConfigError("a drift's limits are numbers above 0: drift_adu, rate_adu_per_s and refused")
 
 

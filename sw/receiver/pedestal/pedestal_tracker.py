@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import itertools
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import fields
@@ -33,7 +34,7 @@ class PedestalTracker:
     `state` is the beginning, by a dark run; it is taken over, not copied. `record` gets a row a module every
     `record_s` seconds of the detector's time. `threads` at most; None: one a core. What comes out equals
     `models.jf_pedestal` bit for bit, however the frames are put into batches. Not for use by several threads at once.
-    ConfigError where modules are not whole chips.
+    ConfigError where modules are not whole chips, or `record_s` is no time above 0.
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class PedestalTracker:
                 f"{rows} rows are no whole modules of {module_rows} rows, or these no whole chips of {CHIP}: give the "
                 "rows of a module"
             )
+        if not 0 < record_s < math.inf:
+            raise ConfigError(f"a row of the record every {record_s} s cannot be: give a time above 0")
         self.state = state
         self.record = DriftRecord(limits or DriftLimits())
         self.clock = DarkClock(settings.dark_interval_ns)
