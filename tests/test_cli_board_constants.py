@@ -78,6 +78,12 @@ def config(tmp_path: Path, make_session: Callable[..., Session], calibration: Ca
     return path
 
 
+def expecting(config: Path, **changes: Any) -> None:
+    """Change what the receiver of `config` says that its pixels are."""
+    session = Session.load(config.with_name("a.json"))
+    session.model_copy(update=changes).save(config.with_name("a.json"))
+
+
 def test_a_board_that_corrects_says_so(run_cli: RunCli, transmitter: RecordingRegisters) -> None:
     _, out, _ = run_cli("board", "probe")
     assert "frames in a store of its own, corrected on the way there if wanted\n" in out
@@ -103,6 +109,7 @@ def test_the_file_holds_the_constants_that_the_registers_belong_to(
     pitch: int,
 ) -> None:
     config.write_text(SMALL.replace("[[receiver]]", f"{keys}\n[[receiver]]"))
+    expecting(config, fraction_bits=bits, unit="keV" if "keV" in keys else "photons")
     output = config.with_name("constants.bin")
     status, out, err = run_cli("board", "constants", config, "--output", output)
     assert (status, err) == (0, "")
@@ -221,6 +228,7 @@ def test_a_board_brought_up_by_the_commands_sends_what_the_host_would_compute(
     run_cli: RunCli, config: Path, calibration: Calibration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config.write_text(SMALL.replace("0x1_0000_0000", "0x1_0000\nfraction_bits = 2"))
+    expecting(config, fraction_bits=2)
     output = config.with_name("constants.bin")
     monkeypatch.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
     raw = np.random.default_rng(11).integers(0, 1 << 16, (16, 100), np.uint16)
@@ -243,5 +251,5 @@ def test_a_board_brought_up_by_the_commands_sends_what_the_host_would_compute(
             image[at : at + len(payload)] = payload
     expected = Correction(calibration, fraction_bits=2)(guard(raw)[0])
     np.testing.assert_array_equal(np.frombuffer(image, "<i2").reshape(16, 100), expected)
-    assert re.search(r"mismatches +0 +Frames that were shorter", out)
+    assert re.search(r"mismatches +0 +Frames that were not of", out)
     assert re.search(r"constant_errors +0 +Beats of constants", out)
