@@ -1,6 +1,7 @@
 """How long the correction of a 4M image takes the CPU, beside plain numba, numpy, and what only copying takes."""
 
 import concurrent.futures
+import math
 import mmap
 import os
 import statistics
@@ -31,6 +32,7 @@ TIMES_PLAIN = {"float32": 2.5, "int16": 3.0}
 TIMES_TWO_THREADS = 1.5
 
 COPY, PLAIN, NUMBA, NUMPY = "copy of the result", "plain numba", "numba", "numpy"
+FLAT = "plain numba, flat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Variant:
 def on_the_cpu() -> tuple[list[dict[str, Any]], list[Target]]:
     """One row a variant: milliseconds of CPU and of time for an image, and how many times as fast as others it is."""
     images, calibration = tiled_frames(BATCH)
-    raw = _as_in_a_ring(images)
+    raw = np.stack(images, out=_as_in_a_ring((len(images), *images[0].shape), np.uint16))
     variants = _to_float32(raw, calibration) + _to_int16(raw, calibration)
     times = _rounds(variants)
     rows = []
@@ -71,28 +73,35 @@ def on_the_cpu() -> tuple[list[dict[str, Any]], list[Target]]:
     return rows, targets
 
 
-def _as_in_a_ring(images: list[NDArray[np.uint16]]) -> NDArray[np.uint16]:
-    """The images one after the other in memory, from the beginning of a page on."""
-    shape = (len(images), *images[0].shape)
-    memory = mmap.mmap(-1, len(images) * images[0].nbytes)
+def _as_in_a_ring(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
+    """Memory for images, one after the other from the beginning of a page on, in large pages, all written once."""
+    memory = mmap.mmap(-1, math.prod(shape) * np.dtype(dtype).itemsize)
     memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.stack(images, out=np.frombuffer(memory, np.uint16).reshape(shape))
+    images = np.frombuffer(memory, dtype).reshape(shape)
+    images.fill(0)
+    return images
 
 
 def _to_float32(raw: NDArray[np.uint16], calibration: Calibration) -> list[Variant]:
-    result, copied = np.zeros(raw.shape, np.float32), np.zeros(raw.shape, np.float32)
-    constants = _correct_float32.arrange(calibration, "photons")[:3]
+    result, copied = (_as_in_a_ring(raw.shape, np.float32) for _ in range(2))
+    constants = plain_correction.constants(calibration)
+    flat_constants = _correct_float32.arrange(calibration, "photons")[:3]
     one, two = (Correction(calibration, "float32", threads=threads) for threads in (1, 2))
     by_numpy = Correction(calibration, "float32", engine="numpy")
 
     def plain() -> None:
         for words, image in zip(raw, result, strict=True):
-            plain_correction.float32(words.reshape(-1), *constants, image.reshape(-1))
+            plain_correction.float32(words, *constants, image)
+
+    def flat() -> None:
+        for words, image in zip(raw, result, strict=True):
+            plain_correction.float32_flat(words.reshape(-1), *flat_constants, image.reshape(-1))
 
     return [
         Variant(COPY, "float32", 1, lambda: np.copyto(copied, result)),
         Variant(COPY, "float32", 2, _copied_by_two(copied, result)),
         Variant(PLAIN, "float32", 1, plain),
+        Variant(FLAT, "float32", 1, flat),
         Variant(NUMBA, "float32", 1, lambda: one(raw, result)),
         Variant(NUMBA, "float32", 2, lambda: two(raw, result)),
         Variant(NUMPY, "float32", 1, lambda: by_numpy(raw[:1], result[:1]), 1),
@@ -100,7 +109,7 @@ def _to_float32(raw: NDArray[np.uint16], calibration: Calibration) -> list[Varia
 
 
 def _to_int16(raw: NDArray[np.uint16], calibration: Calibration) -> list[Variant]:
-    result, copied = np.zeros(raw.shape, np.int16), np.zeros(raw.shape, np.int16)
+    result, copied = (_as_in_a_ring(raw.shape, np.int16) for _ in range(2))
     fixed = quantize(calibration)
     pedestal, mantissa = fixed.pedestal.reshape(3, -1), fixed.mantissa.reshape(3, -1)
     shift = np.array(fixed.shift)

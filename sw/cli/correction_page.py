@@ -10,10 +10,11 @@ JUNGFRAU words to photons on the CPU, by `framelane.receiver.correction`: an ima
 the real frames where they are), in a batch of 8 with the result in memory that is used again. Written by
 `make bench BENCH=jf_correct`; all numbers are in `build/bench/jf_correct.json`.
 
-"Plain numba" is a loop over the pixels of one image with the gain stage in an `if`, the fastest such loop that we
-found, with the same bits as its result; "copy" copies the result. Every variant runs once a round. CPU is the time of
-all threads: the median over the rounds, and so are the ratios, of CPU times in the same round. Of the time on the
-clock, which is longer when other programs run, it is the least.
+"Plain numba" is a loop over the pixels of one image: to float32 over rows and columns with the gain stage as an index,
+as jungfrau_utils has it; "flat" is the fastest such loop that we found, with the stage in an `if`, and so is the one
+to int16. "Copy" copies the result. Images and results are in large pages. Every variant runs once a round. CPU is the
+time of all threads: the median over the rounds, and so are the ratios, of CPU times in the same round. Of the time on
+the clock, which is longer when other programs run, it is the least.
 
 | variant | result | threads | CPU, ms | clock, ms | times as fast as plain numba | as the copy |
 |---|---|---|---|---|---|---|
