@@ -18,8 +18,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles bench synth synth-check hls formal faults regs lock clean distclean
-.PHONY: packages-python packages-sim packages-test
+.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles softroce soak bench synth synth-check hls formal faults regs lock
+.PHONY: clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,12 @@ sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
 
 oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, scapy and tshark (2 minutes)
 	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/test_roce_oracles.py $(ARGS)
+
+softroce: packages-softroce $(VENV)/.dev ## the chain and the planted faults on the Linux SoftRoCE driver, in a virtual machine (90 s)
+	FRAMELANE_SOFTROCE=required $(RUN) pytest sim/softroce/test_chain.py sim/softroce/test_refused.py $(ARGS)
+
+soak: $(VENV)/.dev ## ten minutes of emulated frames with random faults over veth into a receiver, as root (ARGS="--minutes 60")
+	$(VENV)/bin/python scripts/soak.py $(ARGS)
 
 bench: $(VENV)/.dev ## measured tables in build/bench/, docs/roce_tx.md (BENCH=name for one)
 	$(VENV)/bin/framelane bench $(BENCH) --docs docs $(ARGS)
@@ -109,5 +115,5 @@ $(VENV)/.lock: | packages-python $(VENV)/.python
 	$(RUN) pip install --quiet --constraint constraints.txt uv
 	touch $@
 
-packages-python packages-sim packages-test: packages-%:
+packages-python packages-sim packages-test packages-softroce: packages-%:
 	@scripts/system-packages.sh $* $(PYTHON)

@@ -20,7 +20,7 @@ TAKING = 8
 
 def rate(bytes_per_s: float, clock_hz: float) -> int:
     """The QP field `rate`, rounded down, for bytes of the line a second; ConfigError where it is not representable."""
-    value = int(bytes_per_s / clock_hz * (1 << RATE_BITS))
+    value = int(min(bytes_per_s / clock_hz * (1 << RATE_BITS), RATE_MAX + 1))
     if not 1 <= value <= RATE_MAX:
         lowest, highest = clock_hz / (1 << RATE_BITS), clock_hz * RATE_MAX / (1 << RATE_BITS)
         raise ConfigError(

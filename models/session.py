@@ -1,103 +1,68 @@
 """The session: what a receiver publishes for one acquisition, and all that a transmitter needs to know of it."""
 
-from ipaddress import IPv4Address
+import secrets
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
-from framelane.models import wire
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.flow import Destination, Flow
 from framelane.models.part_file import PartFile
-from framelane.models.roce_qp import QpContext, Segmentation
-from framelane.models.slots import FREE_RUNNING, SlotLayout
-
-Mac = Annotated[str, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
-U8 = Annotated[int, Field(ge=0, lt=1 << 8)]
-U16 = Annotated[int, Field(ge=0, lt=1 << 16)]
-U24 = Annotated[int, Field(ge=0, lt=1 << 24)]
-U32 = Annotated[int, Field(ge=0, lt=1 << 32)]
-U64 = Annotated[int, Field(ge=0, lt=1 << 64)]
-Positive = Annotated[int, Field(gt=0, lt=1 << 31)]
+from framelane.models.roce_qp import AckPolicy, QpContext, Segmentation, Service
+from framelane.models.session_plan import U24, U32, U64, Positive, SessionPlan, random_base, sentence
+from framelane.models.slots import FREE_RUNNING
 
 
-class Node(BaseModel):
-    """MAC and IPv4 address of one end, as text."""
+class Session(SessionPlan):
+    """One receiver's ring, as a JSON document: its `SessionPlan`, and what came of it.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    mac: Mac
-    ip: IPv4Address
-
-    def endpoint(self) -> wire.Endpoint:
-        """The same as integers in network order."""
-        return wire.Endpoint(int(self.mac.replace(":", ""), 16), int(self.ip))
-
-
-class Session(BaseModel):
-    """One receiver's ring, as a JSON document.
-
-    `base` is the virtual address of slot 0, `psn` the first packet's, `mtu` and `slot_bytes` in bytes; `rows` and
-    `columns` are the image's pixels of 16 bits: `raw` words of the detector, or photons that the source has `corrected`
-    (int16 with the codes of `jf_correct.PixelCode`); `window_end` is the credit at the time of publication (2^64 - 1:
-    free-running).
+    `qpn` is the receiver's QP, `psn` the first packet's, `rkey` that of the ring's region, `base` the virtual address
+    of slot 0, `slot_bytes` never 0; `window_end` is the credit at the time of publication (2^64 - 1: free-running).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     format: Literal["framelane-session-1"] = "framelane-session-1"
-    service: Literal["UC"] = "UC"
-    segmentation: Literal["only", "message"] = "only"
-    source: Node
-    receiver: Node
-    src_port: U16 = 0xC000
     qpn: U24
     psn: U24
     rkey: U32
     base: U64
-    mtu: int = 4096
-    n_slots: Positive
     slot_bytes: Positive
-    sources: Annotated[int, Field(ge=1, le=256)] = 1
-    rows: Positive
-    columns: Positive
-    pixels: Literal["raw", "corrected"] = "raw"
-    unit: Literal["photons", "keV"] = "photons"
-    fraction_bits: Annotated[int, Field(ge=0, le=15)] = 0
     window_end: U64 = FREE_RUNNING
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.pixels == "raw" and (self.unit != "photons" or self.fraction_bits):
-            raise ValueError("unit and fraction_bits are of corrected pixels: say pixels: corrected, or leave them out")
-        if self.mtu not in wire.MTUS:
-            raise ValueError(f"mtu: {self.mtu} is impossible: choose one of {', '.join(map(str, wire.MTUS))}")
-        try:
-            layout = self.layout
-        except ConfigError as error:
-            raise ValueError(f"slot_bytes: {error}") from None
-        if self.base + layout.ring_bytes > 1 << 64:
-            raise ValueError(f"base: a ring of {layout.ring_bytes} bytes at {self.base:#x} passes the end of memory")
+        ring_bytes = self.layout.ring_bytes
+        if self.base + ring_bytes > 1 << 64:
+            raise ValueError(f"base: a ring of {ring_bytes} bytes at {self.base:#x} passes the end of memory")
         return self
 
-    @property
-    def image_bytes(self) -> int:
-        """Bytes of one image: 2 a pixel."""
-        return self.rows * self.columns * 2
+    @classmethod
+    def of(cls, plan: SessionPlan, *, qpn: int, psn: int, rkey: int, base: int, window_end: int = FREE_RUNNING) -> Self:
+        """The session of `plan` on this QP and region. ConfigError where the ring does not fit behind `base`."""
+        chosen = plan.model_dump(include=set(SessionPlan.model_fields)) | {"slot_bytes": plan.layout.slot_bytes}
+        try:
+            return cls(**chosen, qpn=qpn, psn=psn, rkey=rkey, base=base, window_end=window_end)
+        except ValidationError as error:
+            raise ConfigError(f"no session can be made: {sentence(error)}") from error
 
-    @property
-    def layout(self) -> SlotLayout:
-        """The ring's geometry."""
-        return SlotLayout(self.n_slots, self.slot_bytes, self.image_bytes, self.sources)
+    @classmethod
+    def random(cls, plan: SessionPlan, window_end: int = FREE_RUNNING) -> Self:
+        """The session of `plan` on a NIC in software, which may choose: nothing of it can be guessed."""
+        base = random_base(plan.layout.ring_bytes)
+        qpn, psn, rkey = 2 + secrets.randbelow((1 << 24) - 3), secrets.randbits(24), secrets.randbits(32)
+        return cls.of(plan, qpn=qpn, psn=psn, rkey=rkey, base=base, window_end=window_end)
 
     def qp_context(self) -> QpContext:
-        """The transmitter's QP for this session."""
+        """The transmitter's QP for this session: on RC the last packet of every message asks for an acknowledgement."""
         return QpContext(
             dst=self.receiver.endpoint(),
             dest_qpn=self.qpn,
             rkey=self.rkey,
             psn=self.psn,
             mtu=self.mtu,
+            service=Service[self.service],
             segmentation=Segmentation[self.segmentation.upper()],
+            ack_policy=AckPolicy.LAST if self.service == "RC" else AckPolicy.NEVER,
             src_port=self.src_port,
         )
 
@@ -145,11 +110,4 @@ class Session(BaseModel):
         except OSError as error:
             raise InputError(f"cannot read the session {path}: {error.strerror}") from error
         except ValidationError as error:
-            raise InputError(f"the session {path} is not usable: {_sentence(error)}") from error
-
-
-def _sentence(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(map(str, e['loc']))}: {e['msg']}" if e["loc"] else e["msg"].removeprefix("Value error, ")
-        for e in error.errors()
-    )
+            raise InputError(f"the session {path} is not usable: {sentence(error)}") from error

@@ -15,6 +15,8 @@ ROCE_PORT = 4791
 ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_VLAN = 0x8100
 PROTOCOL_UDP = 17
+FRAGMENT = 0x3FFF
+"""Of the 16 bits with IPv4's flags and fragment offset, those that only a fragment has set: MF and the offset."""
 ETH_BYTES, VLAN_BYTES, IP_BYTES, UDP_BYTES, BTH_BYTES, RETH_BYTES, IMM_BYTES, ICRC_BYTES = 14, 4, 20, 8, 12, 16, 4, 4
 LINE_BYTES = 24
 """Bytes of the line beside an Ethernet frame without FCS (IEEE 802.3): preamble and SFD 8, FCS 4, gap 12."""
@@ -136,14 +138,17 @@ def ip_offset(frame: bytes) -> int:
 def parse(frame: bytes) -> tuple[Headers, bytes]:
     """Invert `pack` on a whole Ethernet frame (without FCS): its headers and its payload without pad and ICRC.
 
-    Raises PacketError with the field that is wrong. The ICRC is not checked here: see `roce_icrc.check`.
+    Raises PacketError with the field that is wrong. The ICRC is not checked here: see `roce_icrc.check`. Nor is a UDP
+    checksum: RoCEv2 needs none, and on the sender's own machine a capture sees it before the NIC has filled it in.
     """
     at = ip_offset(frame)
     if len(frame) < at + IP_BYTES or frame[at - 2 : at] != ETHERTYPE_IPV4.to_bytes(2, "big"):
         raise PacketError("ethernet", f"not an IPv4 packet ({len(frame)} bytes)")
-    version, tos, ip_bytes, _, _, ttl, protocol, _, src_ip, dst_ip = struct.unpack_from(">BBHHHBBHII", frame, at)
+    version, tos, ip_bytes, _, flags, ttl, protocol, _, src_ip, dst_ip = struct.unpack_from(">BBHHHBBHII", frame, at)
     if version != 0x45 or protocol != PROTOCOL_UDP or ip_bytes > len(frame) - at:
         raise PacketError("ipv4", f"version/IHL {version:#x}, protocol {protocol}, {ip_bytes} bytes announced")
+    if flags & FRAGMENT:
+        raise PacketError("ipv4", f"a fragment, flags and offset {flags:#06x}: RoCEv2 packets are sent whole")
     if ip_checksum(frame[at : at + IP_BYTES]):
         raise PacketError("checksum", "the IPv4 header checksum is wrong")
     mac_dst, mac_src = int.from_bytes(frame[0:6], "big"), int.from_bytes(frame[6:12], "big")

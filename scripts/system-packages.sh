@@ -1,17 +1,18 @@
 #!/bin/sh
 # Makes sure that the Debian or Ubuntu packages for one use of this repository are there.
-#   scripts/system-packages.sh python|sim|test [PYTHON]
+#   scripts/system-packages.sh python|sim|test|softroce [PYTHON]
 # python: a virtual environment. sim: also what Verilator needs to build a simulation. test: also what the tests call.
+# softroce: test, and what runs the Linux SoftRoCE driver; on Debian a part of test.
 # Root gets the missing packages installed; anyone else gets the one line to run, and exit status 1.
 set -eu
 
-set_name=${1:?usage: system-packages.sh python|sim|test [PYTHON]}
+set_name=${1:?usage: system-packages.sh python|sim|test|softroce [PYTHON]}
 python=${2:-python3}
 
 case $set_name in
-python | sim | test) ;;
+python | sim | test | softroce) ;;
 *)
-    echo "system-packages.sh: no set '$set_name'; there are python, sim and test" >&2
+    echo "system-packages.sh: no set '$set_name'; there are python, sim, test and softroce" >&2
     exit 2
     ;;
 esac
@@ -48,9 +49,21 @@ path = os.path.join(sysconfig.get_config_var("LIBDIR"), name)
 ctypes.CDLL(path if os.path.exists(path) else name)'
 fi
 
-if [ "$set_name" = test ]; then
+case $set_name in
+test | softroce)
     need tshark command -v tshark
     need iproute2 command -v ip
+    ;;
+esac
+
+# A virtual machine takes its kernel from Debian, and all else from this system: its own Debian, on amd64.
+if [ "$set_name" = test ] && grep -q '^ID=debian$' /etc/os-release 2>/dev/null && [ "$(uname -m)" = x86_64 ]; then
+    set_name=softroce
+fi
+if [ "$set_name" = softroce ]; then
+    need qemu-system-x86 command -v qemu-system-x86_64
+    need python3-pyverbs test -d /usr/lib/python3/dist-packages/pyverbs
+    need ibverbs-providers test -e /etc/libibverbs.d/rxe.driver
 fi
 
 [ -n "$missing" ] || exit 0

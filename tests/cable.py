@@ -1,11 +1,12 @@
 """A port of a soft NIC whose packets wait in a list."""
 
 from collections import deque
-from collections.abc import Iterator
+
+from framelane.models.packet_batch import Batch
 
 
 class Cable:
-    """What the tests put into `waiting` arrives in that order."""
+    """What the tests put into `waiting` arrives in that order, one by one."""
 
     ended = False
     queue_drops = 0
@@ -13,10 +14,9 @@ class Cable:
     def __init__(self) -> None:
         self.waiting: deque[bytes] = deque()
 
-    def frames(self, timeout_s: float) -> Iterator[bytes]:
+    def batch(self, timeout_s: float) -> Batch:
         """See `Port`."""
-        while self.waiting:
-            yield self.waiting.popleft()
+        return Batch.of([self.waiting.popleft()] if self.waiting else [])
 
     def close(self) -> None:
         """See `Port`."""

@@ -13,6 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
 from numpy.typing import NDArray
 
 from framelane.cli import main
@@ -30,6 +31,8 @@ from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
 _CLONE_NEWNET = 0x40000000
 _PATIENCE_S = 10.0
+
+set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" / "hypothesis")
 
 
 @pytest.fixture

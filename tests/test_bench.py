@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from framelane.cli import bench_pipeline, bench_placement, bench_roce_tx, correction_cpu, placement_page, roce_tx_page
+from framelane.cli import (
+    bench_pipeline,
+    bench_placement,
+    bench_roce_tx,
+    correction_cpu,
+    placement_page,
+    roce_tx_page,
+    softnic_memory,
+    softnic_packets,
+    softnic_wire,
+)
 from framelane.cli.bench import NAMES, Measurement, Target, save
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -19,6 +29,11 @@ def test_a_bench_writes_its_rows_and_targets(
     monkeypatch.setattr(bench_pipeline, "REPEATS", 2)
     monkeypatch.setattr(correction_cpu, "ROUNDS", 2)
     monkeypatch.setattr(bench_roce_tx, "PAYLOADS", roce_tx_page.PAYLOADS)
+    monkeypatch.setattr(softnic_packets, "PAYLOADS", (4096,))
+    for constant, few in (("SLOTS", 2), ("ROUNDS", 1), ("LOOP_PACKETS", 50)):
+        monkeypatch.setattr(softnic_memory, constant, few)
+    for constant, little in (("TRIAL_S", 0.02), ("STEPS", 1), ("TRIES", 1)):
+        monkeypatch.setattr(softnic_wire, constant, little)
     for constant, less in (("WIDTHS", placement_page.WIDTHS), ("FRAMES", 2), ("LATENCIES", (0,)), ("REPEATS", 2)):
         monkeypatch.setattr(bench_placement, constant, less)
     status, out, err = run_cli("bench", name, "--output", tmp_path)
@@ -45,7 +60,8 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     status, _, err = run_cli("bench", "nosuch", "--output", tmp_path)
     assert (status, err) == (
         2,
-        "framelane: there is no bench nosuch: choose one of roce_tx, tx, placement, pipeline, jf_correct, pedestal\n",
+        "framelane: there is no bench nosuch: choose one of "
+        "roce_tx, tx, placement, pipeline, jf_correct, pedestal, softnic\n",
     )
 
 

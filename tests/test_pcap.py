@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from framelane.models.errors import InputError
-from framelane.receiver import pcap
+from framelane.receiver import pcap, sockets
 from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.pcap_port import PcapPort
 
@@ -123,9 +123,21 @@ def test_a_capture_cannot_be_written_where_there_is_no_folder(tmp_path: Path) ->
         PcapWriter(tmp_path / "none" / "x.pcap")
 
 
-def test_a_poll_that_stops_early_leaves_the_rest_for_the_next(tmp_path: Path) -> None:
+def test_a_long_capture_comes_in_parts_and_ends_with_its_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "BATCH", 2)
     port = PcapPort(written(tmp_path / "x.pcap", capture()))
-    assert next(port.frames(0)) == FRAMES[0]
-    assert not port.ended
-    assert list(port.frames(0)) == FRAMES[1:]
-    assert port.ended
+    came = [(list(port.batch(0)), port.ended) for _ in range(3)]
+    assert came == [(FRAMES[:2], False), (FRAMES[2:], True), ([], True)]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_of_a_capture_longer_than_is_read_at_once_every_packet_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    monkeypatch.setattr(pcap, "_RECORDS_AT_ONCE", 2)
+    data = capture(order)
+    path = written(tmp_path / "x.pcap", data + 2 * data[24:] + b"cut")
+    with pytest.raises(InputError, match=f"packet 10 at byte offset {3 * len(data) - 48} is cut off in its header"):
+        pcap.read(path)
+    written(path, data + 2 * data[24:])
+    assert list(pcap.read(path)) == 3 * FRAMES

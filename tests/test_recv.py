@@ -159,7 +159,7 @@ def test_no_frame_is_received_of_a_capture_without_its_packets(replay: RunCli, t
 def test_an_identity_that_does_not_hold_ends_with_status_1(replay: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
     for accounted, expected in ((2, 0), (1, 1)):
         tally = Tally(2, accounted, 0, 0, 0, 0)
-        monkeypatch.setattr("framelane.cli.recv.run", Mock(return_value=tally))
+        monkeypatch.setattr("framelane.cli.receiving.run", Mock(return_value=tally))
         assert replay()[0] == expected
 
 

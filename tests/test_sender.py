@@ -1,5 +1,9 @@
 """Senders: what leaves a socket is what the transmitter made, byte for byte, as far as an ICRC looks."""
 
+import shutil
+import socket
+import subprocess
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +13,7 @@ from numpy.typing import NDArray
 from framelane.driver.sender import PacketSender, UdpSender
 from framelane.models import roce_icrc, wire
 from framelane.models.errors import TransportError
+from framelane.models.packet_batch import Batch
 from framelane.models.session import Session
 from framelane.models.tx import TxConfig, tx
 from framelane.receiver.packet_port import PacketPort
@@ -21,6 +26,14 @@ def sent(session: Session, make_images: MakeImages) -> list[bytes]:
     return tx((image.tobytes() for image in make_images(session, 3)), TxConfig.of(session))
 
 
+def drain(port: PacketPort) -> list[bytes]:
+    """All that has come and comes soon."""
+    seen: list[bytes] = []
+    while packets := list(port.batch(1.0)):
+        seen += packets
+    return seen
+
+
 def test_a_udp_socket_sends_the_transmitters_packets_from_the_ip_header_on(
     make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
 ) -> None:
@@ -29,7 +42,7 @@ def test_a_udp_socket_sends_the_transmitters_packets_from_the_ip_header_on(
     with UdpSender(session) as sender:
         port = PacketPort("lo")
         sender.send(packets)
-        seen = list(port.frames(1.0))
+        seen = drain(port)
         port.close()
     assert [frame[14:] for frame in seen] == [packet[14:] for packet in packets], "IP ID 0, DF, no UDP checksum"
     assert all(map(roce_icrc.check, seen))
@@ -43,8 +56,8 @@ def test_an_interface_gets_whole_frames_and_the_sender_does_not_hear_itself(
     ports = PacketPort(here), PacketPort(there)
     with PacketSender(here) as sender:
         sender.send(packets)
-    assert list(ports[1].frames(1.0)) == packets
-    assert list(ports[0].frames(0.05)) == []
+    assert drain(ports[1]) == packets
+    assert list(ports[0].batch(0.05)) == []
     for port in ports:
         port.close()
 
@@ -56,7 +69,7 @@ def test_on_loopback_every_packet_is_seen_once(
     port = PacketPort("lo")
     with PacketSender("lo") as sender:
         sender.send(packets)
-    assert list(port.frames(1.0)) == packets
+    assert drain(port) == packets
     port.close()
 
 
@@ -70,7 +83,7 @@ def test_other_traffic_is_not_even_looked_at(
     port = PacketPort(network[1])
     with PacketSender(network[0]) as sender:
         sender.send([tcp, other_port, arp, packet])
-    assert list(port.frames(1.0)) == [packet]
+    assert drain(port) == [packet]
     port.close()
 
 
@@ -109,3 +122,97 @@ def test_an_interface_that_does_not_exist_is_named(network: tuple[str, str]) -> 
 def test_a_packet_socket_without_privilege_is_refused_with_advice() -> None:
     with pytest.raises(TransportError, match="packet socket on lo: Operation not permitted: run as root, or with"):
         PacketSender("lo")
+
+
+@pytest.mark.parametrize("kind", ["udp", "packet"])
+def test_a_batch_of_thousands_leaves_whole_and_in_order(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str], kind: str
+) -> None:
+    session = make_session()
+    packets = [packet for _ in range(200) for packet in sent(session, make_images)]
+    batch = Batch.of([b"in between", *packets])
+    port = PacketPort("lo")
+    with UdpSender(session) if kind == "udp" else PacketSender("lo") as sender:
+        sender.send_batch(Batch(batch.memory, batch.starts[1:], batch.sizes[1:]))
+    seen = drain(port)
+    assert [frame[14:] for frame in seen] == [packet[14:] for packet in packets]
+    port.close()
+
+
+def test_a_batch_may_be_changed_as_soon_as_it_is_sent(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
+) -> None:
+    packets = sent(make_session(), make_images)
+    batch = Batch.of(packets)
+    batch = Batch(batch.memory.copy(), batch.starts, batch.sizes)
+    port = PacketPort(network[1])
+    with PacketSender(network[0]) as sender:
+        sender.send_batch(batch)
+        batch.memory[:] = 0
+        assert drain(port) == packets
+    port.close()
+
+
+@pytest.mark.parametrize("kind", ["udp", "packet"])
+def test_a_slow_interface_with_a_short_queue_is_awaited_and_gets_every_packet(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str], kind: str
+) -> None:
+    if not shutil.which("tc"):
+        pytest.skip("needs the command `tc`, to make an interface slow")
+    name = "lo" if kind == "udp" else network[0]
+    slow = f"tc qdisc add dev {name} root tbf rate 80mbit burst 16k limit 16k".split()
+    if subprocess.run(slow, capture_output=True).returncode:
+        pytest.skip("this kernel has no token bucket filter")
+    session = make_session()
+    packets = [packet for _ in range(40) for packet in sent(session, make_images)]
+    port = PacketPort("lo" if kind == "udp" else network[1])
+    start = time.monotonic()
+    with UdpSender(session) if kind == "udp" else PacketSender(name) as sender:
+        sender.send_batch(Batch.of(packets))
+        assert time.monotonic() - start > 0.02, "80 Mbit/s for half a megabyte"
+        seen = drain(port)
+    assert [frame[14:] for frame in seen] == [packet[14:] for packet in packets]
+    port.close()
+
+
+def test_an_interface_that_goes_down_between_two_batches_is_told(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
+) -> None:
+    batch = Batch.of(sent(make_session(), make_images))
+    with PacketSender(network[0]) as sender:
+        sender.send_batch(batch)
+        subprocess.run(["ip", "link", "set", network[0], "down"], check=True)
+        with pytest.raises(TransportError, match=r"bytes to interface veth0: Network is down: bring the interface up"):
+            sender.send_batch(batch)
+        subprocess.run(["ip", "link", "del", network[0]], check=True)
+        with pytest.raises(TransportError, match=r"to interface veth0: No such device.*: .*ip -br link"):
+            sender.send_batch(batch)
+
+
+def test_without_a_way_to_the_receiver_nothing_is_sent(make_session: MakeSession, network: tuple[str, str]) -> None:
+    session = make_session(receiver={"mac": "02:00:00:00:00:02", "ip": "203.0.113.9"})
+    with (
+        UdpSender(session) as sender,
+        pytest.raises(TransportError, match=r"UDP 203.0.113.9:4791: Network is unreachable: .*ip route get"),
+    ):
+        sender.send([bytes(100)])
+
+
+def test_a_receiver_that_does_not_listen_is_noticed_and_the_packets_are_sent_all_the_same(
+    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
+) -> None:
+    session = make_session()
+    packets = sent(session, make_images)
+    port = PacketPort("lo")
+    with UdpSender(session) as sender:
+        for packet in packets:
+            sender.send([packet])
+        assert 0 < sender.unheard < len(packets)
+        assert [frame[14:] for frame in drain(port)] == [packet[14:] for packet in packets]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+            listener.bind(("127.0.0.1", wire.ROCE_PORT))
+            sender.send(packets[:1])
+            before = sender.unheard
+            sender.send(packets)
+            assert sender.unheard == before
+    port.close()

@@ -58,7 +58,7 @@ def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSes
         ({"source": {"mac": "02:00:00:00:00", "ip": "127.0.0.1"}}, "source.mac: String should match"),
         ({"source": {"mac": "02:00:00:00:00:01", "ip": "127.0.0.256"}}, "source.ip: "),
         ({"format": "framelane-session-2"}, "format: Input should be 'framelane-session-1'"),
-        ({"service": "UD"}, "service: Input should be 'UC'"),
+        ({"service": "UD"}, "service: Input should be 'UC' or 'RC'"),
         ({"pixels": "photons"}, "pixels: Input should be 'raw' or 'corrected'"),
         ({"unit": "keV"}, "unit and fraction_bits are of corrected pixels"),
         ({"fraction_bits": 1}, "unit and fraction_bits are of corrected pixels"),

@@ -262,7 +262,7 @@ def test_an_interface_that_is_down_is_told_at_once_and_when_it_goes_down(network
     port = PacketPort(network[1])
     subprocess.run(["ip", "link", "set", network[1], "down"], check=True)
     with pytest.raises(TransportError, match="interface veth1: Network is down: bring it up, `ip link set veth1 up`"):
-        list(port.frames(1.0))
+        list(port.batch(1.0))
     port.close()
     with pytest.raises(TransportError, match="cannot receive on interface veth1: Network is down"):
         PacketPort(network[1])

@@ -22,7 +22,8 @@ from framelane.driver import ports
 from framelane.models import axis, registers
 from framelane.models.flow import FrameEvent
 from framelane.models.roce_qp import QpContext
-from framelane.models.session import Node, Session
+from framelane.models.session import Session
+from framelane.models.session_plan import Node
 from framelane.models.slots import FREE_RUNNING, SlotLayout
 from framelane.models.tx import Tx, TxConfig
 from framelane.receiver.pcap import PcapWriter

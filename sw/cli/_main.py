@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane import __version__
-from framelane.cli import board, calibrate, jungfrau
+from framelane.cli import board, calibrate, doctor, emulate, jungfrau, recv, replay
 from framelane.cli.surroundings import Terminal, orderly_end
 from framelane.models.errors import FramelaneError
 
@@ -125,39 +125,10 @@ def demo(
         raise typer.Exit(1)
 
 
-@app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD))
-def recv(
-    pcap: Annotated[Path, typer.Option(help="Capture to replay.")],
-    session: Annotated[Path, typer.Option(help="Session whose packets it holds: session.json of the receiver.")],
-    output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
-    calibration: Annotated[
-        Path | None, typer.Option(help="HDF5 file; without, raw words are kept. Corrected images take none.")
-    ] = None,
-    threshold: Annotated[
-        int | None,
-        typer.Option(help="Photons, or keV where the session says keV, from which a pixel is a peak; else 20."),
-    ] = None,
-    minimum_peaks: Annotated[int | None, typer.Option(help="Reject frames with fewer peaks.")] = None,
-    sparse: Annotated[
-        int | None, typer.Option(help="Also write the pixels of at least so many photons, or keV as above.")
-    ] = None,
-    dark_period: Annotated[
-        int | None, typer.Option(help="Every so many frames of the detector one is dark: track the pedestal.")
-    ] = None,
-    dark_phase: Annotated[int | None, typer.Option(help="The dark frame of a period, from 0; else the last.")] = None,
-    gain_mode: Annotated[
-        Literal["normal", "hg0"] | None, typer.Option(help="Of the detector; needed where --calibration has both.")
-    ] = None,
-) -> None:
-    """Receive the frames of a capture: correct them, judge them and write them to a file."""
-    from framelane.cli.recv import RecvOptions, run
-
-    options = RecvOptions(
-        *(pcap, session, output, calibration, threshold, minimum_peaks, sparse), dark_period, dark_phase, gain_mode
-    )
-    tally = run(options, Terminal())
-    if not (tally.holds and tally.complete + tally.incomplete):
-        raise typer.Exit(1)
+app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD))(recv.recv)
+app.command(epilog=emulate.STATUS)(emulate.emulate)
+app.command(epilog=replay.STATUS)(replay.replay)
+app.command(epilog=doctor.STATUS)(doctor.doctor)
 
 
 @app.command()

@@ -50,7 +50,7 @@ class Measurement:
     """Of the page, where it is not the bench's."""
 
 
-NAMES = ("roce_tx", "tx", "placement", "pipeline", "jf_correct", "pedestal")
+NAMES = ("roce_tx", "tx", "placement", "pipeline", "jf_correct", "pedestal", "softnic")
 """Each is a module `bench_<name>` with a function `measure() -> Measurement`."""
 
 

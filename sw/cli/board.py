@@ -90,6 +90,21 @@ def arm(board: Address) -> None:
 
 
 @app.command()
+def follow(
+    board: Address,
+    file: Annotated[Path, typer.Argument(help="TOML file that the board was configured with.")],
+) -> None:
+    """Arm, give the board the credit of its receivers as it grows, and tell them what it dropped, until Ctrl-C; disarm.
+
+    The receivers are live ones (`framelane recv`).
+    """
+    from framelane.cli import board_follow
+
+    with _opened(board) as opened:
+        board_follow.run(opened, file, Terminal())
+
+
+@app.command()
 def disarm(board: Address) -> None:
     """Send no more frames, and wait for the one that is under way."""
     from framelane.cli.stages import say

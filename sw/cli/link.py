@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from framelane.driver.sender import PacketSender, UdpSender
 from framelane.models import wire
 from framelane.models.errors import ConfigError, TransportError
-from framelane.models.session import Node, Session
+from framelane.models.session import Session
+from framelane.models.session_plan import Node
 from framelane.models.slots import SlotLayout
 from framelane.receiver.packet_port import PacketPort
 from framelane.receiver.softnic import Port

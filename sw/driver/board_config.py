@@ -22,7 +22,8 @@ from framelane.models.tx import TxConfig
 class BoardConfig:
     """What a board is told: `flows` and `destinations` are the names of the entries in `tx`.
 
-    `credit` is what the session of each destination gives at the start.
+    Of each destination: the `credit` that its session gives at the start; the session, and which of its `sources` the
+    board is; the TCP port of its receiver's link.
     """
 
     tx: TxConfig
@@ -31,6 +32,9 @@ class BoardConfig:
     flows: tuple[str, ...]
     destinations: tuple[str, ...]
     credit: tuple[int, ...]
+    sessions: tuple[Session, ...]
+    sources: tuple[int, ...]
+    link_ports: tuple[int, ...]
 
 
 def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardConfig:
@@ -68,7 +72,12 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
     tx = TxConfig(document.transmitter.endpoint(), qps, destinations, tuple(flows))
     credit = tuple(ring.session.window_end for ring in served.values())
     names = tuple(table.name for table in document.flow)
-    return BoardConfig(tx, frame_ring, correction, names, tuple(served), credit)
+    by_destination = (
+        tuple(ring.session for ring in served.values()),
+        tuple(ring.table.source for ring in served.values()),
+        tuple(ring.table.link_port for ring in served.values()),
+    )
+    return BoardConfig(tx, frame_ring, correction, names, tuple(served), credit, *by_destination)
 
 
 def _check_clock(document: BoardDocument, capabilities: Capabilities) -> None:

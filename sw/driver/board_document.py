@@ -10,9 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_fixed import MAX_FRACTION_BITS
-from framelane.models.session import U8, U16, U32, U64, Node, Positive
+from framelane.models.session_link import PORT
+from framelane.models.session_plan import U8, U16, U32, U64, Node, Positive
 
-Name = Annotated[str, Field(min_length=1, max_length=64)]
+_NO_NUL = r"^[^\x00]*$"
+"""A file name with it cannot be opened."""
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=_NO_NUL)]
 PositiveU16 = Annotated[int, Field(gt=0, lt=1 << 16)]
 PositiveU32 = Annotated[int, Field(gt=0, lt=1 << 32)]
 
@@ -62,7 +65,7 @@ class CorrectionTable(_Table):
     Corrected values are in units of `2**-fraction_bits` of `unit`. `mode`: which gain mode the detector runs in.
     """
 
-    calibration: Annotated[str, Field(min_length=1)]
+    calibration: Annotated[str, Field(min_length=1, pattern=_NO_NUL)]
     base: U64
     pitch: PositiveU32 | None = None
     fraction_bits: Annotated[int, Field(ge=0, le=MAX_FRACTION_BITS)] = 0
@@ -71,11 +74,12 @@ class CorrectionTable(_Table):
 
 
 class Receiver(_Table):
-    """[[receiver]]: a ring, and which of its sources this transmitter is."""
+    """[[receiver]]: a ring, and which of its sources this transmitter is; the TCP port of its receiver's link."""
 
     name: Name
     session: Name
     source: U8 = 0
+    link_port: PositiveU16 = PORT
     rate_gbps: Annotated[float, Field(gt=0, strict=False)] | None = None
 
 
@@ -138,11 +142,11 @@ def read_document(path: Path) -> BoardDocument:
         return BoardDocument.model_validate(tables)
     except OSError as error:
         raise InputError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"the configuration {path} is no TOML: {error}") from error
     except ValidationError as error:
         said = "; ".join(_sentence(tables, each["loc"], each["type"], each["msg"]) for each in error.errors())
         raise unusable(path, said) from error
+    except (ValueError, RecursionError) as error:  # of tomllib, for a number of 5,000 digits and 1,000 brackets too
+        raise InputError(f"the configuration {path} is no TOML: {error}") from error
 
 
 def unusable(path: Path, said: str) -> InputError:

@@ -9,10 +9,10 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
+from framelane._compiled import compiled
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import ADC_MASK
 from framelane.receiver._codes import MASKED, NOT_G0, code_of, special_from
-from framelane.receiver._compiled import compiled
 from framelane.receiver._lanes import LANES, TILE, Lanes
 from framelane.receiver._vector_loops import fence, g0_loop, inlined, lowest_bit, put
 

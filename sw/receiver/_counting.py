@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane._compiled import compiled
 from framelane.receiver._codes import HOLE, INVALID, MASKED, SATURATED
-from framelane.receiver._compiled import compiled
 from framelane.receiver._correct_int16 import tile
 from framelane.receiver._lanes import LANES, TILE
 from framelane.receiver._vector_loops import inlined, put

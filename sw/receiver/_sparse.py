@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane._compiled import compiled
 from framelane.models.jf_correct import MAX_VALUE
-from framelane.receiver._compiled import compiled
 
 BLOCK = 64
 """Pixels that are searched at once for values that reach the threshold."""

@@ -23,7 +23,7 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, forceinline=True)(function)
 
 
-def _intrinsic(function: Callable[..., Any]) -> Any:
+def generated(function: Callable[..., Any]) -> Any:
     """A function for compiled code, made of LLVM's instructions by what `function` returns after the signature."""
     return intrinsic(function)
 
@@ -59,7 +59,7 @@ def g0_loop(correct: Callable[..., Any]) -> Any:
             builder.store(builder.or_(builder.load(any_found), bits), any_found)
         return builder.zext(builder.load(any_found), context.get_value_type(signature.return_type))
 
-    @_intrinsic
+    @generated
     def loop(
         _: Any,
         raw: Any,
@@ -90,7 +90,7 @@ def _copy_loop(past_caches: bool) -> Any:
             store(lanes.load(read, index), written, index)
         return context.get_dummy_value()
 
-    @_intrinsic
+    @generated
     def loop(_: Any, result: Any, image: Any, at: Any, pixels: Any) -> Any:
         return types.void(result, image, types.intp, types.intp), generate
 
@@ -114,7 +114,7 @@ def put(result: Any, image: Any, at: int, pixels: int, past_caches: bool) -> Non
         image[at + i] = result[i]
 
 
-@_intrinsic
+@generated
 def lowest_bit(_: Any, bits: Any) -> Any:
     """The number of the lowest bit of a uint32 that is 1; there has to be one."""
 
@@ -125,7 +125,7 @@ def lowest_bit(_: Any, bits: Any) -> Any:
     return types.intp(types.uint32), generate
 
 
-@_intrinsic
+@generated
 def fence(_: Any) -> Any:
     """Put what was stored past the caches before all that this thread writes from now on."""
 

@@ -170,10 +170,10 @@ class Receiver:
 
         Pixels carry no number. Behind the newest trailer of the one source of a session they are of the next frame in
         their slot, since nothing older is placed after it; but not where the source does not keep to the session, nor
-        where there are others, whose late packets are placed (`docs/decisions/0005-late-packets.md`).
+        where there are others, or a NIC, whose late packets are placed (`docs/decisions/0005-late-packets.md`).
         """
         ring = self._ring
-        trusted = ring.layout.sources == 1 and not self._astray
+        trusted = ring.layout.sources == 1 and not self._astray and self._transport.refuses_late
         live = ring.window.live(ring.window.next + ring.layout.n_slots) if trusted else range(0)
         return max(self._arrived.union(n for n in live if ring.sound(n) and not ring.blank(n)), default=-1)
 

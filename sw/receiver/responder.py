@@ -8,12 +8,13 @@ field is the sender's mistake and not the wire's. A packet of a frame that has e
 """
 
 import struct
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models import roce_icrc, wire
-from framelane.models.errors import PacketError
+from framelane.models.errors import ConfigError, PacketError
 from framelane.models.roce_segment import MAX_MESSAGE_BYTES
 from framelane.models.session import Session
 from framelane.models.wire import Headers, Opcode, Reth
@@ -26,23 +27,35 @@ _PARTITION = 0x7FFF
 """The default partition: a P_Key without its highest bit, which tells full from limited members (vol. 1, 10.9.1.1)."""
 
 
+@dataclass(slots=True)
+class QpState:
+    """What a QP remembers from one packet to the next."""
+
+    newest_psn: int
+    offset: int = 0
+    left: int = 0
+    psn: int = 0
+    """The open message: its next byte in the memory, the bytes to come (0: none is open), its next PSN."""
+    ended: int | None = None
+    """PSN of the last message WITH_IMM that was placed: a trailer."""
+
+
 class Responder:
     """The QP of `session`; `memory` (uint8, C-contiguous) is its one region, at virtual address `session.base`.
 
-    A packet is placed whole or refused whole. Nothing is ever written outside `memory`.
+    A packet is placed whole or refused whole. Nothing is ever written outside `memory`. `counters` and `state` are
+    shared with the compiled loop that takes the plain packets of a soft NIC. ConfigError for a session of RC.
     """
 
     def __init__(self, memory: NDArray[np.uint8], session: Session) -> None:
+        if session.service != "UC":
+            raise ConfigError(f"a soft NIC has no {session.service}: give a session of service UC, or use a NIC")
         self.counters = Counters()
+        self.state = QpState(newest_psn=session.psn - 1 & _PSN_MASK)
         self._memory = memory.data
         self._session = session
         self._local = session.receiver.endpoint()
         self._remote_ip = int(session.source.ip)
-        self._newest_psn = session.psn - 1 & _PSN_MASK
-        self._offset = self._left = self._psn = 0
-        """The open message: its next byte in `memory`, the bytes to come (0: none is open), its next PSN."""
-        self._ended: int | None = None
-        """PSN of the last message WITH_IMM that was placed: a trailer."""
 
     def receive(self, frame: bytes) -> Completion | None:
         """Take one packet (Ethernet without FCS); a completion where it ends a message WITH_IMM."""
@@ -61,16 +74,16 @@ class Responder:
             counters.refused[error.reason] += 1
             counters.examples.setdefault(error.reason, f"packet {counters.packets}: {error}")
             return None
-        size = headers.payload_bytes
-        self._memory[self._offset : self._offset + size] = payload
-        self._offset += size
-        self._left -= size
-        self._psn = headers.psn + 1 & _PSN_MASK
+        state, size = self.state, headers.payload_bytes
+        self._memory[state.offset : state.offset + size] = payload
+        state.offset += size
+        state.left -= size
+        state.psn = headers.psn + 1 & _PSN_MASK
         counters.placed += 1
         counters.payload_bytes += size
         if headers.imm is None:
             return None
-        self._ended = headers.psn
+        state.ended = headers.psn
         counters.completions += 1
         return Completion(headers.imm)
 
@@ -92,21 +105,22 @@ class Responder:
             raise PacketError(Refusal.PKEY, f"P_Key {h.pkey:#06x} is not of the default partition")
 
     def _count_psn(self, psn: int) -> None:
-        ahead = _ahead(psn, self._newest_psn)
+        ahead = _ahead(psn, self.state.newest_psn)
         if ahead:
             self.counters.skipped += ahead - 1
-            self._newest_psn = psn
+            self.state.newest_psn = psn
         else:
             self.counters.behind += 1
 
     def _check_late(self, psn: int) -> None:
         """Nothing is placed from before the last trailer. The PSNs of several sources interleave, and tell nothing."""
-        if self._ended is not None and self._session.sources == 1 and not _ahead(psn, self._ended):
-            raise PacketError(Refusal.LATE, f"PSN {psn:#x} is not after {self._ended:#x}, where the last frame ended")
+        ended = self.state.ended
+        if ended is not None and self._session.sources == 1 and not _ahead(psn, ended):
+            raise PacketError(Refusal.LATE, f"PSN {psn:#x} is not after {ended:#x}, where the last frame ended")
 
     def _begin(self, h: Headers, reth: Reth) -> None:
         """FIRST or ONLY, with any PSN: a message that has not ended is given up."""
-        self._left = 0
+        self.state.left = 0
         if reth.length > MAX_MESSAGE_BYTES:
             raise PacketError(Refusal.LENGTH, f"a message of {reth.length} bytes: {MAX_MESSAGE_BYTES} at most")
         self._check_length(h, reth.length)
@@ -117,15 +131,16 @@ class Responder:
             raise PacketError(Refusal.RKEY, f"PSN {h.psn:#x}: the rkey is not the session's")
         elif offset < 0 or offset + reth.length > len(self._memory):
             raise PacketError(Refusal.BOUNDS, f"{reth.length} bytes at {reth.address:#x} are not all in the ring")
-        self._offset, self._left = offset, reth.length
+        self.state.offset, self.state.left = offset, reth.length
 
     def _continue(self, h: Headers) -> None:
         """MIDDLE or LAST: only the very next packet of the open message."""
-        left, self._left = self._left, 0
-        if not left or h.psn != self._psn:
+        state = self.state
+        left, state.left = state.left, 0
+        if not left or h.psn != state.psn:
             raise PacketError(Refusal.SEQUENCE, f"PSN {h.psn:#x}: its message did not begin, or lost a packet before")
         self._check_length(h, left)
-        self._left = left
+        state.left = left
 
     def _check_length(self, h: Headers, left: int) -> None:
         """The path MTU exactly in all packets of a message but the last, and there all that is `left`."""

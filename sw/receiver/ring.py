@@ -1,7 +1,5 @@
 """The ring: the memory registered for RDMA, as slots of images and trailers whose unwritten pixels are known."""
 
-import mmap
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,24 +8,28 @@ from framelane.models.errors import ConfigError
 from framelane.models.session import Session
 from framelane.models.slots import HOLE_WORD
 from framelane.models.trailer import TRAILER_BYTES, Trailer
+from framelane.receiver.memory import host_memory
 from framelane.receiver.window import Window
 
 
 class Ring:
     """The ring that `session` describes, in page-aligned host memory, filled with holes.
 
-    `memory` is its bytes (uint8, C-contiguous). A frame's slot is filled with holes again before its credit is
+    `memory` is its bytes (uint8, C-contiguous): those given, as many as it needs, else some of its own. They are filled
+    when it is made: nothing may be placed before. A frame's slot is filled with holes again before its credit is
     returned. A free-running session (`window_end` all ones) gives credit for ever: there a slot may be overwritten
     while it is read, and `sound` tells whether it can have been. ConfigError where there is not so much memory.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, memory: NDArray[np.uint8] | None = None) -> None:
         self.layout = session.layout
         self.window = Window(self.layout.n_slots, session.window_end)
         self.share_bytes = session.image_bytes // session.sources
         """Bytes of an image that each source sends."""
         self._shape = (session.rows, session.columns)
-        self.memory = _pages(self.layout.ring_bytes)
+        self.memory = host_memory(self.layout.ring_bytes) if memory is None else memory
+        if self.memory.nbytes != self.layout.ring_bytes:
+            raise ConfigError(f"a ring of {self.layout.ring_bytes} bytes does not fit memory of {self.memory.nbytes}")
         self._slots: NDArray[np.uint16] = self.memory.view("<u2").reshape(self.layout.n_slots, -1)
         self._slots.fill(HOLE_WORD)
         first = self.window.next
@@ -103,11 +105,3 @@ class Ring:
         """The highest frame number that a trailer in the slot of `frame` names; -1 where there is none."""
         trailers = (self.trailer_at(frame, source) for source in range(self.layout.sources))
         return max((t.frame_number for t in trailers if t), default=-1)
-
-
-def _pages(size: int) -> NDArray[np.uint8]:
-    """Anonymous memory of `size` bytes, huge pages where the kernel gives them."""
-    try:
-        return np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
-    except (OSError, OverflowError) as error:
-        raise ConfigError(f"no memory for a ring of {size} bytes: give fewer or smaller slots") from error

@@ -1,10 +1,9 @@
-"""What the sockets of the soft NIC have in common: a long queue, its drops, and fetching what is in it (socket(7))."""
+"""What the sockets of the soft NIC have in common: a long queue, its drops, and waiting for it (socket(7))."""
 
-import contextlib
+import math
+import select
 import socket
 import struct
-from collections.abc import Iterator
-from typing import Any
 
 _SO_RCVBUFFORCE = 33
 """As SO_RCVBUF but past net.core.rmem_max, for those with CAP_NET_ADMIN."""
@@ -15,7 +14,6 @@ QUEUE_BYTES = 64 << 20
 """Asked of the kernel; without privilege it gives net.core.rmem_max at most."""
 BATCH = 8192
 """Most packets of one poll: finished frames are served even while a source never pauses."""
-_MAX_BYTES = 1 << 16
 
 
 def lengthen_queue(sock: socket.socket) -> None:
@@ -32,11 +30,8 @@ def queue_drops(sock: socket.socket) -> int:
     return int(struct.unpack_from("=I", numbers, 4 * _MEMINFO_DROPS)[0])
 
 
-def fetch(sock: socket.socket, timeout_s: float) -> Iterator[tuple[bytes, Any]]:
-    """Yield (packet, address) of what is queued, at most `BATCH`, waiting at most `timeout_s` for the first."""
-    with contextlib.suppress(BlockingIOError, TimeoutError):
-        sock.settimeout(timeout_s)
-        yield sock.recvfrom(_MAX_BYTES)
-        sock.settimeout(0)
-        for _ in range(BATCH - 1):
-            yield sock.recvfrom(_MAX_BYTES)
+def wait(sock: socket.socket, timeout_s: float) -> bool:
+    """Whether something to read, or an error, comes within `timeout_s`, which is rounded up to milliseconds."""
+    poller = select.poll()
+    poller.register(sock, select.POLLIN)
+    return bool(poller.poll(math.ceil(timeout_s * 1000)))

@@ -41,6 +41,9 @@ class Counters:
 class Transport(Protocol):
     """One session on one wire. It is open once it is made, with the ring's memory, and closed by `close` or `with`."""
 
+    refuses_late: bool
+    """Nothing is placed from before the last trailer of a single source; a NIC places whatever comes."""
+
     @property
     def ended(self) -> bool:
         """Nothing more can come: the end of a capture. A live wire never ends."""

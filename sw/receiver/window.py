@@ -29,10 +29,11 @@ class Window:
         return FREE_RUNNING if self.free_running else min(self._held, default=self.next) + self.n_slots
 
     def live(self, stop: int) -> range:
-        """The open frames below `stop` of which a slot may still hold something."""
+        """The open frames below `stop` of which a slot may still hold something, and of no other frame below `stop`."""
         if not self.free_running:
             return range(self.next, min(stop, self.end))
-        return range(max(self.next, self.newest + 1 - self.n_slots), min(stop, self.newest + 1 + self.n_slots))
+        first = max(self.next, self.newest + 1 - self.n_slots, stop - self.n_slots)
+        return range(first, min(stop, self.newest + 1 + self.n_slots))
 
     def close(self, stop: int, held: Iterable[int]) -> None:
         """Await no more for the frames below `stop`, which only grows; those `held` stay in use until released."""

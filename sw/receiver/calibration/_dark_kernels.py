@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane._compiled import compiled
 from framelane.models.jf_correct import ADC_MASK, ERROR_WORD, G1_ZERO_WORD, SATURATED_WORD, STAGE_SHIFT
 from framelane.models.slots import HOLE_WORD
-from framelane.receiver._compiled import compiled
 
 CODES = 4
 

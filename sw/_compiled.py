@@ -1,4 +1,4 @@
-"""How the loops of this package are compiled, and kept.
+"""How loops are compiled, and kept.
 
 numba keeps machine code as long as the function's own file is the same. What the function calls, and the numbers of the
 models that became a part of it, lie in other files: here the code is kept as long as none of all their files changes.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 
-from framelane import models, receiver
+from framelane import models
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -28,9 +28,12 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 @functools.cache
 def _sources() -> str:
-    """A digest of the sources of the receiver and of the models."""
+    """A digest of the sources that are compiled, or may be a part of what is."""
+    here = Path(__file__).parent
+    paths = [*here.glob("_*.py")]
+    for folder in (Path(models.__path__[0]), here / "driver", here / "receiver"):
+        paths += folder.rglob("*.py")
     digest = hashlib.sha256()
-    for package in (models, receiver):
-        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
-            digest.update(path.read_bytes())
+    for path in sorted(paths):
+        digest.update(path.read_bytes())
     return digest.hexdigest()

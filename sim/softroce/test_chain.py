@@ -1,0 +1,192 @@
+"""The whole chain on SoftRoCE: Verilated transmitter, veth, the Linux driver, pipeline, file; against the soft NIC.
+
+The guest opens a session a service and publishes them; the transmitter is configured with exactly these; the guest
+replays its packets, with strangers' between them, and receives. All services share one boot.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import acknowledgements
+import chain_guest
+from acknowledgements import Acknowledgement
+from chain_receiver import CALIBRATION, MEMORY, PACKETS, REPORT, RESULT, SESSION
+from chain_reference import REFERENCE
+from chain_services import SOURCE_QPN, STRANGERS, Case, cases, transmit, with_strangers, write
+from framelane.models import wire
+from framelane.models.session import Session
+from framelane.receiver import pcap
+from framelane.receiver.calibration.calibration_file import write_calibration
+from once import once
+from place import Place
+from rdma_link import RdmaLink
+from run import Run
+
+SENT = "sent.pcap"
+HERE = Path(__file__).parent
+WORK = HERE.parents[1] / "build" / "softroce"
+COMPILED = {"NUMBA_CACHE_DIR": str(WORK / "chain" / "numba"), "NUMBA_CPU_NAME": "generic"}
+"""The machine's processor is another one: code for any, compiled here, kept where the guest may read and write."""
+PATIENCE_S = 600
+"""For a computer that does much else at the same time; 40 s are enough."""
+NAMES = [case.name for case in cases(RdmaLink())]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One service after the run: its case, and the folder with what came of it."""
+
+    case: Case
+    folder: Path
+
+    @property
+    def session(self) -> Session:
+        """What the guest has published."""
+        return Session.load(self.folder / SESSION)
+
+    @property
+    def sent(self) -> list[bytes]:
+        """The packets of the transmitter, without the strangers' between them."""
+        return list(pcap.read(self.folder / SENT))
+
+    @property
+    def answers(self) -> list[bytes]:
+        """The packets that the receiver sent."""
+        return list(pcap.read(self.folder / chain_guest.ANSWERS))
+
+    def report(self, kind: str) -> dict[str, Any]:
+        """Counts of the receiver in the guest, or of the soft NIC."""
+        found: dict[str, Any] = json.loads((self.folder / kind / REPORT).read_text())
+        return found
+
+
+@pytest.fixture(scope="module")
+def served(place: Place) -> dict[str, Served]:
+    """All services by name; their numbers are in build/softroce/summary.json."""
+    folder = WORK / "chain"
+    found = {case.name: Served(case, folder / case.name) for case in cases(place.link)}
+    with once(folder, keep=("numba",)) as first:
+        if first:
+            run_all(place, folder, list(found.values()))
+            summary = {name: numbers(each) for name, each in found.items()}
+            (WORK / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    return found
+
+
+def run_all(place: Place, folder: Path, services: list[Served]) -> None:
+    """The guest, the transmitter and the soft NIC, all services in one boot."""
+    for each in services:
+        each.folder.mkdir()
+        (each.folder / chain_guest.PLAN).write_text(each.case.plan.model_dump_json())
+        write_calibration(each.folder / CALIBRATION, each.case.detector().calibration)
+    with Run(
+        place,
+        [sys.executable, str(HERE / "chain_guest.py"), str(folder)],
+        folder,
+        timeout_s=PATIENCE_S,
+        environment=COMPILED,
+    ) as run:
+        for each in services:
+            run.wait_for(f"{each.case.name}/{SESSION}")
+            frames = transmit(each.case, each.session)
+            write(each.folder / SENT, frames)
+            write(each.folder / PACKETS, [with_strangers(frame) for frame in frames])
+        reference = [sys.executable, str(HERE / "chain_reference.py"), *(str(each.folder) for each in services)]
+        subprocess.run(reference, check=True, env=os.environ | COMPILED)
+        (folder / chain_guest.GO).touch()
+        outcome = run.wait()
+        assert (outcome.status, outcome.stderr) == (0, b""), outcome.stderr.decode()
+
+
+def numbers(served: Served) -> dict[str, Any]:
+    """What a run has shown, for the summary."""
+    files = [(served.folder / kind / MEMORY).read_bytes() for kind in (chain_guest.RECEIVED, REFERENCE)]
+    return {
+        "frames": served.report(chain_guest.RECEIVED)["complete"],
+        "packets": len(served.sent),
+        "bytes_equal": len(files[0]) if files[0] == files[1] else 0,
+        "acks": len(served.answers),
+        "refused": served.report(REFERENCE)["refused"],
+    }
+
+
+@pytest.fixture(params=NAMES)
+def service(request: pytest.FixtureRequest, served: dict[str, Served]) -> Served:
+    """Each service."""
+    return served[request.param]
+
+
+def test_every_frame_is_whole_in_the_guest_and_holds_the_pixels_that_were_sent(service: Served) -> None:
+    report, sent = service.report(chain_guest.RECEIVED), service.case.frames
+    assert (report["sent"], report["complete"], report["strays"]) == (sent, sent, 0)
+    assert report["completions"] == sent
+    layout = service.session.layout
+    rings = np.fromfile(service.folder / chain_guest.RECEIVED / MEMORY, np.uint8)
+    rings = rings.reshape(sent, layout.n_slots, layout.slot_bytes)
+    detector = service.case.detector()
+    for number, ring in enumerate(rings):
+        image = detector.frame(number).raw
+        assert ring[layout.slot(number), : layout.image_bytes].tobytes() == image.tobytes(), f"frame {number}"
+
+
+def test_the_memory_after_every_frame_is_that_of_the_soft_nic(service: Served) -> None:
+    received, reference = (service.folder / kind / MEMORY for kind in (chain_guest.RECEIVED, REFERENCE))
+    assert received.stat().st_size == service.case.frames * service.session.layout.ring_bytes
+    assert received.read_bytes() == reference.read_bytes()
+
+
+def datasets(path: Path) -> dict[str, Any]:
+    """All of a file but the times at which it was written: datasets with their type, and attributes."""
+    found: dict[str, Any] = {}
+
+    def visit(name: str, item: h5py.HLObject) -> None:
+        found.update({f"{name}@{key}": np.asarray(value).tobytes() for key, value in item.attrs.items()})
+        if isinstance(item, h5py.Dataset) and name not in ("entry/start_time", "entry/end_time"):
+            found[name] = (item.dtype, item.shape, np.asarray(item[()]).tobytes())
+
+    with h5py.File(path) as file:
+        file.visititems(visit)
+    return found
+
+
+def test_what_the_pipeline_has_written_is_that_of_the_soft_nic(service: Served) -> None:
+    received, reference = (datasets(service.folder / kind / RESULT) for kind in (chain_guest.RECEIVED, REFERENCE))
+    assert received["entry/data/data"][1] == (service.case.frames, service.case.plan.rows, service.case.plan.columns)
+    assert "entry/sparse/values" in received
+    assert received == reference
+
+
+def test_the_soft_nic_has_refused_every_strangers_packet_and_no_other(service: Served) -> None:
+    report = service.report(REFERENCE)
+    assert report["refused"] == dict.fromkeys(STRANGERS, service.case.frames)
+    assert report["placed"] == len(service.sent)
+
+
+def test_a_receiver_of_uc_says_nothing(served: dict[str, Served]) -> None:
+    assert [name for name in NAMES if name.startswith("uc") and served[name].answers] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("rc")])
+def test_every_packet_that_asks_is_acknowledged_once_in_order_to_the_source(
+    served: dict[str, Served], name: str
+) -> None:
+    service = served[name]
+    expected, ended = [], 0
+    src, dst = service.session.receiver.endpoint(), service.session.source.endpoint()
+    for packet in service.sent:
+        headers, _ = wire.parse(packet)
+        ended += wire.Opcode(headers.opcode).ends
+        if headers.ack_request:
+            expected.append((src, dst, SOURCE_QPN, headers.psn, ended, 0))
+    assert len(expected) >= 2 * service.case.frames
+    acks: list[Acknowledgement] = [acknowledgements.parse(answer) for answer in service.answers]
+    assert [(ack.src, ack.dst, ack.qpn, ack.psn, ack.msn, ack.kind) for ack in acks] == expected

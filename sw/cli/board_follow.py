@@ -1,0 +1,55 @@
+"""`framelane board follow`: the credit of the receivers to the board, as long as the run lasts."""
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+
+from framelane.cli import board_constants
+from framelane.cli.stages import say
+from framelane.cli.stopping import stop_on_signals
+from framelane.driver.board import Board
+from framelane.driver.board_config import load
+from framelane.driver.credit_relay import CreditRelay
+from framelane.driver.session_client import SessionClient
+from framelane.models.errors import ConfigError
+
+_STEP_S = 0.001
+
+
+def run(board: Board, file: Path, console: Console) -> None:
+    """Arm the board that was configured with `file`, relay until a signal comes or a receiver goes, and disarm it.
+
+    TransportError where a receiver cannot be reached, ConfigError where it has another session by now.
+    """
+    config = load(file, board.probe(), board_constants.calibrate)
+    with ExitStack() as stack, stop_on_signals() as stop:
+        clients = []
+        for session, port in zip(config.sessions, config.link_ports, strict=True):
+            client = stack.enter_context(SessionClient(str(session.receiver.ip), port))
+            if client.session != session:
+                raise ConfigError(
+                    f"the receiver at {session.receiver.ip} has another session than {file} names: it was started "
+                    "anew; configure the board with the session that it publishes"
+                )
+            clients.append(client)
+        relay = CreditRelay(board, clients, config.sources)
+        relay.step()
+        board.arm()
+        say(console, f"armed, {len(clients)} receivers give credit: Ctrl-C disarms the board")
+        try:
+            while not (stop.wanted or relay.closed):
+                relay.step()
+                time.sleep(_STEP_S)
+        finally:
+            board.disarm()
+            board.wait_idle()
+        if gone := [config.destinations[k] for k in relay.closed]:
+            say(console, f"disarmed: the receiver {', '.join(gone)} has gone")
+            return
+        relay.report(ended=True)
+        counters = board.counters().destinations
+    for k, name in enumerate(config.destinations):
+        here = counters[k]
+        say(console, f"{name}: {here.sent} frames sent, {here.dropped + here.skipped} dropped")

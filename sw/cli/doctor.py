@@ -1,0 +1,42 @@
+"""`framelane doctor`: why packets are not placed, and what is wrong with the host."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from framelane.cli.surroundings import Terminal
+
+STATUS = """Exit status 0: nothing is wrong; warnings and notes may be said.
+
+1: causes were found.
+
+2: bad input, one sentence says what."""
+
+
+def doctor(
+    session: Annotated[Path, typer.Option(help="Session of the receiver: the session.json that it has published.")],
+    pcap: Annotated[
+        Path | None, typer.Option(help="Capture of its packets, pcap or pcapng, taken on one Ethernet interface.")
+    ] = None,
+    listen: Annotated[
+        float | None, typer.Option(help="Instead of a capture: take what comes for so many seconds (as root).")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write what --listen takes to this capture.")] = None,
+    interface: Annotated[
+        str | None, typer.Option(help="Network interface of the receiver; that of its address, if not given.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="RDMA device that receives, rxe0 or mlx5_0; a soft NIC, if not given.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the findings to this file, for machines.")] = None,
+) -> None:
+    """Say why nothing arrives: of a capture, of what arrives now, and of this host.
+
+    The host is checked where there is no capture, or an interface or a device is given.
+    """
+    from framelane.cli.doctoring import DoctorOptions, run
+
+    options = DoctorOptions(session, pcap, listen, save, interface, device, json)
+    if not run(options, Terminal()):
+        raise typer.Exit(1)

@@ -1,0 +1,128 @@
+"""A live receiver's transport, ring and link, from the options of `framelane recv`."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from framelane.models import wire
+from framelane.models.errors import ConfigError
+from framelane.models.plan_file import load_plan
+from framelane.models.session import Session
+from framelane.models.session_link import PORT
+from framelane.models.session_plan import SessionPlan
+from framelane.models.slots import FREE_RUNNING
+from framelane.receiver.background import Background
+from framelane.receiver.memory import host_memory
+from framelane.receiver.packet_port import PacketPort
+from framelane.receiver.ring import Ring
+from framelane.receiver.session_server import SessionServer
+from framelane.receiver.softnic import Port, SoftNic
+from framelane.receiver.transport import Transport
+from framelane.receiver.udp_port import UdpPort
+from framelane.receiver.verbs import VerbsTransport
+from framelane.receiver.verbs.nic_counters import NicCounters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveOptions:
+    """What the user chose of a live receiver, which there is with a `transport`. ConfigError for what cannot be.
+
+    A new session comes of `plan`; `session` is served again as it is, by a soft NIC.
+    """
+
+    transport: Literal["udp", "packet", "verbs"] | None
+    session: Path | None
+    plan: Path | None = None
+    publish: Path | None = None
+    link_port: int | None = None
+    interface: str | None = None
+    port: int | None = None
+    device: str | None = None
+    huge_pages: bool = False
+    free_running: bool = False
+    frames: int | None = None
+    idle: float | None = None
+
+    def __post_init__(self) -> None:
+        needs = {"interface": "packet", "port": "udp", "device": "verbs"}
+        for each in fields(self)[2:]:
+            option, kind = f"--{each.name.replace('_', '-')}", needs.get(each.name)
+            if getattr(self, each.name) == each.default:
+                continue
+            if self.transport is None:
+                raise ConfigError(f"{option} is of a live receiver: give --transport udp, packet or verbs as well")
+            if kind not in (None, self.transport):
+                raise ConfigError(f"{option} is of --transport {kind}: leave it out with {self.transport}")
+        if self.transport is not None:
+            self._check_live()
+        if self.frames is not None and self.frames < 1:
+            raise ConfigError(f"--frames {self.frames} is too few: give 1 or more")
+        if self.idle is not None and not self.idle > 0:
+            raise ConfigError(f"--idle {self.idle:g} is no time to wait: give seconds above 0")
+
+    def _check_live(self) -> None:
+        if (self.plan is None) == (self.session is None):
+            raise ConfigError("a live receiver serves a new session or an old one: give --plan, or else --session")
+        if self.session is not None and self.transport == "verbs":
+            raise ConfigError("an RDMA device makes a QP and a region anew every time: give --plan, not --session")
+        if self.session is not None and (self.publish is not None or self.free_running):
+            raise ConfigError("--publish and --free-running are of a new session: give --plan, or leave them out")
+        if self.transport == "packet" and self.interface is None:
+            raise ConfigError("--transport packet takes what comes in on an interface: give --interface")
+
+
+@dataclass(frozen=True, slots=True)
+class LiveReceiver:
+    """What `open_live` has opened."""
+
+    session: Session
+    ring: Ring
+    transport: Background
+    server: SessionServer
+    nic: NicCounters | None = None
+    """Of an RDMA device."""
+
+
+@contextmanager
+def open_live(options: LiveOptions) -> Iterator[LiveReceiver]:
+    """Open the wire, then the link, then publish the session: it is served from the moment it can be read."""
+    with ExitStack() as stack:
+        session, ring, line = _open(options)
+        transport = stack.enter_context(Background(line))
+        host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
+        server = stack.enter_context(SessionServer(session, host, port))
+        if options.publish is not None:
+            session.save(options.publish)
+        yield LiveReceiver(session, ring, transport, server, line.nic if isinstance(line, VerbsTransport) else None)
+
+
+def _open(options: LiveOptions) -> tuple[Session, Ring, Transport]:
+    if options.plan is None:
+        assert options.session is not None
+        session = Session.load(options.session)
+        return _open_soft_nic(options, session)
+    plan = load_plan(options.plan)
+    window_end = FREE_RUNNING if options.free_running else plan.n_slots
+    if options.transport != "verbs":
+        return _open_soft_nic(options, Session.random(plan, window_end))
+    return _open_verbs(options, plan, window_end)
+
+
+def _open_soft_nic(options: LiveOptions, session: Session) -> tuple[Session, Ring, Transport]:
+    if session.service != "UC":
+        raise ConfigError(f"a soft NIC serves UC, not {session.service}: choose service UC, or --transport verbs")
+    ring = Ring(session, host_memory(session.layout.ring_bytes, huge_pages=options.huge_pages))
+    port: Port
+    if options.interface is not None:
+        port = PacketPort(options.interface)
+    else:
+        port = UdpPort(session, wire.ROCE_PORT if options.port is None else options.port)
+    return session, ring, SoftNic(port, ring.memory, session)
+
+
+def _open_verbs(options: LiveOptions, plan: SessionPlan, window_end: int) -> tuple[Session, Ring, Transport]:
+    memory = host_memory(plan.layout.ring_bytes, huge_pages=options.huge_pages)
+    transport = VerbsTransport(memory, plan, device=options.device, window_end=window_end)
+    return transport.session, Ring(transport.session, memory), transport

@@ -1,0 +1,137 @@
+"""The receiver's end of the session link: it says its session and its credit, and hears what sources have offered."""
+
+import contextlib
+import errno
+import os
+import socket
+import threading
+from typing import Self
+
+from framelane.models.errors import InputError, TransportError
+from framelane.models.session import Session
+from framelane.models.session_link import MAX_LINE, PORT, Credit, Greeting, Report
+
+_PATIENCE_S = 1.0
+"""A source that does not take its lines for so long is cut off: the receiver does not wait for it."""
+
+
+class SessionServer:
+    """Listens on TCP `port` of `host` (port 0: any free one, see `address`) for the sources of `session`.
+
+    TransportError where it cannot listen. `publish` is called by the receiver's thread; a thread of the server's own
+    serves every source.
+    """
+
+    def __init__(self, session: Session, host: str, port: int = PORT) -> None:
+        self._greeting = Greeting(session=session).pack()
+        self._sources = session.sources
+        self._window_end = session.window_end
+        self._lock = threading.Lock()
+        self._clients: set[socket.socket] = set()
+        self._reports: dict[int, Report] = {}
+        self.faults: list[str] = []
+        """What was wrong with sources that were cut off."""
+        try:
+            self._socket = socket.create_server((host, port))
+        except OSError as error:
+            raise TransportError(f"cannot serve the session on TCP {host}:{port}: {_advice(error, port)}") from error
+        threading.Thread(target=self._accept, name="session server", daemon=True).start()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The IP address and the port on which it listens."""
+        host, port = self._socket.getsockname()
+        return str(host), int(port)
+
+    @property
+    def reports(self) -> dict[int, Report]:
+        """The newest report of each source that has made one."""
+        with self._lock:
+            return dict(self._reports)
+
+    def publish(self, window_end: int) -> None:
+        """Say the credit to all sources, if it has grown."""
+        with self._lock:
+            if window_end <= self._window_end:
+                return
+            self._window_end = window_end
+            for client in tuple(self._clients):
+                self._send(client, Credit(window_end=window_end).pack())
+
+    def close(self) -> None:
+        """Cut off all sources, and listen no more. May be called twice."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        with self._lock:
+            for client in tuple(self._clients):
+                self._cut(client)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._socket.accept()
+            except OSError:  # closed
+                return
+            client.settimeout(_PATIENCE_S)
+            with self._lock:
+                self._clients.add(client)
+                self._send(client, self._greeting + Credit(window_end=self._window_end).pack())
+            threading.Thread(target=self._listen, args=(client,), name="source", daemon=True).start()
+
+    def _send(self, client: socket.socket, line: bytes) -> None:
+        """Send within the lock."""
+        try:
+            client.sendall(line)
+        except OSError:
+            self._cut(client)
+
+    def _cut(self, client: socket.socket) -> None:
+        """Close a connection, within the lock."""
+        self._clients.discard(client)
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
+        client.close()
+
+    def _listen(self, client: socket.socket) -> None:
+        """Take a source's reports until it goes."""
+        left = b""
+        try:
+            while True:
+                try:
+                    data = client.recv(MAX_LINE)
+                except TimeoutError:
+                    continue
+                if not data:
+                    break
+                *lines, left = (left + data).split(b"\n")
+                if len(left) >= MAX_LINE:
+                    raise InputError(f"a line of the session's link is longer than {MAX_LINE} bytes")
+                for line in lines:
+                    self._note(Report.unpack(line))
+        except InputError as error:
+            self.faults.append(str(error))
+        except OSError:
+            pass
+        with self._lock:
+            self._cut(client)
+
+    def _note(self, report: Report) -> None:
+        if report.source >= self._sources:
+            raise InputError(f"there is no source {report.source} in a session of {self._sources}")
+        with self._lock:
+            self._reports[report.source] = report
+
+
+def _advice(error: OSError, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"the port is in use: another receiver holds it (`ss -ltnp sport = :{port}`), or give another port"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "no interface of this machine has that address (see `ip -br addr`): correct the plan's receiver.ip"
+    return os.strerror(error.errno or 0)

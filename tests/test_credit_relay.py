@@ -1,0 +1,85 @@
+"""The relay between the Verilated transmitter and a receiver: credit goes one way, what was dropped the other."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from framelane.driver.credit_relay import CreditRelay
+from framelane.driver.session_client import SessionClient
+from framelane.driver.verilated import TxSimulator
+from framelane.models.errors import TransportError
+from framelane.models.frame_store import FrameInfo
+from framelane.models.session import Session
+from framelane.models.session_link import Report
+from framelane.models.tx import TxConfig
+from framelane.receiver.responder import Responder
+from framelane.receiver.ring import Ring
+from framelane.receiver.session_server import SessionServer
+
+MakeSession = Callable[..., Session]
+MakeImages = Callable[..., list[NDArray[np.uint16]]]
+
+
+@pytest.fixture
+def served(make_session: MakeSession) -> Iterator[tuple[Session, SessionServer]]:
+    session = make_session()
+    with SessionServer(session, "127.0.0.1", 0) as server:
+        yield session, server
+
+
+def step_until(relay: CreditRelay, true: Callable[[], Any]) -> None:
+    end = time.monotonic() + 10
+    while not true():
+        relay.step()
+        time.sleep(0.001)
+        assert time.monotonic() < end
+
+
+def test_a_board_without_credit_drops_frames_tells_so_and_goes_on_when_it_gets_some(
+    served: tuple[Session, SessionServer], make_images: MakeImages
+) -> None:
+    session, server = served
+    ring = Ring(session)
+    nic = Responder(ring.memory, session)
+    images = make_images(session, 3)
+    with (
+        SessionClient(*server.address) as client,
+        TxSimulator(TxConfig.of(session), window_end=session.window_end) as transmitter,
+    ):
+        relay = CreditRelay(transmitter.board, [client], [0])
+
+        def send(first: int, stop: int) -> list[int]:
+            for number in range(first, stop):
+                transmitter.frame(FrameInfo(number, 0, 0), images[number % 3])
+            return [c.imm for packet in transmitter.run() if (c := nic.receive(packet))]
+
+        assert send(0, 10) == [0, 1, 2, 3]
+        step_until(relay, lambda: server.reports)
+        assert server.reports == {0: Report(source=0, offered=10, dropped=6)}
+        server.publish(14)
+        step_until(relay, lambda: transmitter.board.registers["destination[0].window_end"] == 14)
+        assert send(10, 20) == [10, 11, 12, 13]
+        relay.report(ended=True)
+        step_until(relay, lambda: server.reports[0].ended)
+        assert server.reports[0] == Report(source=0, offered=20, dropped=12, ended=True)
+        np.testing.assert_array_equal(ring.image(13), images[13 % 3])
+
+
+def test_a_receiver_that_has_gone_is_named_and_gives_no_more_credit(served: tuple[Session, SessionServer]) -> None:
+    session, server = served
+    with (
+        SessionClient(*server.address) as client,
+        TxSimulator(TxConfig.of(session), window_end=session.window_end) as transmitter,
+    ):
+        relay = CreditRelay(transmitter.board, [client], [0])
+        relay.step()
+        server.close()
+        assert client.wait_closed(5)
+        assert relay.closed == [0]
+        with pytest.raises(TransportError, match="has closed the session's link"):
+            step_until(relay, lambda: False)
+        assert transmitter.board.registers["destination[0].window_end"] == session.window_end

@@ -1,0 +1,275 @@
+"""`framelane recv` from the wire: a process receives what another sends, and accounts for every frame of it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from framelane.driver.sender import UdpSender
+from framelane.driver.session_client import SessionClient
+from framelane.models.flow import FrameEvent
+from framelane.models.session import Session
+from framelane.models.slots import HOLE_WORD
+from framelane.models.tx import Tx, TxConfig
+
+RunCli = Callable[..., tuple[int, str, str]]
+_FRAMELANE = [sys.executable, "-c", "from framelane.cli import main; main()"]
+ROWS, COLUMNS, SLOTS = 16, 96, 4
+
+
+class Source:
+    """Sends frames of random words to the receiver that published `session`."""
+
+    def __init__(self, session: Session, port: int, source: int = 0) -> None:
+        rng = np.random.default_rng(source)
+        self.images = [rng.integers(0, 0x8000, (session.rows, session.columns), np.uint16) for _ in range(5)]
+        share = [image.reshape(session.sources, -1)[source].tobytes() for image in self.images]
+        self.tx = Tx(
+            TxConfig.of(session, source), lambda address, length: share[address >> 32][address & 0xFFFF :][:length]
+        )
+        self._session, self._port = session, port
+
+    def image(self, number: int) -> NDArray[np.uint16]:
+        return self.images[number % len(self.images)]
+
+    def packets(self, number: int) -> list[bytes]:
+        return self.tx.frame(FrameEvent(number, 1000 + number, 7, number % len(self.images) << 32))
+
+    def send(self, *numbers: int) -> None:
+        self.send_packets([packet for number in numbers for packet in self.packets(number)])
+
+    def send_packets(self, packets: list[bytes]) -> None:
+        with UdpSender(self._session, self._port) as sender:
+            sender.send(packets)
+
+
+@pytest.fixture
+def plan(tmp_path: Path, free_port: int) -> Callable[..., list[object]]:
+    """Write a plan; the options of a receiver of it."""
+
+    def make(sources: int = 1, **changes: object) -> list[object]:
+        lines: dict[str, object] = {"rows": ROWS, "columns": COLUMNS, "n_slots": SLOTS, "mtu": 256, "sources": sources}
+        ends = {"source": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}", "receiver": "127.0.0.1"}
+        text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in (lines | changes).items())
+        text += "".join(f'{end} = {{ mac = "02:00:00:00:00:01", ip = "{ip}" }}\n' for end, ip in ends.items())
+        (tmp_path / "plan.toml").write_text(text)
+        return ["--plan", tmp_path / "plan.toml", "--publish", tmp_path / "session.json", "--port", free_port]
+
+    return make
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A UDP port that nobody uses now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Run:
+    """A receiver in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
+        self.process = process
+        self._folder = folder
+
+    @property
+    def session(self) -> Session:
+        path = self._folder / "session.json"
+        end = time.monotonic() + 30
+        while not path.exists():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        return Session.load(path)
+
+    def link(self) -> SessionClient:
+        assert self.process.stdout is not None
+        line = ""
+        while (
+            "at TCP " not in (line := line + self.process.stdout.readline().replace("\n", " ")) or "Ctrl-C" not in line
+        ):
+            assert self.process.poll() is None
+        host, port = line.split("at TCP ")[1].split(" Ctrl-C")[0].strip().rstrip(":").split(":")
+        return SessionClient(host, int(port))
+
+    def end(self, signal_number: int | None = None) -> tuple[int, str, str]:
+        if signal_number is not None:
+            self.process.send_signal(signal_number)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, " ".join(out.split()), err
+
+    def dataset(self, name: str) -> NDArray[Any]:
+        with h5py.File(self._folder / "frames.h5") as file:
+            return np.asarray(file["entry/data"][name][()])
+
+
+@pytest.fixture
+def receive(tmp_path: Path) -> Callable[..., Any]:
+    @contextmanager
+    def start(*arguments: object) -> Iterator[Run]:
+        options = ["recv", "--transport", "udp", "--link-port", 0, "--output", tmp_path / "frames.h5", *arguments]
+        command = [*_FRAMELANE, *map(str, options)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                yield Run(process, tmp_path)
+            finally:
+                process.kill()
+
+    return start
+
+
+def test_frames_of_a_source_on_the_link_arrive_whole_and_the_run_ends_with_it(
+    receive: Any, plan: Any, free_port: int
+) -> None:
+    with receive(*plan()) as run, run.link() as link:
+        source = Source(link.session, free_port)
+        for number in range(30):
+            while link.window_end <= number:
+                time.sleep(0.001)
+            source.send(number)
+        link.report(0, offered=30, dropped=0, ended=True)
+        status, out, err = run.end()
+    assert (status, err) == (0, "")
+    assert "30 sent = 30 complete + 0 incomplete + 0 dropped at source + 0 dropped by host + 0 missing" in out
+    np.testing.assert_array_equal(run.dataset("frame_number"), range(30))
+    for number, image in enumerate(run.dataset("data")):
+        np.testing.assert_array_equal(image, source.image(number))
+
+
+def test_a_source_that_ran_out_of_credit_gets_it_back_by_its_report(receive: Any, plan: Any, free_port: int) -> None:
+    with receive(*plan()) as run, run.link() as link:
+        source = Source(link.session, free_port)
+        source.send(0)
+        # Frames 1 to 99 are offered without being sent: the receiver hears nothing of them but the report.
+        link.report(0, offered=100, dropped=99)
+        end = time.monotonic() + 10
+        while link.window_end <= 100 and time.monotonic() < end:
+            time.sleep(0.005)
+        assert link.window_end == 100 + SLOTS
+        source.tx.bd_gen.frame(FrameEvent(99, 0, 0, 0))
+        link.report(0, offered=101, dropped=100, ended=True)
+        status, out, _ = run.end()
+    assert status == 0
+    assert "101 sent = 1 complete + 0 incomplete + 100 dropped at source + 0 dropped by host + 0 missing" in out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_and_all_that_arrived_is_written(
+    receive: Any, plan: Any, free_port: int, number: int
+) -> None:
+    with receive(*plan()) as run:
+        session = run.session
+        source = Source(session, free_port)
+        source.send(0, 1)
+        lost = source.packets(2)
+        source.send_packets(lost[:4] + lost[6:-1])
+        status, out, err = run.end(number)
+    assert (status, err) == (0, "")
+    assert "3 sent = 2 complete + 1 incomplete" in out
+    images = run.dataset("data")
+    np.testing.assert_array_equal(images[:2], [source.image(0), source.image(1)])
+    expected = source.image(2).copy().reshape(-1)
+    expected[4 * 128 : 6 * 128] = HOLE_WORD  # pixels of a packet: MTU 256
+    np.testing.assert_array_equal(images[2].reshape(-1), expected)
+
+
+def test_two_sources_fill_one_image(receive: Any, plan: Any, free_port: int) -> None:
+    with receive(*plan(sources=2)) as run, run.link() as link:
+        upper, lower = Source(link.session, free_port, 0), Source(link.session, free_port, 1)
+        upper.send(0)
+        lower.send(0)
+        for number in range(2):
+            link.report(number, offered=1, dropped=0, ended=True)
+        status, out, _ = run.end()
+    assert status == 0
+    assert "1 sent = 1 complete" in out
+    half = ROWS // 2
+    (image,) = run.dataset("data")
+    np.testing.assert_array_equal(image[:half], upper.image(0)[:half])
+    np.testing.assert_array_equal(image[half:], lower.image(0)[half:])
+
+
+def test_a_session_is_served_again_after_the_receiver_was_killed(
+    receive: Any, plan: Any, free_port: int, tmp_path: Path
+) -> None:
+    with receive(*plan()) as run:
+        session = run.session
+        run.process.kill()
+    with receive("--session", tmp_path / "session.json", "--port", free_port, "--frames", 1) as run, run.link() as link:
+        assert link.session == session
+        source = Source(session, free_port)
+        source.send(0)
+        status, _, _ = run.end()
+    assert status == 0
+    np.testing.assert_array_equal(run.dataset("data"), [source.image(0)])
+
+
+def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive: Any, plan: Any) -> None:
+    with receive(*plan(), "--idle", 0.2) as run:
+        status, out, _ = run.end()
+    assert status == 1
+    assert "0 packets" in out
+    assert "0 sent = 0 complete" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "packets come from a capture or from the wire: give --pcap, or else --transport"),
+        (["--plan", "x"], "--plan is of a live receiver: give --transport udp, packet or verbs as well"),
+        (["--link-port", 0], "--link-port is of a live receiver"),
+        (["--transport", "udp"], "serves a new session or an old one: give --plan, or else --session"),
+        (["--transport", "udp", "--plan", "p", "--session", "s"], "give --plan, or else --session"),
+        (["--transport", "verbs", "--session", "s"], "an RDMA device makes a QP and a region anew every time"),
+        (
+            ["--transport", "udp", "--session", "s", "--publish", "p"],
+            "--publish and --free-running are of a new session",
+        ),
+        (["--transport", "packet", "--plan", "p"], "takes what comes in on an interface: give --interface"),
+        (["--transport", "udp", "--plan", "p", "--interface", "lo"], "--interface is of --transport packet"),
+        (["--transport", "udp", "--plan", "p", "--device", "rxe0"], "--device is of --transport verbs"),
+        (["--transport", "udp", "--plan", "nosuch.toml"], "cannot read the plan nosuch.toml: No such file"),
+        (["--transport", "udp", "--plan", "p", "--frames", 0], "--frames 0 is too few"),
+        (["--transport", "udp", "--plan", "p", "--idle", "nan"], "--idle nan is no time to wait"),
+        (["--pcap", "a.pcap"], "a capture does not say what it holds: give --session"),
+    ],
+)
+def test_options_that_cannot_be_are_one_sentence(
+    run_cli: RunCli, tmp_path: Path, arguments: list[object], sentence: str
+) -> None:
+    status, _, err = run_cli("recv", "--output", tmp_path / "frames.h5", *arguments)
+    assert status == 2
+    assert sentence in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("rows = ", "is no TOML"),
+        ("rows = 16\n", "columns: Field required"),
+        ("[" * 10_000, "is no TOML"),
+        ("\xff", "is no TOML"),
+    ],
+)
+def test_a_plan_that_is_none_is_one_sentence(run_cli: RunCli, tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "plan.toml").write_bytes(text.encode("latin-1"))
+    output = tmp_path / "frames.h5"
+    status, _, err = run_cli("recv", "--output", output, "--transport", "udp", "--plan", tmp_path / "plan.toml")
+    assert status == 2
+    assert f"the plan {tmp_path}/plan.toml" in err
+    assert sentence in err
+    assert not output.exists()
