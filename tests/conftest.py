@@ -1,10 +1,9 @@
 """What several tests need: sessions, images, and a network of their own."""
 
-import ctypes
+import contextlib
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,10 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from numpy.typing import NDArray
 
 from framelane.cli import main
+from framelane.cli.own_network import own_network
 from framelane.driver.recording import PaperRegisters
 from framelane.driver.register_file import RegisterFile
+from framelane.models.errors import TransportError
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_detector import Detector, DetectorConfig
 from framelane.models.jf_scene import Scene
@@ -29,8 +30,6 @@ from framelane.receiver.calibration.calibration_set import CalibrationSet
 from framelane.receiver.calibration.provenance import Provenance
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
-_CLONE_NEWNET = 0x40000000
-_PATIENCE_S = 10.0
 
 set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" / "hypothesis")
 
@@ -74,31 +73,15 @@ def make_images() -> Callable[..., list[NDArray[np.uint16]]]:
     return make
 
 
-def _ip(arguments: str) -> str:
-    return subprocess.run(["ip", *arguments.split()], check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture
 def network() -> Iterator[tuple[str, str]]:
     """Give the test a network of its own: loopback, and a veth pair whose two interfaces are returned."""
-    if os.geteuid() or not shutil.which("ip"):
-        pytest.skip("needs root and the command `ip`, to make a network namespace with a veth pair")
-    libc = ctypes.CDLL(None, use_errno=True)
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    if libc.unshare(_CLONE_NEWNET):
-        os.close(home)
-        pytest.skip(f"no network namespace can be made here: {os.strerror(ctypes.get_errno())}")
-    try:
-        _ip("link add veth0 mtu 9000 type veth peer name veth1 mtu 9000")
-        for name in ("lo", "veth0", "veth1"):
-            _ip(f"link set {name} up")
-        deadline = time.monotonic() + _PATIENCE_S
-        while _ip("link show type veth").count("state UP") < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)  # until then packets are dropped
-        yield "veth0", "veth1"
-    finally:
-        libc.setns(home, _CLONE_NEWNET)
-        os.close(home)
+    with contextlib.ExitStack() as stack:
+        try:
+            interfaces = stack.enter_context(own_network())
+        except TransportError as reason:
+            pytest.skip(str(reason))
+        yield interfaces
 
 
 @pytest.fixture
