@@ -13,16 +13,17 @@ class PartFile:
 
     `with PartFile(target) as part` keeps it where the block ends, and discards it where it raises. Its name is its own:
     of runs with the same target none sees another's, and the last to keep wins. Where `target` is a symbolic link, the
-    link stays and its file is replaced. InputError where `target` is no regular file, or its folder cannot be written.
+    link stays and its file is replaced. `mode` is its permissions, less those of the umask. InputError where `target`
+    is no regular file, or its folder cannot be written.
     """
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, mode: int = 0o666) -> None:
         self._target = Path(os.path.realpath(target))
         self.path = self._target.with_name(f".part-{secrets.token_hex(8)}") if self._target.name else self._target
         try:
             if self._target.exists() and not self._target.is_file():
                 raise InputError(f"cannot write {target}: it is a folder or a device: give the name of a file")
-            self.path.touch(exist_ok=False)
+            self.path.touch(mode, exist_ok=False)
         except OSError as error:
             raise InputError(
                 f"cannot write {target}: {error.strerror}: give a file in a folder that exists and may be written"

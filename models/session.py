@@ -94,10 +94,13 @@ class Session(SessionPlan):
         if not 0 <= source < self.sources:
             raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
 
-    def save(self, path: Path) -> None:
-        """Write the document; a reader sees the old one or the new one, never half. InputError where that fails."""
+    def save(self, path: Path, mode: int = 0o666) -> None:
+        """Write the document; a reader sees the old one or the new one, never half. InputError where that fails.
+
+        `mode` is the file's permissions, less those of the umask: who may read it may write to the ring.
+        """
         try:
-            with PartFile(path) as part:
+            with PartFile(path, mode) as part:
                 part.path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(f"cannot write the session {path}: {error.strerror}") from error

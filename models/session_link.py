@@ -8,9 +8,9 @@ Either may close the connection. The link carries no pixels: whoever loses it ke
     source:   {"source": 0, "offered": 10, "dropped": 0, "ended": false}
 """
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from framelane.models.errors import InputError
 from framelane.models.session import Session
@@ -62,6 +62,6 @@ class Report(Line):
     """
 
     source: U8
-    offered: U64
-    dropped: U64
+    offered: Annotated[int, Field(ge=0, lt=1 << 63)]
+    dropped: Annotated[int, Field(ge=0, lt=1 << 63)]
     ended: bool = False

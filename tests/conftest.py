@@ -30,7 +30,6 @@ from framelane.receiver.calibration.calibration_set import CalibrationSet
 from framelane.receiver.calibration.provenance import Provenance
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 
-
 set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" / "hypothesis")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from framelane.driver import credit_relay
 from framelane.driver.credit_relay import CreditRelay
 from framelane.driver.session_client import SessionClient
 from framelane.driver.verilated import TxSimulator
@@ -39,6 +40,13 @@ def step_until(relay: CreditRelay, true: Callable[[], Any]) -> None:
         assert time.monotonic() < end
 
 
+def step_for(relay: CreditRelay, duration_s: float) -> None:
+    end = time.monotonic() + duration_s
+    while time.monotonic() < end:
+        relay.step()
+        time.sleep(0.001)
+
+
 def test_a_board_without_credit_drops_frames_tells_so_and_goes_on_when_it_gets_some(
     served: tuple[Session, SessionServer], make_images: MakeImages
 ) -> None:
@@ -67,6 +75,39 @@ def test_a_board_without_credit_drops_frames_tells_so_and_goes_on_when_it_gets_s
         step_until(relay, lambda: server.reports[0].ended)
         assert server.reports[0] == Report(source=0, offered=20, dropped=12, ended=True)
         np.testing.assert_array_equal(ring.image(13), images[13 % 3])
+
+
+def test_a_receiver_hears_at_once_that_a_board_begins_to_drop_frames(
+    served: tuple[Session, SessionServer], make_images: MakeImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credit_relay, "REPORT_S", 3600.0)
+    session, server = served
+    (image,) = make_images(session, 1)
+    with (
+        SessionClient(*server.address) as client,
+        TxSimulator(TxConfig.of(session), window_end=session.window_end) as transmitter,
+    ):
+        relay = CreditRelay(transmitter.board, [client], [0])
+
+        def send(first: int, stop: int) -> None:
+            for number in range(first, stop):
+                transmitter.frame(FrameInfo(number, 0, 0), image)
+            list(transmitter.run())
+
+        send(0, 4)
+        step_for(relay, 0.1)
+        assert server.reports == {}, "all were sent: that has time"
+        send(4, 6)
+        step_until(relay, lambda: server.reports)
+        assert server.reports[0] == Report(source=0, offered=6, dropped=2)
+        send(6, 7)
+        step_for(relay, 0.1)
+        assert server.reports[0].offered == 6, "still the same want of credit"
+        server.publish(8)
+        step_until(relay, lambda: transmitter.board.registers["destination[0].window_end"] == 8)
+        send(7, 10)
+        step_until(relay, lambda: server.reports[0].offered > 6)
+        assert server.reports[0] == Report(source=0, offered=10, dropped=5)
 
 
 def test_a_receiver_that_has_gone_is_named_and_gives_no_more_credit(served: tuple[Session, SessionServer]) -> None:

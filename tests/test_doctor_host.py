@@ -318,3 +318,17 @@ def test_this_machine_says_of_a_veth_what_was_set_up_there(network: tuple[str, s
     assert found["route"].text == f"the way to the source 10.0.0.1 is {near}"
     assert found["neighbour"].level is Level.OK
     assert found["port"].text.startswith("nothing holds UDP port 4791")
+
+
+def test_packets_for_a_port_that_nothing_holds_are_a_note_that_says_when_it_is_normal(
+    check: Callable[..., dict[str, HostFinding]],
+) -> None:
+    found = check({f"{NET}/snmp": "Udp: NoPorts InCsumErrors\nUdp: 23398 0\n"})
+    assert found["counters"].level is Level.NOTE
+    assert "Udp NoPorts has counted 23398" in found["counters"].text
+    assert "normal with `--transport packet`" in found["counters"].advice
+    both = list(counters.check({"Udp NoPorts": 7, "Udp InCsumErrors": 0}, {"Udp NoPorts": 2, "Udp InCsumErrors": 0}))
+    assert [finding.level for finding in both] == [Level.NOTE, Level.OK]
+    assert both[1].text == "1 counter of errors and drops is 0 while listening"
+    worse = counters.check({"Udp NoPorts": 7, "Udp InCsumErrors": 3})
+    assert {finding.level for finding in worse} == {Level.NOTE, Level.WARNING}

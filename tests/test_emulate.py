@@ -1,6 +1,10 @@
 """`framelane emulate`: a receiver gets what was sent, and both count the same."""
 
 import json
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,11 +12,21 @@ import numpy as np
 import pytest
 
 from emulation import receiving, saved
+from framelane.cli import emulated_source
+from framelane.cli.credit import LinkCredit
 from framelane.cli.emulate_images import images
+from framelane.cli.emulated_source import EmulatedSource, Schedule
+from framelane.cli.impair import Line
+from framelane.cli.stopping import Stop
+from framelane.driver.emulator import Emulator
+from framelane.driver.sender import UdpSender
+from framelane.driver.session_client import SessionClient
 from framelane.models.session import Session
+from framelane.models.session_link import Report
 from framelane.models.slots import FREE_RUNNING, HOLE_WORD
 from framelane.models.wire import parse
 from framelane.receiver.packet_port import PacketPort
+from framelane.receiver.session_server import SessionServer
 
 MakeSession = Callable[..., Session]
 RunCli = Callable[..., tuple[int, str, str]]
@@ -49,6 +63,66 @@ def test_several_sources_send_their_shares_of_one_image(
             assert run_cli("emulate", *options, "--source", source)[0] == 0
     sent = images(session, None, None, 1)
     assert [np.array_equal(live.images[number], sent[number]) for number in range(4)] == [True] * 4
+
+
+@pytest.mark.parametrize("src_port", [0xC000, 0xFFFF])
+def test_two_processes_send_their_shares_by_udp_at_the_same_time(
+    run_cli: RunCli, make_session: MakeSession, network: tuple[str, str], src_port: int
+) -> None:
+    session = make_session(sources=2, rows=18, src_port=src_port)
+    program = [sys.executable, "-c", "from framelane.cli import main; main()"]
+    with receiving(session) as live:
+        options = ("emulate", "--to", live.to, "--port", live.udp_port, "--frames", 50)
+        with subprocess.Popen([*program, *map(str, options), "--source", "1"], stdout=subprocess.DEVNULL) as other:
+            try:
+                assert run_cli(*options, "--source", 0)[0] == 0
+                assert other.wait(20) == 0
+            finally:
+                other.kill()
+    assert live.nic.counters.refused.total() == 0
+    sent = images(session, None, None, 1)
+    assert sorted(live.images) == list(range(50)), "12 times the ring: each has waited for the other"
+    assert all(np.array_equal(image, sent[number % len(sent)]) for number, image in live.images.items())
+    assert live.tally().complete == 50
+
+
+def test_a_receiver_hears_at_once_that_a_source_begins_to_drop_frames(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emulated_source, "_TELL_S", 3600.0)
+    monkeypatch.setattr(emulated_source, "_TELL_DROP_S", 0.0)
+    session, stop = make_session(), Stop()
+    with (
+        SessionServer(session, "127.0.0.1", 0) as server,
+        SessionClient(*server.address) as client,
+        UdpSender(session) as sender,
+    ):
+        emulator = Emulator(session)
+        prepared = [emulator.prepare(np.zeros((16, 100), np.uint16))]
+        source = EmulatedSource(Schedule(100, None), emulator, prepared, LinkCredit(client, 0), Line(sender, None))
+        run = threading.Thread(target=source.run, args=(stop,))
+        run.start()
+        try:
+            first = wait_for(server, 1)
+            server.publish(200)
+            second = wait_for(server, 200)
+        finally:
+            stop.wanted = True
+            run.join()
+    assert first == Report(source=0, offered=5, dropped=1)
+    assert (second.offered, second.ended) == (201, False), "the frames from 5 on that are dropped have time"
+    assert second.dropped == 201 - source.outcome.sent
+
+
+def wait_for(server: SessionServer, offered: int) -> Report:
+    """A source's first report of more than so many frames."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        report = server.reports.get(0)
+        if report is not None and report.offered > offered:
+            return report
+        time.sleep(0.001)
+    pytest.fail(f"nobody has told of {offered} frames: {server.reports}")
 
 
 def test_frames_without_credit_are_dropped_whole_and_the_identity_is_exact(

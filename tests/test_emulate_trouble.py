@@ -1,9 +1,12 @@
 """`framelane emulate` in bad weather: one sentence, the right exit status, and what was sent is counted."""
 
+import json
 import os
 import signal
 import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +15,10 @@ import pytest
 from emulation import receiving, saved
 from framelane.models.session import Session
 from framelane.models.slots import FREE_RUNNING
+from framelane.models.tx import TxConfig, tx
+from framelane.receiver.pcap import PcapWriter
 from framelane.receiver.session_server import SessionServer
+from slow_link import slow_down
 
 MakeSession = Callable[..., Session]
 RunCli = Callable[..., tuple[int, str, str]]
@@ -65,6 +71,46 @@ def test_a_receiver_that_goes_ends_the_run(
     timer.join()
     assert (status, err) == (expected, "")
     assert "ended by the receiver, which has closed the session's link, after " in out
+
+
+@pytest.mark.parametrize("command", ["emulate", "replay"])
+def test_a_signal_ends_a_run_on_an_interface_that_takes_nothing_any_more(
+    make_session: MakeSession, network: tuple[str, str], tmp_path: Path, command: str
+) -> None:
+    slow_down(network[0], "rate 8bit burst 10k limit 100m")
+    session = make_session(window_end=FREE_RUNNING, rows=512, columns=1024)
+    arguments: list[object] = ["emulate", "--session", saved(session, tmp_path)]
+    if command == "replay":
+        capture = tmp_path / "tx.pcap"
+        with PcapWriter(capture) as writer:
+            for number in range(20):
+                for packet in tx([bytes(session.image_bytes)], TxConfig.of(session)):
+                    writer.write(packet, number)
+        arguments = ["replay", capture, "--fast"]
+    arguments += ["--transport", "packet", "--interface", network[0]]
+    program = [sys.executable, "-c", "from framelane.cli import main; main()"]
+    with subprocess.Popen([*program, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as run:
+        try:
+            wait_until_full(network[0])
+            run.send_signal(signal.SIGTERM)
+            out, _ = run.communicate(timeout=20)
+        finally:
+            run.kill()
+    assert run.returncode == 1
+    assert "to interface veth0: ended while the send queue was full: is the link up, or paused by the switch?" in out
+
+
+def wait_until_full(interface: str) -> None:
+    """Wait until the queue of the interface holds megabytes, and grows no more."""
+    show, before = ["tc", "-s", "-j", "qdisc", "show", "dev", interface], -1
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        held = int(json.loads(subprocess.run(show, check=True, capture_output=True).stdout)[0]["backlog"])
+        if held == before > 1 << 20:
+            return
+        before = held
+        time.sleep(0.3)
+    pytest.fail(f"the queue of {interface} holds only {before} bytes")
 
 
 def test_an_interface_that_goes_down_in_the_middle_is_said_with_what_was_sent(

@@ -3,6 +3,7 @@
 FRAMELANE_FUZZ_FILES is the number of files of each kind (100 if it is not set).
 """
 
+import io
 import json
 import os
 import struct
@@ -14,7 +15,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
+from doctoring import make, stream
+from framelane.cli.doctoring import DoctorOptions, run
 from framelane.driver import board_config
 from framelane.driver.board_document import CorrectionTable
 from framelane.driver.board_readings import Capabilities
@@ -277,4 +281,66 @@ def test_a_capture_with_any_bytes_changed_is_read_or_refused(
 
     path.write_bytes(data)
     assert taken(read)
+    check()
+
+
+def pcapng(packets: list[bytes], resolution: int, time: int) -> bytes:
+    """A capture of one interface (draft-ietf-opsawg-pcapng), all packets at the same time."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        size = struct.pack("<I", len(body) + 12)
+        return struct.pack("<I", kind) + size + body + size
+
+    data = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    data += block(1, struct.pack("<HHIHHB7x", 1, 0, 65535, 9, 1, resolution))
+    for packet in packets:
+        times = time >> 32, time & 0xFFFFFFFF
+        data += block(6, struct.pack("<5I", 0, *times, len(packet), len(packet)) + packet)
+    return data
+
+
+@pytest.fixture
+def doctor(tmp_path: Path) -> Callable[[bytes], bool]:
+    """Examine a capture, from the file to the report and its document: whether it was read."""
+    make().save(tmp_path / "session.json")
+    options = DoctorOptions(tmp_path / "session.json", tmp_path / "x.pcap", json=tmp_path / "x.json")
+
+    def read(data: bytes) -> bool:
+        (tmp_path / "x.pcap").write_bytes(data)
+        return taken(lambda: run(options, Console(file=io.StringIO())))
+
+    return read
+
+
+@pytest.fixture
+def wrong_packets() -> list[bytes]:
+    """Of a session: some that are good, and one of another QP, one cut short, one corrupt."""
+    good = stream(make(), frames=1)
+    return [*good[:3], stream(make(qpn=1), frames=1)[0], good[3][:70], good[3][:-1] + b"?"]
+
+
+@pytest.mark.parametrize("time", [0, 1, 1 << 32, 1 << 62, 1 << 63, (1 << 64) - 1])
+@pytest.mark.parametrize("resolution", [0, 1, 6, 9, 127, 128, 138, 255])
+def test_the_doctor_reads_a_capture_of_any_time(
+    doctor: Callable[[bytes], bool], wrong_packets: list[bytes], resolution: int, time: int
+) -> None:
+    assert doctor(pcapng(wrong_packets, resolution, time))
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_the_doctor_reads_or_refuses_a_capture_with_any_bytes_changed(
+    doctor: Callable[[bytes], bool], wrong_packets: list[bytes], kind: str
+) -> None:
+    data = pcapng(wrong_packets, 9, 1_700_000_000_000_000_000)
+    if kind == "pcap":
+        data = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+        data += b"".join(struct.pack("<IIII", 1, 2, len(each), len(each)) + each for each in wrong_packets)
+
+    @hostile
+    @given(edits=EDITS)
+    def check(edits: list[tuple[int, bytes, int]]) -> None:
+        doctor(edited(data, edits))
+
+    assert doctor(data)
     check()

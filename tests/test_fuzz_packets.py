@@ -8,7 +8,7 @@ FRAMELANE_FUZZ_SEED its first seed.
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from framelane.models import roce_icrc, wire
 from framelane.models.packet_batch import EMPTY, Batch
 from framelane.models.session import Session
 from framelane.models.tx import TxConfig, tx
@@ -122,20 +123,17 @@ def test_good_packets_are_all_taken_without_the_responder(
     tagged = [packet[:12] + b"\x81\x00\x00\x05" + packet[12:] for packet in packets]
     Pair(session).receive(packets)
     Pair(session).receive(tagged)
-    wire, ring = Wire(), guarded(session.layout.ring_bytes)
-    nic = SoftNic(wire, ring, session)
+    port, ring = Wire(), guarded(session.layout.ring_bytes)
+    nic = SoftNic(port, ring, session)
     monkeypatch.setattr(Responder, "receive", None)  # it would be called
-    wire.waiting = packets
+    port.waiting = packets
     while not nic.ended:
         nic.poll(0)
     assert nic.counters.placed == len(packets)
 
 
-def test_the_rest_of_a_message_that_lost_a_packet_costs_the_responder_one(
-    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = make_session(segmentation="message", mtu=256)
-    packets = tx([np.random.default_rng(1).bytes(session.image_bytes)], TxConfig.of(session))
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The packets that a Responder judges from now on."""
     calls: list[bytes] = []
     judge = Responder.receive
 
@@ -144,14 +142,62 @@ def test_the_rest_of_a_message_that_lost_a_packet_costs_the_responder_one(
         return judge(self, frame)
 
     monkeypatch.setattr(Responder, "receive", receive)
-    wire = Wire()
-    nic = SoftNic(wire, guarded(session.layout.ring_bytes), session)
-    wire.waiting = [*packets[:1], *packets[2:], *packets]  # what comes again is late
+    return calls
+
+
+def test_the_rest_of_a_message_that_lost_a_packet_costs_the_responder_one(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = make_session(segmentation="message", mtu=256)
+    packets = tx([np.random.default_rng(1).bytes(session.image_bytes)], TxConfig.of(session))
+    calls = count_calls(monkeypatch)
+    port = Wire()
+    nic = SoftNic(port, guarded(session.layout.ring_bytes), session)
+    port.waiting = [*packets[:1], *packets[2:], *packets]  # what comes again is late
     while not nic.ended:
         nic.poll(0)
     assert calls == [packets[2], packets[0]]
     assert nic.counters.refused == {"sequence": len(packets) - 3, "late": len(packets)}
     assert nic.counters.examples.keys() == {"sequence", "late"}
+
+
+def foreign(packet: bytes, reason: str) -> bytes:
+    """A good packet, made one that is refused for `reason`."""
+    headers, payload = wire.parse(packet)
+    if reason == "icrc":
+        return roce_icrc.append(packet[: -wire.ICRC_BYTES], poisoned=True)
+    if reason in ("port", "opcode"):
+        at = wire.ip_offset(packet) + wire.IP_BYTES + {"port": 3, "opcode": wire.UDP_BYTES}[reason]
+        return roce_icrc.append(packet[:at] + b"\x24" + packet[at + 1 : -wire.ICRC_BYTES])
+    changes: dict[str, dict[str, Any]] = {
+        "destination": {"dst": replace(headers.dst, mac=headers.dst.mac ^ 1)},
+        "source": {"src": replace(headers.src, ip=headers.src.ip ^ 1)},
+        "service": {"opcode": headers.opcode - wire.UC},
+        "qpn": {"dest_qpn": headers.dest_qpn ^ 1},
+        "pkey": {"pkey": 0x7FFE},
+    }
+    return roce_icrc.append(wire.pack(replace(headers, **changes[reason])) + payload + bytes(headers.pad))
+
+
+@pytest.mark.parametrize("reason", ["port", "opcode", "destination", "icrc", "source", "service", "qpn", "pkey"])
+def test_a_flood_of_packets_for_somebody_else_costs_the_responder_one(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    session = make_session(mtu=256)
+    packets = tx([np.random.default_rng(n).bytes(session.image_bytes) for n in range(2)], TxConfig.of(session))
+    others = [foreign(packet, reason) for packet in packets]
+    stream = [packet for pair in zip(packets, others, strict=True) for packet in pair]
+    Pair(session).receive(stream)
+    calls = count_calls(monkeypatch)
+    port = Wire()
+    nic = SoftNic(port, guarded(session.layout.ring_bytes), session)
+    port.waiting = stream
+    while not nic.ended:
+        nic.poll(0)
+    assert calls == others[:1]
+    assert nic.counters.refused == {reason: len(others)}
+    assert nic.counters.examples.keys() == {reason}
+    assert nic.counters.placed == len(packets)
 
 
 @st.composite

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from framelane.cli.receiving import Received
 from framelane.models.jf_calibration import Calibration
 from framelane.models.jf_correct import PixelCode, correct_int16
 from framelane.models.jf_fixed import quantize
@@ -158,8 +159,8 @@ def test_no_frame_is_received_of_a_capture_without_its_packets(replay: RunCli, t
 
 def test_an_identity_that_does_not_hold_ends_with_status_1(replay: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
     for accounted, expected in ((2, 0), (1, 1)):
-        tally = Tally(2, accounted, 0, 0, 0, 0)
-        monkeypatch.setattr("framelane.cli.receiving.run", Mock(return_value=tally))
+        received = Received(Tally(2, accounted, 0, 0, 0, 0))
+        monkeypatch.setattr("framelane.cli.receiving.run", Mock(return_value=received))
         assert replay()[0] == expected
 
 

@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from framelane.cli import live_transport
 from framelane.driver.sender import UdpSender
 from framelane.driver.session_client import SessionClient
+from framelane.models.errors import TransportError
 from framelane.models.flow import FrameEvent
 from framelane.models.session import Session
 from framelane.models.slots import HOLE_WORD
@@ -241,6 +243,8 @@ def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive:
         (["--transport", "packet", "--plan", "p"], "takes what comes in on an interface: give --interface"),
         (["--transport", "udp", "--plan", "p", "--interface", "lo"], "--interface is of --transport packet"),
         (["--transport", "udp", "--plan", "p", "--device", "rxe0"], "--device is of --transport verbs"),
+        (["--transport", "packet", "--plan", "p", "--gid-index", 0], "--gid-index is of --transport verbs"),
+        (["--transport", "udp", "--plan", "p", "--polling"], "--polling is of --transport verbs"),
         (["--transport", "udp", "--plan", "nosuch.toml"], "cannot read the plan nosuch.toml: No such file"),
         (["--transport", "udp", "--plan", "p", "--frames", 0], "--frames 0 is too few"),
         (["--transport", "udp", "--plan", "p", "--idle", "nan"], "--idle nan is no time to wait"),
@@ -254,6 +258,38 @@ def test_options_that_cannot_be_are_one_sentence(
     assert status == 2
     assert sentence in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "chosen"),
+    [
+        ([], {"device": None, "gid_index": None, "completions": "events"}),
+        (["--gid-index", 3, "--device", "rxe1"], {"device": "rxe1", "gid_index": 3, "completions": "events"}),
+        (["--polling"], {"device": None, "gid_index": None, "completions": "polling"}),
+    ],
+)
+def test_the_rdma_device_is_opened_as_the_options_say(
+    run_cli: RunCli, plan: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[object], chosen: object
+) -> None:
+    asked: dict[str, object] = {}
+
+    def open_device(memory: object, plan: object, **options: object) -> None:
+        asked.update(options)
+        raise TransportError("no device is opened here")
+
+    monkeypatch.setattr(live_transport, "VerbsTransport", open_device)
+    plan()
+    live = ("--transport", "verbs", "--plan", tmp_path / "plan.toml", "--output", tmp_path / "frames.h5")
+    status, _, err = run_cli("recv", *live, *arguments)
+    assert (status, "no device is opened here" in err) == (2, True)
+    del asked["window_end"]
+    assert asked == chosen
+
+
+def test_a_session_that_is_published_may_be_read_by_its_owner_only(receive: Any, plan: Any, tmp_path: Path) -> None:
+    with receive(*plan(), "--idle", 0.2) as run:
+        run.end()
+    assert (tmp_path / "session.json").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(

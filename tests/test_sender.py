@@ -1,37 +1,25 @@
 """Senders: what leaves a socket is what the transmitter made, byte for byte, as far as an ICRC looks."""
 
-import shutil
+import errno
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from framelane.driver.sender import PacketSender, UdpSender
+from framelane.driver._sendmmsg import Messages
+from framelane.driver.sender import PacketSender, UdpSender, udp_session
 from framelane.models import roce_icrc, wire
 from framelane.models.errors import TransportError
 from framelane.models.packet_batch import Batch
 from framelane.models.session import Session
-from framelane.models.tx import TxConfig, tx
 from framelane.receiver.packet_port import PacketPort
+from sending import drain, sent
 
 MakeSession = Callable[..., Session]
 MakeImages = Callable[..., list[NDArray[np.uint16]]]
-
-
-def sent(session: Session, make_images: MakeImages) -> list[bytes]:
-    return tx((image.tobytes() for image in make_images(session, 3)), TxConfig.of(session))
-
-
-def drain(port: PacketPort) -> list[bytes]:
-    """All that has come and comes soon."""
-    seen: list[bytes] = []
-    while packets := list(port.batch(1.0)):
-        seen += packets
-    return seen
 
 
 def test_a_udp_socket_sends_the_transmitters_packets_from_the_ip_header_on(
@@ -153,28 +141,6 @@ def test_a_batch_may_be_changed_as_soon_as_it_is_sent(
     port.close()
 
 
-@pytest.mark.parametrize("kind", ["udp", "packet"])
-def test_a_slow_interface_with_a_short_queue_is_awaited_and_gets_every_packet(
-    make_session: MakeSession, make_images: MakeImages, network: tuple[str, str], kind: str
-) -> None:
-    if not shutil.which("tc"):
-        pytest.skip("needs the command `tc`, to make an interface slow")
-    name = "lo" if kind == "udp" else network[0]
-    slow = f"tc qdisc add dev {name} root tbf rate 80mbit burst 16k limit 16k".split()
-    if subprocess.run(slow, capture_output=True).returncode:
-        pytest.skip("this kernel has no token bucket filter")
-    session = make_session()
-    packets = [packet for _ in range(40) for packet in sent(session, make_images)]
-    port = PacketPort("lo" if kind == "udp" else network[1])
-    start = time.monotonic()
-    with UdpSender(session) if kind == "udp" else PacketSender(name) as sender:
-        sender.send_batch(Batch.of(packets))
-        assert time.monotonic() - start > 0.02, "80 Mbit/s for half a megabyte"
-        seen = drain(port)
-    assert [frame[14:] for frame in seen] == [packet[14:] for packet in packets]
-    port.close()
-
-
 def test_an_interface_that_goes_down_between_two_batches_is_told(
     make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
 ) -> None:
@@ -187,6 +153,30 @@ def test_an_interface_that_goes_down_between_two_batches_is_told(
         subprocess.run(["ip", "link", "del", network[0]], check=True)
         with pytest.raises(TransportError, match=r"to interface veth0: No such device.*: .*ip -br link"):
             sender.send_batch(batch)
+
+
+def test_a_firewall_of_this_machine_is_not_taken_for_a_want_of_privilege(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> int:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    with UdpSender(make_session()) as sender:
+        monkeypatch.setattr(Messages, "send", refuse)  # what netfilter returns for a packet that OUTPUT drops
+        with pytest.raises(TransportError, match=r"not permitted: a firewall rule of this machine .*OUTPUT") as caught:
+            sender.send([bytes(100)])
+    assert "root" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("port", "source", "expected"), [(0xC000, 0, 0xC000), (0xC000, 3, 0xC003), (65535, 1, 0xC000), (65535, 255, 0xC0FE)]
+)
+def test_every_source_of_a_machine_has_a_port_of_its_own(
+    make_session: MakeSession, port: int, source: int, expected: int
+) -> None:
+    session = make_session(src_port=port, sources=256, rows=256)
+    assert udp_session(session, source).src_port == expected
+    assert udp_session(session, source).model_dump(exclude={"src_port"}) == session.model_dump(exclude={"src_port"})
 
 
 def test_without_a_way_to_the_receiver_nothing_is_sent(make_session: MakeSession, network: tuple[str, str]) -> None:

@@ -1,6 +1,8 @@
 """The contract of all transports, on each of them: the same packets in, the same ring out."""
 
+import struct
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -233,6 +235,47 @@ def test_packets_that_do_not_fit_the_queue_are_counted(
             nic.poll(0.1)
         assert nic.counters.queue_drops > 0
         assert nic.counters.packets + nic.counters.queue_drops == len(packets)
+
+
+class _Statistics:
+    """The part of a socket that tells how many packets it has dropped since it was asked last: one."""
+
+    def __init__(self) -> None:
+        self.told = 0
+        self._lock = threading.Lock()
+
+    def fileno(self) -> int:
+        return 3
+
+    def getsockopt(self, *_: int) -> bytes:
+        with self._lock:
+            self.told += 1
+        time.sleep(0)  # another thread's turn
+        return struct.pack("=III", 0, 1, 0)
+
+
+def test_no_drop_is_forgotten_where_two_threads_ask_for_the_drops() -> None:
+    """What is missing and what a status line says are asked for by different threads; the kernel tells it once."""
+    port, statistics = PacketPort.__new__(PacketPort), _Statistics()
+    port.__dict__.update(_socket=statistics, _drops=0, _asking=threading.Lock())
+    asked = 20_000
+
+    def ask() -> None:
+        for _ in range(asked):
+            _ = port.queue_drops
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert statistics.told == 2 * asked
+    assert port.queue_drops == 2 * asked + 1
 
 
 def test_a_port_in_use_is_refused_with_advice(make_session: MakeSession) -> None:

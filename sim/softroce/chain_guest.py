@@ -6,6 +6,7 @@ FOLDER has a folder for each case, with its plan; see `test_chain.py`.
 """
 
 import contextlib
+import json
 import sys
 import time
 from pathlib import Path
@@ -22,8 +23,9 @@ from framelane.receiver.ring import Ring
 from framelane.receiver.verbs import VerbsTransport
 from rdma_link import RdmaLink
 
-PLAN, GO, ANSWERS, RECEIVED = "plan.json", "go", "answers.pcap", "received"
-"""`go` in FOLDER: all packets are there. ANSWERS are the packets that came back; RECEIVED the folder of the result."""
+PLAN, GO, ANSWERS, ACCEPTED, RECEIVED = "plan.json", "go", "answers.pcap", "accepted.json", "received"
+"""`go` in FOLDER: all packets are there. ANSWERS are the packets that came back; ACCEPTED how many the driver counted
+while they were replayed; RECEIVED the folder of the result."""
 _PATIENCE_S = 5.0
 _QUIET_S = 0.2
 
@@ -44,7 +46,10 @@ def main(folder: Path) -> None:
         for case, transport, ring in opened:
             output = case / RECEIVED
             output.mkdir()
+            before = transport.nic.writes()
             replay(case, link, ChainReceiver(case, output, transport.session, ring, transport))
+            now = transport.nic.writes()
+            (case / ACCEPTED).write_text(json.dumps(None if now is None or before is None else now - before))
 
 
 def wait_for(path: Path) -> None:

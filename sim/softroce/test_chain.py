@@ -8,30 +8,25 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 
 import acknowledgements
 import chain_guest
 from acknowledgements import Acknowledgement
-from chain_receiver import CALIBRATION, MEMORY, PACKETS, REPORT, RESULT, SESSION
+from chain_receiver import CALIBRATION, MEMORY, PACKETS, RESULT, SESSION
 from chain_reference import REFERENCE
-from chain_services import SOURCE_QPN, STRANGERS, Case, cases, transmit, with_strangers, write
+from chain_services import SOURCE_QPN, STRANGERS, cases, transmit, with_strangers, write
+from chain_summary import SENT, Served, datasets, numbers, refused_by_driver
 from framelane.models import wire
-from framelane.models.session import Session
-from framelane.receiver import pcap
 from framelane.receiver.calibration.calibration_file import write_calibration
 from once import once
 from place import Place
 from rdma_link import RdmaLink
 from run import Run
 
-SENT = "sent.pcap"
 HERE = Path(__file__).parent
 WORK = HERE.parents[1] / "build" / "softroce"
 COMPILED = {"NUMBA_CACHE_DIR": str(WORK / "chain" / "numba"), "NUMBA_CPU_NAME": "generic"}
@@ -41,37 +36,9 @@ PATIENCE_S = 600
 NAMES = [case.name for case in cases(RdmaLink())]
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """One service after the run: its case, and the folder with what came of it."""
-
-    case: Case
-    folder: Path
-
-    @property
-    def session(self) -> Session:
-        """What the guest has published."""
-        return Session.load(self.folder / SESSION)
-
-    @property
-    def sent(self) -> list[bytes]:
-        """The packets of the transmitter, without the strangers' between them."""
-        return list(pcap.read(self.folder / SENT))
-
-    @property
-    def answers(self) -> list[bytes]:
-        """The packets that the receiver sent."""
-        return list(pcap.read(self.folder / chain_guest.ANSWERS))
-
-    def report(self, kind: str) -> dict[str, Any]:
-        """Counts of the receiver in the guest, or of the soft NIC."""
-        found: dict[str, Any] = json.loads((self.folder / kind / REPORT).read_text())
-        return found
-
-
 @pytest.fixture(scope="module")
 def served(place: Place) -> dict[str, Served]:
-    """All services by name; their numbers are in build/softroce/summary.json."""
+    """All services by name; their numbers are in build/softroce/summary.json, with the verdict."""
     folder = WORK / "chain"
     found = {case.name: Served(case, folder / case.name) for case in cases(place.link)}
     with once(folder, keep=("numba",)) as first:
@@ -107,18 +74,6 @@ def run_all(place: Place, folder: Path, services: list[Served]) -> None:
         assert (outcome.status, outcome.stderr) == (0, b""), outcome.stderr.decode()
 
 
-def numbers(served: Served) -> dict[str, Any]:
-    """What a run has shown, for the summary."""
-    files = [(served.folder / kind / MEMORY).read_bytes() for kind in (chain_guest.RECEIVED, REFERENCE)]
-    return {
-        "frames": served.report(chain_guest.RECEIVED)["complete"],
-        "packets": len(served.sent),
-        "bytes_equal": len(files[0]) if files[0] == files[1] else 0,
-        "acks": len(served.answers),
-        "refused": served.report(REFERENCE)["refused"],
-    }
-
-
 @pytest.fixture(params=NAMES)
 def service(request: pytest.FixtureRequest, served: dict[str, Served]) -> Served:
     """Each service."""
@@ -139,23 +94,9 @@ def test_every_frame_is_whole_in_the_guest_and_holds_the_pixels_that_were_sent(s
 
 
 def test_the_memory_after_every_frame_is_that_of_the_soft_nic(service: Served) -> None:
-    received, reference = (service.folder / kind / MEMORY for kind in (chain_guest.RECEIVED, REFERENCE))
-    assert received.stat().st_size == service.case.frames * service.session.layout.ring_bytes
-    assert received.read_bytes() == reference.read_bytes()
-
-
-def datasets(path: Path) -> dict[str, Any]:
-    """All of a file but the times at which it was written: datasets with their type, and attributes."""
-    found: dict[str, Any] = {}
-
-    def visit(name: str, item: h5py.HLObject) -> None:
-        found.update({f"{name}@{key}": np.asarray(value).tobytes() for key, value in item.attrs.items()})
-        if isinstance(item, h5py.Dataset) and name not in ("entry/start_time", "entry/end_time"):
-            found[name] = (item.dtype, item.shape, np.asarray(item[()]).tobytes())
-
-    with h5py.File(path) as file:
-        file.visititems(visit)
-    return found
+    received = service.memory(chain_guest.RECEIVED)
+    assert len(received) == service.case.frames * service.session.layout.ring_bytes
+    assert received == service.memory(REFERENCE)
 
 
 def test_what_the_pipeline_has_written_is_that_of_the_soft_nic(service: Served) -> None:
@@ -169,6 +110,22 @@ def test_the_soft_nic_has_refused_every_strangers_packet_and_no_other(service: S
     report = service.report(REFERENCE)
     assert report["refused"] == dict.fromkeys(STRANGERS, service.case.frames)
     assert report["placed"] == len(service.sent)
+
+
+def test_softroce_has_refused_every_strangers_packet_and_no_other(service: Served) -> None:
+    assert service.accepted == len(service.sent)
+    found = numbers(service)
+    assert found["refused"] == dict.fromkeys(STRANGERS, service.case.frames)
+    assert found["passed"]
+
+
+@pytest.mark.parametrize(("accepted", "memory_equal"), [(9, True), (11, True), (None, True), (10, False)])
+def test_what_softroce_has_refused_is_not_claimed_where_it_is_not_known(
+    accepted: int | None, memory_equal: bool
+) -> None:
+    strangers = {"icrc": 2, "qpn": 2}
+    assert refused_by_driver(strangers, 10, accepted, memory_equal) is None
+    assert refused_by_driver(strangers, 10, 10, True) == strangers
 
 
 def test_a_receiver_of_uc_says_nothing(served: dict[str, Served]) -> None:

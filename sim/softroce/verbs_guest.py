@@ -155,8 +155,9 @@ def test_waiting_takes_its_time_and_no_processor() -> None:
     with transport:
         start, work = time.monotonic(), time.process_time()
         assert transport.poll(0.5) == []
-        assert 0.45 < time.monotonic() - start < 2
-        assert time.process_time() - work < 0.2
+        waited = time.monotonic() - start
+        assert waited > 0.45
+        assert time.process_time() - work < waited / 2
         assert transport.poll(0) == []
 
 

@@ -9,7 +9,7 @@ from framelane.cli.surroundings import Terminal
 
 STATUS = """Exit status 0: nothing is wrong; warnings and notes may be said.
 
-1: causes were found.
+1: causes were found, or the capture is cut off.
 
 2: bad input, one sentence says what."""
 

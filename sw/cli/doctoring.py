@@ -14,7 +14,7 @@ from framelane.models.errors import ConfigError, InputError
 from framelane.models.part_file import PartFile
 from framelane.models.session import Session
 from framelane.receiver.doctor import capture, live, report
-from framelane.receiver.doctor.capture import Captured
+from framelane.receiver.doctor.capture import Capture, Captured
 from framelane.receiver.doctor.cause import Placer
 from framelane.receiver.doctor.diagnosis import diagnose
 from framelane.receiver.doctor.gathered import Diagnosis
@@ -72,9 +72,12 @@ def run(options: DoctorOptions, console: Console) -> bool:
     packets, host = _packets(options, session, console)
     if packets is not None:
         diagnosis = diagnose(packets, session, options.placer)
+        if isinstance(packets, Capture) and packets.cut_at is not None:
+            diagnosis.cut_at = packets.cut_at
+            document["capture"] = {"cut_at": packets.cut_at, "packets": diagnosis.packets}
         _tell(diagnosis, session, console)
         document["packets"] = report.document(diagnosis, session)
-        right = bool(diagnosis.ours) and not diagnosis.faults
+        right = bool(diagnosis.ours) and not diagnosis.faults and diagnosis.cut_at is None
     if options.checks_host:
         host += examine(session, options.interface, options.device)
         if packets is not None:
@@ -126,7 +129,7 @@ def _tell(diagnosis: Diagnosis, session: Session, console: Console) -> None:
 
 def _tell_host(finding: HostFinding, console: Console) -> None:
     advice = f"\n  do: {finding.advice}" if finding.advice else ""
-    style = None if finding.level is Level.OK else _STYLES[finding.level]
+    style = None if finding.level is Level.OK else _STYLES.get(finding.level)
     say(console, f"{finding.level.value}: {finding.check}: {finding.text}{advice}", style)
 
 

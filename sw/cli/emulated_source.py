@@ -15,7 +15,11 @@ from framelane.models.errors import TransportError
 from framelane.models.jf_detector import FIRST_BUNCH_ID
 from framelane.models.slots import FREE_RUNNING
 
-_TELL_S, _NAP_S = 0.05, 200e-6
+_TELL_S = 0.05
+"""Shortest time between two reports to the receiver."""
+_TELL_DROP_S = 0.001
+"""The same for the first frame that is dropped after one that was sent: the receiver gives its slot to another."""
+_NAP_S = 200e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class EmulatedSource:
         self._share_bytes = session.image_bytes // session.sources
         self._told = (0.0, -1)
         """When the receiver was told, and what had been offered then."""
+        self._starved = self._starves = False
+        """Whether the last frame was dropped; whether the receiver has not been told that this has begun."""
 
     def run(self, stop: Stop, show: Callable[[str], None] = lambda line: None) -> None:
         """Send until all frames have left, a signal comes, or the receiver or the wire has gone. `show` is told often.
@@ -103,7 +109,10 @@ class EmulatedSource:
         outcome.offered += 1
         if batch is None:
             outcome.dropped += 1
+            self._starves |= not self._starved
+            self._starved = True
             return
+        self._starved = False
         self._line.send(batch, number)
         outcome.sent += 1
         outcome.packets += len(batch)
@@ -111,12 +120,16 @@ class EmulatedSource:
         outcome.image_bytes += self._share_bytes
 
     def _tell(self, ended: bool = False) -> bool:
-        """Say on the link what was offered, when that has changed, and not too often; whether it was said."""
+        """Say on the link what was offered, when that has changed, and not too often; whether it was said.
+
+        At once where frames begin to be dropped: the receiver's credit then comes back the sooner.
+        """
         now, offered = time.monotonic(), self.outcome.offered
-        if not ended and (offered == self._told[1] or now < self._told[0] + _TELL_S):
+        pause_s = _TELL_DROP_S if self._starves else _TELL_S
+        if not ended and (offered == self._told[1] or now < self._told[0] + pause_s):
             return False
         self._credit.report(self._first + offered, self._first + self.outcome.dropped, ended)
-        self._told = now, offered
+        self._told, self._starves = (now, offered), False
         return True
 
     def _faults(self, stop: Stop) -> list[str]:

@@ -15,6 +15,7 @@ from framelane.cli.stages import say
 from framelane.cli.stopping import stop_on_signals
 from framelane.cli.wire_options import WireOptions
 from framelane.driver.emulator import Emulator
+from framelane.driver.sender import udp_session
 from framelane.models.errors import ConfigError
 
 _MOST_PER_S = 1e6
@@ -56,15 +57,19 @@ def run(options: EmulateOptions, console: Console) -> Outcome:
     """Send; what has left. FramelaneError for bad input, and where nothing could be sent."""
     with contextlib.ExitStack() as stack:
         credit = stack.enter_context(open_credit(options.session, options.to, options.source))
-        emulator = Emulator(credit.session, options.source)
-        sender = stack.enter_context(options.wire.open(credit.session))
+        session = credit.session
+        if options.wire.transport == "udp":
+            session = udp_session(session, options.source)
+        emulator = Emulator(session, options.source)
+        sender = stack.enter_context(options.wire.open(session))
         status = stack.enter_context(console.status("prepare the frames"))
-        pictures = images(credit.session, options.input, options.calibration, options.seed)
+        pictures = images(session, options.input, options.calibration, options.seed)
         prepared = [emulator.prepare(picture) for picture in pictures]
         schedule = Schedule(options.rate, options.frames)
         impairment = options.impair.make(1)
         source = EmulatedSource(schedule, emulator, prepared, credit, Line(sender, impairment))
         with stop_on_signals() as stop:
+            sender.stopped = lambda: stop.wanted
             source.run(stop, status.update)
         outcome = source.outcome
         _judge_answers(outcome, sender.unheard, credit)

@@ -36,22 +36,31 @@ class FrameWriter:
         self._session = session
         self._process, self._energy = _process(options, session)
         self._incomplete: list[int] = []
+        self._frames = 0
 
     @contextmanager
     def open(self) -> Iterator[Write]:
-        """Open the file; it is there when the block ends, and not where it raises."""
+        """Open the file; it is there when the block ends, and not where it raises or no frame came."""
         process, rule = self._process, self._options.dark_rule
-        with Hdf5Sink(self._options.output, self._session, self._energy) as sink:
+        sink = Hdf5Sink(self._options.output, self._session, self._energy)
+        try:
 
             def write(frame: ReceivedFrame, receiver: Receiver) -> None:
                 if isinstance(process, TrackedPipeline) and _is_dark(frame, rule):
                     process.take_dark(frame.image, frame.timestamp_ns)
                 sink.write(frame, process(frame.image))
-                receiver.release(frame)
-                if not frame.complete:
+                self._frames += 1
+                if not receiver.release(frame):
+                    sink.retract()
+                    self._frames -= 1
+                elif not frame.complete:
                     self._incomplete.append(frame.number)
 
             yield write
+            if self._frames:
+                sink.close()
+        finally:
+            sink.discard()
 
     def summary(self, counters: Counters, receiver: Receiver, tally: Tally) -> list[str]:
         """What the user is told at the end."""
@@ -66,7 +75,8 @@ class FrameWriter:
                 lines.append(f"sparse rows hold the pixels of at least {options.sparse} {unit}")
         if isinstance(self._process, TrackedPipeline):
             lines += _drift(self._process.tracker, options.drift_file)
-        return [*lines, f"loss identity: {tally}", f"see {options.output}"]
+        nothing = "no frame came, nothing is written: `framelane doctor` says why"
+        return [*lines, f"loss identity: {tally}", f"see {options.output}" if self._frames else nothing]
 
 
 def _is_dark(frame: ReceivedFrame, rule: DarkRule | None) -> bool:
@@ -98,7 +108,7 @@ def _packets(counters: Counters) -> list[str]:
 
 def _oddities(counters: Counters, receiver: Receiver) -> list[str]:
     lines = {
-        f"{counters.skipped} skipped: PSNs whose packets are not in the capture, or come later": counters.skipped,
+        f"{counters.skipped} skipped: PSNs whose packets did not come, or come later": counters.skipped,
         f"{counters.behind} behind: packets that come late, or twice": counters.behind,
         f"{counters.queue_drops} dropped by the kernel, whose queue was full": counters.queue_drops,
         f"{receiver.strays} stray: trailers that fit no open frame, first {receiver.first_stray}": receiver.strays,

@@ -7,60 +7,92 @@ from rich.status import Status
 
 from framelane.cli.live_transport import LiveOptions, LiveReceiver
 from framelane.cli.stopping import Stop
+from framelane.models.errors import TransportError
 from framelane.models.session_link import Report
 from framelane.receiver.background import POLL_S
 from framelane.receiver.receiver import ReceivedFrame, Receiver
 from framelane.receiver.tally import Tally
 
-_POLL_S = 0.02
+_POLL_S = 0.005
+_SETTLED = 20
+"""After so many polls in a row that have found nothing, a second, what was sent and is not here is lost."""
 _QUIET = 2
-"""Nothing is on its way any more when so many polls in a row have found nothing."""
-_DRAIN_S = 2.0
-"""So long at most what comes after the end is still taken, from sources that go on."""
+"""So many of them are enough where the user wants the end."""
+_DRAIN_S, _DRAIN_FREE_S = 2.0, 0.3
+"""So long at most what arrives is still taken then, with credit and without."""
 _SHOW_S = 0.5
 
 
 class LiveLoop:
-    """Yields the frames of `live` as they are over, each to be released before the next, until the run has ended."""
+    """Yields the frames of `live` as they are over, each to be released before the next, until the run has ended.
+
+    Where the wire fails, the run ends with what has arrived, and `fault` says why.
+    """
 
     def __init__(self, live: LiveReceiver, options: LiveOptions) -> None:
         self.receiver = Receiver(live.ring, live.transport)
+        self.fault = ""
+        self.ended = False
+        """All sources have told their end."""
+        self.packets = 0
+        """How many packets the sources have sent, as the trailers that came say."""
         self._live = live
         self._options = options
         self._first = live.ring.window.next
         self._frames = 0
-        self.packets = 0
-        """How many packets the sources have sent, as the trailers that came say."""
+        self._trailers = [0] * live.session.sources
+        """How many of each source have come with the frames that are over."""
+        self._lost = [0] * live.session.sources
+        """How many of each source never came."""
         self._told: list[Report] = []
         """What all sources have told, until it is dealt with."""
         self._told_at = 0
-        self._ended = False
+        self._given_up: list[Report] = []
+        """What they had told of which the rest was given up."""
 
     def frames(self, stop: Stop, status: Status) -> Iterator[ReceivedFrame]:
         """All frames; those that are not whole at the end, too. `status` shows how it goes."""
-        end, shown, before = None, monotonic(), 0
-        while not self._ended and (end is None or (self._live.transport.fruitless < _QUIET and monotonic() < end)):
-            yield from self._each(self.receiver.poll(_POLL_S))
-            yield from self._each(self._settle())
-            if end is None and (stop.wanted or self._enough()):
-                end = monotonic() + _DRAIN_S
-            if (now := monotonic()) - shown > _SHOW_S:
-                status.update(self._line((self._frames - before) / (now - shown)))
-                shown, before = now, self._frames
-        yield from self._each(self.receiver.poll(0) + self.receiver.settle())
+        shown, before = monotonic(), 0
+        try:
+            while not (self.ended or stop.wanted or self._enough()):
+                for frame in self._all(self.receiver.poll(_POLL_S) + self._settle()):
+                    yield frame
+                    self._live.server.publish(self._live.ring.window_end)
+                self._live.server.publish(self._live.ring.window_end)
+                if (now := monotonic()) - shown > _SHOW_S:
+                    status.update(self._line((self._frames - before) / (now - shown)))
+                    shown, before = now, self._frames
+            if stop.wanted:
+                yield from self._drain()
+        except TransportError as error:
+            self.fault = f"the run ended early: {error}"
+        if not self._enough():
+            yield from self._all(self.receiver.settle())
 
     def tally(self) -> Tally:
         """What became of the frames: all that the sources offered, or, where they go on, those that are over here."""
         reports = self._live.server.reports.values()
-        return self.receiver.tally(max(report.offered for report in reports) - self._first if self._ended else None)
+        return self.receiver.tally(max(report.offered for report in reports) - self._first if self.ended else None)
 
-    def _each(self, frames: list[ReceivedFrame]) -> Iterator[ReceivedFrame]:
+    def _drain(self) -> Iterator[ReceivedFrame]:
+        """What has arrived when the user wants the end; no more credit is given."""
+        transport = self._live.transport
+        most_s = _DRAIN_FREE_S if self._live.ring.window.free_running else _DRAIN_S
+        begun, end = transport.polls, monotonic() + most_s
+        while not self.ended and monotonic() < end:
+            yield from self._all(self.receiver.poll(_POLL_S))
+            # The poll that was under way then may have looked before the last packets came.
+            if transport.fruitless >= _QUIET and transport.polls - begun > _QUIET:
+                break
+
+    def _all(self, frames: list[ReceivedFrame]) -> Iterator[ReceivedFrame]:
         for frame in frames:
             self._frames += 1
-            self.packets += sum(trailer.packets + 1 for trailer in frame.trailers if trailer)
+            for source, trailer in enumerate(frame.trailers):
+                if trailer:
+                    self._trailers[source] += 1
+                    self.packets += trailer.packets + 1
             yield frame
-            self._live.server.publish(self._live.ring.window_end)
-        self._live.server.publish(self._live.ring.window_end)
 
     def _settle(self) -> list[ReceivedFrame]:
         """Close what all sources have offered, as they told it, once nothing of it can be on its way any more.
@@ -68,18 +100,36 @@ class LiveLoop:
         Of frames without credit nothing else is heard: without this their credit would stand still.
         """
         transport, reports = self._live.transport, self._live.server.reports
+        for report in self._given_up:
+            self._lost[report.source] = report.offered - report.dropped - self._trailers[report.source]
+        self._given_up = []
+        for source, report in reports.items():
+            if report.ended and self._here(report):
+                self.receiver.end_source(source)
+        if len(reports) < self._live.session.sources:
+            return []
+        if all(map(self._here, reports.values())):
+            return self._close(list(reports.values()))
         if not self._told:
-            if len(reports) == self._live.session.sources:
-                self._told, self._told_at = list(reports.values()), transport.polls
+            self._told, self._told_at = list(reports.values()), transport.polls
+        # The poll that was under way when they told may have looked before the packets came.
+        if transport.fruitless < _SETTLED or transport.polls - self._told_at <= _SETTLED:
             return []
-        # The poll that was under way then may have looked before the packets came.
-        if transport.fruitless < _QUIET or transport.polls - self._told_at <= _QUIET:
-            return []
-        told, self._told = self._told, []
-        self._ended = all(report.ended for report in told)
-        frames = self.receiver.poll(0)
-        offered = min(report.offered for report in told) - self._first
-        return frames + self.receiver.settle(max(0, offered), min(report.dropped for report in told))
+        self._given_up = self._told
+        return self.receiver.poll(0) + self._close(self._told)
+
+    def _here(self, report: Report) -> bool:
+        """Whether every trailer that a source has sent has come, but for those that were given up."""
+        source = report.source
+        return report.offered - report.dropped == self._trailers[source] + self._lost[source]
+
+    def _close(self, told: list[Report]) -> list[ReceivedFrame]:
+        self._told = []
+        going = [report for report in told if not report.ended]
+        self.ended = not going
+        offered = min((report.offered for report in going), default=max(report.offered for report in told))
+        dropped = min(report.dropped for report in told)
+        return self.receiver.settle(max(0, offered - self._first), dropped)
 
     def _enough(self) -> bool:
         """Whether the user wants no more."""

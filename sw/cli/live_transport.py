@@ -40,13 +40,15 @@ class LiveOptions:
     interface: str | None = None
     port: int | None = None
     device: str | None = None
+    gid_index: int | None = None
+    polling: bool = False
     huge_pages: bool = False
     free_running: bool = False
     frames: int | None = None
     idle: float | None = None
 
     def __post_init__(self) -> None:
-        needs = {"interface": "packet", "port": "udp", "device": "verbs"}
+        needs = {"interface": "packet", "port": "udp", "device": "verbs", "gid_index": "verbs", "polling": "verbs"}
         for each in fields(self)[2:]:
             option, kind = f"--{each.name.replace('_', '-')}", needs.get(each.name)
             if getattr(self, each.name) == each.default:
@@ -57,6 +59,10 @@ class LiveOptions:
                 raise ConfigError(f"{option} is of --transport {kind}: leave it out with {self.transport}")
         if self.transport is not None:
             self._check_live()
+        for name in ("port", "link_port"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < 1 << 16:
+                raise ConfigError(f"--{name.replace('_', '-')} {value} does not exist: give 0 to 65535")
         if self.frames is not None and self.frames < 1:
             raise ConfigError(f"--frames {self.frames} is too few: give 1 or more")
         if self.idle is not None and not self.idle > 0:
@@ -90,12 +96,13 @@ def open_live(options: LiveOptions) -> Iterator[LiveReceiver]:
     """Open the wire, then the link, then publish the session: it is served from the moment it can be read."""
     with ExitStack() as stack:
         session, ring, line = _open(options)
-        transport = stack.enter_context(Background(line))
+        nic = line.nic if isinstance(line, VerbsTransport) else None
+        transport = stack.enter_context(Background(line, (lambda: nic.writes() or 0) if nic else None))
         host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
         server = stack.enter_context(SessionServer(session, host, port))
         if options.publish is not None:
-            session.save(options.publish)
-        yield LiveReceiver(session, ring, transport, server, line.nic if isinstance(line, VerbsTransport) else None)
+            session.save(options.publish, mode=0o600)
+        yield LiveReceiver(session, ring, transport, server, nic)
 
 
 def _open(options: LiveOptions) -> tuple[Session, Ring, Transport]:
@@ -124,5 +131,12 @@ def _open_soft_nic(options: LiveOptions, session: Session) -> tuple[Session, Rin
 
 def _open_verbs(options: LiveOptions, plan: SessionPlan, window_end: int) -> tuple[Session, Ring, Transport]:
     memory = host_memory(plan.layout.ring_bytes, huge_pages=options.huge_pages)
-    transport = VerbsTransport(memory, plan, device=options.device, window_end=window_end)
+    transport = VerbsTransport(
+        memory,
+        plan,
+        device=options.device,
+        gid_index=options.gid_index,
+        completions="polling" if options.polling else "events",
+        window_end=window_end,
+    )
     return transport.session, Ring(transport.session, memory), transport

@@ -1,5 +1,7 @@
 """What `framelane recv` does: packets, live or of a capture, to images in a file."""
 
+from dataclasses import dataclass
+
 from rich.console import Console
 
 from framelane.cli.frame_writer import FrameWriter
@@ -16,8 +18,21 @@ from framelane.receiver.softnic import SoftNic
 from framelane.receiver.tally import Tally
 
 
-def run(options: RecvOptions, console: Console) -> Tally:
-    """Receive until the capture or the run has ended; what became of the frames. FramelaneError for bad input."""
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of the frames, and why the run ended early, if it did."""
+
+    tally: Tally
+    fault: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Frames came, all are accounted for, and the run ended as it should."""
+        return self.tally.holds and bool(self.tally.complete + self.tally.incomplete) and not self.fault
+
+
+def run(options: RecvOptions, console: Console) -> Received:
+    """Receive until the capture or the run has ended. FramelaneError for bad input."""
     if options.live.transport is not None:
         return _run_live(options, console)
     assert options.pcap is not None
@@ -34,10 +49,10 @@ def run(options: RecvOptions, console: Console) -> Tally:
             write(frame, receiver)
     tally = receiver.tally()
     say(console, "\n".join(writer.summary(transport.counters, receiver, tally)))
-    return tally
+    return Received(tally)
 
 
-def _run_live(options: RecvOptions, console: Console) -> Tally:
+def _run_live(options: RecvOptions, console: Console) -> Received:
     with stop_on_signals() as stop, open_live(options.live) as live:
         writer = FrameWriter(options, live.session)
         loop = LiveLoop(live, options.live)
@@ -45,9 +60,10 @@ def _run_live(options: RecvOptions, console: Console) -> Tally:
             say(console, _listening(live))
             for frame in loop.frames(stop, status):
                 write(frame, loop.receiver)
-        counters, tally, lines = live.transport.counters, loop.tally(), [*live.server.faults, *_writes(live, loop)]
-    say(console, "\n".join([*lines, *writer.summary(counters, loop.receiver, tally)]))
-    return tally
+        counters, tally = live.transport.counters, loop.tally()
+        lines = [*live.server.faults, *_writes(live, loop, tally), *writer.summary(counters, loop.receiver, tally)]
+    say(console, "\n".join([*lines, loop.fault] if loop.fault else lines))
+    return Received(tally, loop.fault)
 
 
 def _listening(live: LiveReceiver) -> str:
@@ -58,10 +74,11 @@ def _listening(live: LiveReceiver) -> str:
     )
 
 
-def _writes(live: LiveReceiver, loop: LiveLoop) -> list[str]:
+def _writes(live: LiveReceiver, loop: LiveLoop, tally: Tally) -> list[str]:
     """What an RDMA device has counted, beside what the sources have sent: nobody else may write to the ring."""
     writes = live.nic.writes() if live.nic else None
     if writes is None:
         return []
     line = f"{writes} packets came to the device, {loop.packets} were sent with the trailers that came"
-    return [line + (": somebody else sends to this port" if writes > loop.packets else "")]
+    known = loop.ended and tally.complete == tally.sent - tally.dropped_at_source and live.session.service == "UC"
+    return [line + (": somebody else sends to this port" if known and writes > loop.packets else "")]

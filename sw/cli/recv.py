@@ -45,10 +45,25 @@ def recv(
     device: Annotated[
         str | None, typer.Option(help="RDMA device, with --transport verbs; else it is found.", rich_help_panel=_LIVE)
     ] = None,
+    gid_index: Annotated[
+        int | None,
+        typer.Option(
+            help="Index of the RDMA device's GID, where several are of the receiver's address.", rich_help_panel=_LIVE
+        ),
+    ] = None,
+    polling: Annotated[
+        bool,
+        typer.Option(
+            help="A core looks all the time for what the RDMA device has completed: lower latency, else it sleeps.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = False,
     huge_pages: Annotated[
         bool, typer.Option(help="Keep the ring in huge pages that are reserved.", rich_help_panel=_LIVE)
     ] = False,
-    frames: Annotated[int | None, typer.Option(help="End after so many frames.", rich_help_panel=_LIVE)] = None,
+    frames: Annotated[
+        int | None, typer.Option(help="End after so many frames, or a few more.", rich_help_panel=_LIVE)
+    ] = None,
     idle: Annotated[
         float | None, typer.Option(help="End when nothing has come for so many seconds.", rich_help_panel=_LIVE)
     ] = None,
@@ -105,6 +120,8 @@ def recv(
         interface=interface,
         port=port,
         device=device,
+        gid_index=gid_index,
+        polling=polling,
         huge_pages=huge_pages,
         free_running=free_running,
         frames=frames,
@@ -112,6 +129,5 @@ def recv(
     )
     judging = threshold, minimum_peaks, sparse, dark_period, dark_phase, gain_mode
     options = RecvOptions(pcap, session, output, calibration, *judging, live)
-    tally = run(options, Terminal())
-    if not (tally.holds and tally.complete + tally.incomplete):
+    if not run(options, Terminal()).good:
         raise typer.Exit(1)

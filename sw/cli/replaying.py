@@ -114,6 +114,7 @@ class Replay:
         outcome, due_s = self.outcome, self._due_s()
         pace = Pace(lambda index: float(due_s[index]))
         with wire.open(self._session) as sender:
+            sender.stopped = lambda: stop.wanted
             line = Line(sender, self.impairment)
             try:
                 while outcome.sent < len(due_s) and pace.wait(outcome.sent, stop):

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import socket
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,12 @@ class Messages:
         return int(self._vectors["length"][index])
 
     def send(self, descriptor: int, first: int) -> int:
-        """Send from packet `first` on; how many the kernel has taken, 1 or more. OSError where it takes none."""
+        """Send from packet `first` on, without waiting; how many the kernel has taken, 1 or more.
+
+        OSError where it takes none.
+        """
         at = self._messages.ctypes.data + first * _MESSAGES.itemsize
-        taken = int(_library.sendmmsg(descriptor, at, min(len(self._messages) - first, _MOST), 0))
+        taken = int(_library.sendmmsg(descriptor, at, min(len(self._messages) - first, _MOST), socket.MSG_DONTWAIT))
         if taken < 0:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))

@@ -8,6 +8,8 @@ from framelane.driver.session_client import SessionClient
 
 REPORT_S = 0.1
 """Seconds between the reports to the receivers."""
+LOOK_S = 0.01
+"""Seconds after which the board is asked whether it begins to drop frames, of which the receivers hear at once."""
 
 
 class CreditRelay:
@@ -18,7 +20,11 @@ class CreditRelay:
         self._clients = list(clients)
         self._sources = list(sources)
         self._given = [board.registers[f"destination[{k}].window_end"] for k in range(len(self._clients))]
-        self._reported = monotonic()
+        self._reported = self._looked = monotonic()
+        self._dropped = [0] * len(self._clients)
+        """For each destination the dropped frames that its receiver knows of."""
+        self._sent = [-1] * len(self._clients)
+        """For each destination the frames that had been sent when its receiver heard last of more dropped ones."""
 
     @property
     def closed(self) -> list[int]:
@@ -26,13 +32,17 @@ class CreditRelay:
         return [k for k, client in enumerate(self._clients) if client.closed]
 
     def step(self) -> None:
-        """Give new credit to the board; tell the receivers, when it is time. TransportError where one has gone."""
+        """Give new credit to the board; tell the receivers, when it is time, or frames begin to be dropped.
+
+        TransportError where one has gone.
+        """
         for k, client in enumerate(self._clients):
             window_end = client.window_end
             if window_end > self._given[k]:
                 self._board.publish_credit(k, window_end)
                 self._given[k] = window_end
-        if monotonic() - self._reported >= REPORT_S:
+        now = monotonic()
+        if now - self._reported >= REPORT_S or (now - self._looked >= LOOK_S and self._begins_to_drop()):
             self.report()
 
     def report(self, ended: bool = False) -> None:
@@ -42,4 +52,12 @@ class CreditRelay:
             here = destinations[k]
             dropped = here.dropped + here.skipped
             client.report(source, here.sent + dropped, dropped, ended)
-        self._reported = monotonic()
+            if dropped > self._dropped[k]:
+                self._dropped[k], self._sent[k] = dropped, here.sent
+        self._reported = self._looked = monotonic()
+
+    def _begins_to_drop(self) -> bool:
+        """Whether a destination drops frames that its receiver does not know of, the first ones after one was sent."""
+        self._looked = monotonic()
+        seen = zip(self._board.counters().destinations, self._dropped, self._sent, strict=False)
+        return any(here.dropped + here.skipped > dropped and here.sent > sent for here, dropped, sent in seen)

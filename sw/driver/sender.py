@@ -5,14 +5,15 @@ import itertools
 import os
 import socket
 import struct
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Self
 
+from framelane.driver._full_queue import FULL, PATIENCE_S, FullQueue
 from framelane.driver._sendmmsg import Messages
 from framelane.models import wire
 from framelane.models.errors import TransportError
 from framelane.models.packet_batch import Batch
+from framelane.models.roce_qp import ENTROPY_PORTS
 from framelane.models.session import Session
 
 _IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
@@ -27,11 +28,10 @@ _QUEUE_BYTES = 4 << 20
 _HEADERS = wire.ETH_BYTES + wire.IP_BYTES + wire.UDP_BYTES
 _AT_ONCE = 512
 """Packets that are collected for one call."""
-_FULL = (errno.EAGAIN, errno.ENOBUFS)
-"""The queue of the socket, or of the interface, is full."""
-_PATIENCE_S, _NAP_S = 5.0, 100e-6
+_NO_PACKET_SOCKET = "run as root, or with the capability CAP_NET_RAW"
+_STUCK = "is the link up, or paused by the switch?"
 _ADVICE = {
-    errno.EPERM: "run as root, or with the capability CAP_NET_RAW",
+    errno.EPERM: "a firewall rule of this machine forbids it (chain OUTPUT: see `nft list ruleset`, `iptables -S`)",
     errno.EACCES: "that is a broadcast address, or a firewall of this machine forbids it",
     errno.EADDRINUSE: "stop the process that holds it (`ss -unap` lists them), or change the session's src_port",
     errno.EADDRNOTAVAIL: "no interface here has that address (see `ip -br addr`), correct the session's source.ip",
@@ -41,8 +41,8 @@ _ADVICE = {
     errno.ENXIO: "the interface is gone, choose one of those that `ip -br link` lists",
     errno.ENETUNREACH: "there is no way to that address (see `ip route get ADDRESS`)",
     errno.EHOSTUNREACH: "that address does not answer (see `ip neigh`): is its machine on, and the cable in?",
-    errno.ENOBUFS: f"the interface has taken none for {_PATIENCE_S:g} s: is the link up, or paused by the switch?",
-    errno.EAGAIN: f"the socket has taken none for {_PATIENCE_S:g} s: is the link up, or paused by the switch?",
+    errno.ENOBUFS: f"the interface has taken none for {PATIENCE_S:g} s: {_STUCK}",
+    errno.EAGAIN: f"the socket has taken none for {PATIENCE_S:g} s: {_STUCK}",
 }
 
 
@@ -61,9 +61,14 @@ class _Sender:
 
         So it does, too, where a receiver takes the packets before its kernel.
         """
+        self.stopped: Callable[[], bool] = lambda: False
+        """Asked while the send queue is full: once it is true, the rest is given up soon."""
 
     def send(self, frames: Iterable[bytes]) -> None:
-        """Send packets, given as Ethernet frames without FCS, in order. Waits while the send queue is full."""
+        """Send packets, given as Ethernet frames without FCS, in order. Waits while the send queue is full.
+
+        TransportError where it stays full for 5 s, or for 1 s after `stopped` said to stop, and for any other error.
+        """
         left = iter(frames)
         while chunk := list(itertools.islice(left, _AT_ONCE)):
             self.send_batch(Batch.of(chunk))
@@ -71,26 +76,25 @@ class _Sender:
     def send_batch(self, batch: Batch) -> None:
         """The same for many of them, in as few calls as possible. They may be changed as soon as this returns."""
         messages = Messages(batch, self._skipped, self._target)
-        sent, deadline = 0, 0.0
+        queue = FullQueue(self._socket, self.stopped)
+        sent = 0
         while sent < len(messages):
             try:
                 sent += messages.send(self._socket.fileno(), sent)
-                deadline = 0.0
+                queue.taken()
             except OSError as error:
-                deadline = deadline or time.monotonic() + _PATIENCE_S
-                if not self._may_try_again(error, deadline):
+                if not self._may_try_again(error, queue):
                     what = f"cannot send a packet of {messages.length(sent)} bytes to {self._where}"
+                    if queue.stopped:
+                        raise TransportError(f"{what}: ended while the send queue was full: {_STUCK}") from error
                     raise _failure(what, error) from error
 
-    def _may_try_again(self, error: OSError, deadline: float) -> bool:
-        """Whether the same packets can still leave, after a pause where that helps, but not after the `deadline`."""
+    def _may_try_again(self, error: OSError, queue: FullQueue) -> bool:
+        """Whether the same packets can still leave, after a wait where that helps."""
         if error.errno == errno.ECONNREFUSED:
             self.unheard += 1
             return True
-        if error.errno in _FULL and time.monotonic() < deadline:
-            time.sleep(_NAP_S)
-            return True
-        return error.errno == errno.EINTR
+        return error.errno == errno.EINTR or (error.errno in FULL and queue.wait(error.errno))
 
     def close(self) -> None:
         """Free the socket. May be called twice."""
@@ -101,6 +105,15 @@ class _Sender:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def udp_session(session: Session, source: int) -> Session:
+    """`session` as a UDP socket sends it that is its source number `source`: from port `src_port` + `source`.
+
+    The sources of one machine cannot share a port. After port 65535 comes 0xC000.
+    """
+    port = session.src_port + source
+    return session.model_copy(update={"src_port": port if port < 1 << 16 else port - (1 << 16) + ENTROPY_PORTS})
 
 
 class UdpSender(_Sender):
@@ -142,7 +155,8 @@ class PacketSender(_Sender):
         try:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         except OSError as error:
-            raise _failure(f"cannot open a packet socket on {interface}", error) from error
+            advice = _NO_PACKET_SOCKET if error.errno == errno.EPERM else None
+            raise _failure(f"cannot open a packet socket on {interface}", error, advice) from error
         try:
             _lengthen_queue(self._socket)
             self._socket.bind((interface, 0))
@@ -159,6 +173,8 @@ def _lengthen_queue(sock: socket.socket) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _QUEUE_BYTES)
 
 
-def _failure(what: str, error: OSError) -> TransportError:
+def _failure(what: str, error: OSError, advice: str | None = None) -> TransportError:
+    """What could not be done, why, and what to do: `advice`, or what fits most errors of this kind."""
     code = error.errno or 0
-    return TransportError(f"{what}: {os.strerror(code)}" + (f": {_ADVICE[code]}" if code in _ADVICE else ""))
+    advice = advice or _ADVICE.get(code)
+    return TransportError(f"{what}: {os.strerror(code)}" + (f": {advice}" if advice else ""))

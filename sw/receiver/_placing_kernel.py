@@ -1,8 +1,8 @@
 """The loop that takes plain good packets, compiled: what `Responder` does with them, many at a time.
 
-It takes WRITEs of UC that are right in every field. It refuses by itself only what comes in floods after one lost
-packet, or from a path that repeats packets, and only once the Responder has explained the first of its kind. At any
-other packet it stops without a trace, for the Responder to judge it.
+It takes WRITEs of UC that are right in every field. It refuses by itself only what comes in floods: after one lost
+packet, from a path that repeats packets, or of somebody else's traffic; and only once the Responder has explained the
+first of its kind. At any other packet it stops without a trace, for the Responder to judge it.
 """
 
 from typing import Any
@@ -16,6 +16,7 @@ from framelane.models.roce_segment import MAX_MESSAGE_BYTES
 from framelane.models.wire import Opcode
 from framelane.receiver._bytes import SCRATCH_BYTES, copy_bytes, has_icrc, number16, number32, number64
 from framelane.receiver._vector_loops import inlined
+from framelane.receiver.refusals import Refusal
 
 RULES = np.dtype(
     [("base", "u8")] + [(name, "i8") for name in ("local_mac", "local_ip", "remote_ip", "rkey", "qpn", "mtu", "alone")]
@@ -25,10 +26,17 @@ RULES = np.dtype(
 COUNTERS = ("packets", "placed", "payload_bytes", "completions", "skipped", "behind")
 """Those of `Counters` that plain packets move."""
 
-_STATE = ("newest_psn", "offset", "left", "psn", "ended", "refused_late", "refused_sequence", "imm")
+_STATE = ("newest_psn", "offset", "left", "psn", "ended", "imm")
 STATE = np.dtype([(name, "i8") for name in COUNTERS + _STATE])
-"""`COUNTERS` and `QpState`. `ended` is -1 where no message has; `refused_*` are counted up from 0, or are -1 as long as
-the Responder has refused none; `imm` is the immediate of the last completion."""
+"""`COUNTERS` and `QpState`. `ended` is -1 where no message has; `imm` is the immediate of the last completion."""
+
+FLOODS = (
+    Refusal.PORT, Refusal.OPCODE, Refusal.DESTINATION, Refusal.ICRC, Refusal.SOURCE, Refusal.SERVICE, Refusal.QPN,
+    Refusal.PKEY, Refusal.LATE, Refusal.SEQUENCE,
+)  # fmt: skip
+"""What the loop may refuse by itself, in the order in which the Responder looks for it."""
+_PORT, _OPCODE, _DESTINATION, _ICRC, _SOURCE, _SERVICE, _QPN, _PKEY, _LATE, _SEQUENCE, _ODD = range(len(FLOODS) + 1)
+"""Places in FLOODS; `_ODD`, behind them, is anything else."""
 
 ALL, OTHER, COMPLETION = 0, 1, 2
 """Why the loop stopped: it took all; the packet that it names is not plain; the one before that completed a message."""
@@ -55,27 +63,36 @@ def place(
     first: int,
     rules: NDArray[Any],
     states: NDArray[Any],
+    refused: NDArray[np.int64],
     ring: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Take the packets from `first` on: where it stopped, and why. `rules` and `states` have one element each."""
+    """Take the packets from `first` on: where it stopped, and why. `rules` and `states` have one element each.
+
+    `refused` has one for each of FLOODS, which is counted up; one that is -1 the Responder has yet to explain. A last
+    one is always -1.
+    """
     rule, state = rules[0], states[0]
     scratch = np.full(SCRATCH_BYTES, 0xFF, np.uint8)
     for i in range(first, starts.size):
         ip = _admitted(data, starts[i], sizes[i], rule, scratch)
         if ip < 0:
-            return i, OTHER
+            if refused[~ip] < 0:
+                return i, OTHER
+            refused[~ip] += 1
+            state.packets += 1
+            continue
         opcode, psn = np.int64(data[ip + _BTH]), number32(data, ip + _BTH + 8) & _PSN_MASK
         if rule.alone and state.ended >= 0 and not _ahead(psn, state.ended):
-            if state.refused_late < 0:
+            if refused[_LATE] < 0:
                 return i, OTHER
-            state.refused_late += 1
+            refused[_LATE] += 1
             _count(state, psn)
             continue
         starts_message = _starts(opcode)
         if not starts_message and (state.left == 0 or psn != state.psn):
-            if state.refused_sequence < 0:
+            if refused[_SEQUENCE] < 0:
                 return i, OTHER
-            state.refused_sequence += 1
+            refused[_SEQUENCE] += 1
             state.left = 0
             _count(state, psn)
             continue
@@ -102,16 +119,18 @@ def place(
 
 @inlined
 def _admitted(data: NDArray[np.uint8], start: int, size: int, rule: Any, scratch: NDArray[np.uint8]) -> int:
-    """Where the IPv4 header of a packet of this QP is, whole and with the right ICRC; -1 for any other."""
+    """Where the IPv4 header of a packet of this QP is, whole and with the right ICRC.
+
+    Of any other the complement (~) of why it is refused: the first reason in the Responder's order.
+    """
     if size < _TAGGED + _BODY + wire.ICRC_BYTES:
-        return -1
+        return ~_ODD
     ip = start + (_TAGGED if number16(data, start + 12) == wire.ETHERTYPE_VLAN else _ETH)
     ip_bytes = number16(data, ip + 2)
     header_sum = 0
     for word in range(0, wire.IP_BYTES, 2):
         header_sum += number16(data, ip + word)
     header_sum = (header_sum & 0xFFFF) + (header_sum >> 16)
-    opcode, flags = np.int64(data[ip + _BTH]), data[ip + _BTH + 1]
     if (
         number16(data, ip - 2) != wire.ETHERTYPE_IPV4
         or data[ip] != 0x45
@@ -120,20 +139,30 @@ def _admitted(data: NDArray[np.uint8], start: int, size: int, rule: Any, scratch
         or ip_bytes > start + size - ip
         or ip_bytes < _BODY + wire.ICRC_BYTES
         or header_sum != 0xFFFF
-        or number16(data, start) << 32 | number32(data, start + 2) != rule.local_mac
-        or number32(data, ip + 12) != rule.remote_ip
-        or number32(data, ip + 16) != rule.local_ip
-        or number16(data, ip + _UDP + 2) != wire.ROCE_PORT
-        or number16(data, ip + _UDP + 4) != ip_bytes - wire.IP_BYTES
-        or opcode < _FIRST
-        or opcode > _ONLY_IMM
-        or flags & 0x0F
-        or number16(data, ip + _BTH + 2) & 0x7FFF != 0x7FFF
-        or number32(data, ip + _BTH + 4) & 0xFFFFFF != rule.qpn
-        or _end(data, ip) < ip + _BODY + _extra(opcode)
-        or not has_icrc(data, ip, ip_bytes, scratch)
     ):
-        return -1
+        return ~_ODD
+    if number16(data, ip + _UDP + 2) != wire.ROCE_PORT:
+        return ~_PORT
+    if number16(data, ip + _UDP + 4) != ip_bytes - wire.IP_BYTES:
+        return ~_ODD
+    opcode = np.int64(data[ip + _BTH]) | wire.UC
+    if opcode < _FIRST or opcode > _ONLY_IMM:
+        return ~_OPCODE
+    if data[ip + _BTH + 1] & 0x0F or _end(data, ip) < ip + _BODY + _extra(opcode):
+        return ~_ODD
+    to = number16(data, start) << 32 | number32(data, start + 2)
+    if to != rule.local_mac or number32(data, ip + 16) != rule.local_ip:
+        return ~_DESTINATION
+    if not has_icrc(data, ip, ip_bytes, scratch):
+        return ~_ICRC
+    if number32(data, ip + 12) != rule.remote_ip:
+        return ~_SOURCE
+    if not data[ip + _BTH] & wire.UC:
+        return ~_SERVICE
+    if number32(data, ip + _BTH + 4) & 0xFFFFFF != rule.qpn:
+        return ~_QPN
+    if number16(data, ip + _BTH + 2) & 0x7FFF != 0x7FFF:
+        return ~_PKEY
     return ip
 
 

@@ -2,6 +2,7 @@
 
 import collections
 import threading
+from collections.abc import Callable
 from typing import Self
 
 from framelane.receiver.transport import Completion, Counters, Transport
@@ -14,11 +15,13 @@ class Background:
     """`transport`, polled by a thread from now on: as with a NIC, packets are placed whatever the caller does.
 
     The ring alone keeps a slot from being written while its frame is read: by its credit, or in free-running mode
-    by noticing it. What ends the thread (TransportError, say) is raised by `poll`. Closing it closes `transport`.
+    by noticing it. `arrived` counts packets where the transport does not. What ends the thread (TransportError, say)
+    is raised by `poll`. Closing it closes `transport`.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, arrived: Callable[[], int] | None = None) -> None:
         self._transport = transport
+        self._arrived = arrived or (lambda: transport.counters.packets)
         self.refuses_late = transport.refuses_late
         self._completions: collections.deque[Completion] = collections.deque()
         self._came = threading.Event()
@@ -70,7 +73,7 @@ class Background:
                 if completions:
                     self._completions.extend(completions)
                     self._came.set()
-                if completions or packets != (packets := self._transport.counters.packets):
+                if completions or packets != (packets := self._arrived()):
                     self.fruitless = 0
                 else:
                     self.fruitless += 1

@@ -9,13 +9,9 @@ from numpy.typing import NDArray
 
 from framelane.models.packet_batch import EMPTY, Batch
 from framelane.models.session import Session
-from framelane.receiver._placing_kernel import COMPLETION, COUNTERS, OTHER, RULES, STATE, place
-from framelane.receiver.refusals import Refusal
+from framelane.receiver._placing_kernel import COMPLETION, COUNTERS, FLOODS, OTHER, RULES, STATE, place
 from framelane.receiver.responder import QpState, Responder
 from framelane.receiver.transport import Completion, Counters
-
-FLOODS = (Refusal.LATE, Refusal.SEQUENCE)
-"""What the compiled code may refuse by itself once the Responder has; the order is that of `STATE`."""
 
 
 class FastResponder:
@@ -62,14 +58,15 @@ class FastResponder:
         counters, qp = self._responder.counters, self._responder.state
         counted = [getattr(counters, name) for name in COUNTERS]
         ended = -1 if qp.ended is None else qp.ended
-        known = (0 if reason in counters.refused else -1 for reason in FLOODS)
-        self._state[0] = (*counted, qp.newest_psn, qp.offset, qp.left, qp.psn, ended, *known, 0)
-        at, why = place(batch.memory, batch.starts, batch.sizes, first, self._rules, self._state, self._memory)
-        *counted, qp.newest_psn, qp.offset, qp.left, qp.psn, ended, late, sequence, _ = self._state[0].item()
+        known = [0 if reason in counters.refused else -1 for reason in FLOODS]
+        refused = np.array([*known, -1], np.int64)
+        self._state[0] = (*counted, qp.newest_psn, qp.offset, qp.left, qp.psn, ended, 0)
+        at, why = place(batch.memory, batch.starts, batch.sizes, first, self._rules, self._state, refused, self._memory)
+        *counted, qp.newest_psn, qp.offset, qp.left, qp.psn, ended, _ = self._state[0].item()
         for name, count in zip(COUNTERS, counted, strict=True):
             setattr(counters, name, count)
         qp.ended = None if ended < 0 else ended
-        for reason, count in zip(FLOODS, (late, sequence), strict=True):
+        for reason, count in zip(FLOODS, refused[:-1].tolist(), strict=True):
             if count > 0:
                 counters.refused[reason] += count
         return int(at), int(why)

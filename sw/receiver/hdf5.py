@@ -67,6 +67,16 @@ class Hdf5Sink:
             self._flush(nxmx.RECORDS_A_CHUNK)
         self._check()
 
+    def retract(self) -> None:
+        """Take the last frame out again: its slot was overwritten while it was read. Not twice in a row."""
+        self._frames -= 1
+        self._data.resize(self._frames, axis=0)
+        if self._sparse is not None:
+            start = int(self._sparse["pointers"][-1, 0])
+            self._sparse["pointers"].resize(self._frames, axis=0)
+            for name in ("columns", "values"):
+                self._sparse[name].resize(start, axis=0)
+
     def close(self) -> None:
         """End the file and give it its name."""
         self._flush(self._frames % nxmx.RECORDS_A_CHUNK)

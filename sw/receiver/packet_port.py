@@ -6,6 +6,7 @@ import mmap
 import os
 import socket
 import struct
+import threading
 
 import numpy as np
 
@@ -68,14 +69,14 @@ class PacketPort:
         """The one that is read now, or that the kernel hands over next."""
         self._read = False
         self._drops = 0
+        self._asking = threading.Lock()
+        """Held from the kernel's answer until it is added: it tells each drop once, whoever asks."""
 
     @property
     def queue_drops(self) -> int:
         """See `Port`."""
-        if self._socket.fileno() >= 0:
-            statistics = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 12)
-            self._drops += int(struct.unpack("=III", statistics)[1])  # since it was asked last
-        return self._drops
+        with self._asking:
+            return self._ask()
 
     def batch(self, timeout_s: float) -> Batch:
         """See `Port`."""
@@ -93,10 +94,16 @@ class PacketPort:
 
     def close(self) -> None:
         """See `Port`."""
-        if self._socket.fileno() >= 0:
-            self._drops = self.queue_drops
-        self._socket.close()
+        with self._asking:
+            self._ask()
+            self._socket.close()
         self._memory, self._words = EMPTY.memory, EMPTY.memory.view(np.uint32)  # the mapping holds the socket open
+
+    def _ask(self) -> int:
+        if self._socket.fileno() >= 0:
+            statistics = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 12)
+            self._drops += int(struct.unpack("=III", statistics)[1])  # since it was asked last
+        return self._drops
 
     def _look(self) -> int:
         """How many packets the block holds, if it was handed over; it is read from then on."""

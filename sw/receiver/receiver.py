@@ -57,6 +57,7 @@ class Receiver:
         self._first = ring.window.next
         self._newest = [ring.window.next - 1] * ring.layout.sources
         self._drops = [0] * ring.layout.sources
+        self._ended: set[int] = set()
         self._arrived: set[int] = set()
         self._complete = self._incomplete = self._overwritten = self._empty = 0
         self._astray = False
@@ -68,7 +69,12 @@ class Receiver:
         """Wait at most `timeout_s` seconds for something to come; the frames that are over, in their order."""
         for completion in self._transport.poll(timeout_s):
             self._note(completion)
-        return self._close(min(self._newest) + 1)
+        live = [newest for source, newest in enumerate(self._newest) if source not in self._ended]
+        return self._close(min(live, default=-1) + 1)
+
+    def end_source(self, source: int) -> None:
+        """Await no more of a source: the frames of the others are over without it."""
+        self._ended.add(source)
 
     def settle(self, offered: int | None = None, dropped: int | None = None) -> list[ReceivedFrame]:
         """Close all that is open, when nothing is on its way any more; what there is of it, in order.

@@ -5,14 +5,16 @@ import errno
 import os
 import socket
 import threading
+import time
 from typing import Self
 
 from framelane.models.errors import InputError, TransportError
 from framelane.models.session import Session
 from framelane.models.session_link import MAX_LINE, PORT, Credit, Greeting, Report
 
-_PATIENCE_S = 1.0
-"""A source that does not take its lines for so long is cut off: the receiver does not wait for it."""
+_MOST_CLIENTS = 300
+"""More than there can be sources; the rest would be strangers."""
+_NAP_S = 0.2
 
 
 class SessionServer:
@@ -29,6 +31,9 @@ class SessionServer:
         self._lock = threading.Lock()
         self._clients: set[socket.socket] = set()
         self._reports: dict[int, Report] = {}
+        self._owners: dict[int, socket.socket] = {}
+        """Which connection speaks for a source."""
+        self._closed = False
         self.faults: list[str] = []
         """What was wrong with sources that were cut off."""
         try:
@@ -60,6 +65,7 @@ class SessionServer:
 
     def close(self) -> None:
         """Cut off all sources, and listen no more. May be called twice."""
+        self._closed = True
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -74,58 +80,74 @@ class SessionServer:
         self.close()
 
     def _accept(self) -> None:
-        while True:
+        while not self._closed:
             try:
                 client, _ = self._socket.accept()
-            except OSError:  # closed
-                return
-            client.settimeout(_PATIENCE_S)
-            with self._lock:
-                self._clients.add(client)
-                self._send(client, self._greeting + Credit(window_end=self._window_end).pack())
-            threading.Thread(target=self._listen, args=(client,), name="source", daemon=True).start()
+                threading.Thread(target=self._listen, args=(client,), name="source", daemon=True).start()
+            except (OSError, RuntimeError) as error:  # closed; or too many files or threads for now
+                if not self._closed:
+                    self._complain(f"no source can connect for now: {error}")
+                    time.sleep(_NAP_S)
+
+    def _complain(self, fault: str) -> None:
+        if fault not in self.faults[-1:]:
+            self.faults.append(fault)
 
     def _send(self, client: socket.socket, line: bytes) -> None:
-        """Send within the lock."""
+        """Send within the lock. A source that takes no more lines is cut off: the receiver does not wait for it."""
         try:
-            client.sendall(line)
+            sent = client.send(line, socket.MSG_DONTWAIT)
         except OSError:
+            sent = 0
+        if sent < len(line):
             self._cut(client)
 
     def _cut(self, client: socket.socket) -> None:
         """Close a connection, within the lock."""
         self._clients.discard(client)
+        self._owners = {source: owner for source, owner in self._owners.items() if owner is not client}
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
         client.close()
 
     def _listen(self, client: socket.socket) -> None:
-        """Take a source's reports until it goes."""
+        """Greet a source, and take its reports until it goes."""
+        with self._lock:
+            if len(self._clients) >= _MOST_CLIENTS:
+                self._cut(client)
+                return
+            self._clients.add(client)
+            self._send(client, self._greeting + Credit(window_end=self._window_end).pack())
         left = b""
         try:
-            while True:
-                try:
-                    data = client.recv(MAX_LINE)
-                except TimeoutError:
-                    continue
-                if not data:
-                    break
+            while data := client.recv(MAX_LINE):
                 *lines, left = (left + data).split(b"\n")
                 if len(left) >= MAX_LINE:
                     raise InputError(f"a line of the session's link is longer than {MAX_LINE} bytes")
                 for line in lines:
-                    self._note(Report.unpack(line))
+                    self._note(Report.unpack(line), client)
         except InputError as error:
-            self.faults.append(str(error))
+            self._complain(str(error))
         except OSError:
             pass
         with self._lock:
             self._cut(client)
 
-    def _note(self, report: Report) -> None:
+    def _note(self, report: Report, client: socket.socket) -> None:
+        """Keep a report that can be: InputError for any other."""
         if report.source >= self._sources:
             raise InputError(f"there is no source {report.source} in a session of {self._sources}")
         with self._lock:
+            if self._owners.setdefault(report.source, client) is not client:
+                raise InputError(f"somebody else reports for source {report.source}: is it started twice?")
+            known = self._reports.get(report.source)
+            if report.dropped > report.offered or report.offered - report.dropped > self._window_end:
+                raise InputError(
+                    f"source {report.source} says it has sent {report.offered - report.dropped} frames of "
+                    f"{report.offered}, with credit for {self._window_end}"
+                )
+            if known and (report.offered < known.offered or report.dropped < known.dropped):
+                raise InputError(f"source {report.source} has begun anew: start the receiver anew, too")
             self._reports[report.source] = report
 
 

@@ -22,12 +22,14 @@ def summary(diagnosis: Diagnosis, session: Session) -> list[str]:
     """Sentences for the top of a report."""
     groups = {group.cause: group for group in diagnosis.groups}
     lines: list[str] = []
+    if not diagnosis.packets and diagnosis.cut_at is not None:
+        return []
     if not diagnosis.ours:
         return ["no packet of this session is in the capture"]
     for cause in (bth.QPN, reth.RKEY, reth.BOUNDS, ethernet.MAC, ipv4.SOURCE, ipv4.DESTINATION, bth.SERVICE, reth.MTU):
         group = groups.get(cause)
         if group and group.count >= diagnosis.ours and len(group.values) == 1:
-            lines.append(f"every packet of the session has it: {group.detail}")
+            lines.append(f"every packet of the session has it: {group.value}")
     stale = [cause for cause in (bth.QPN, reth.RKEY, reth.BOUNDS) if cause in groups]
     if len(stale) > 1 and all(groups[cause].count * 2 > diagnosis.ours for cause in stale):
         lines.append("QPN, rkey and addresses are of another session: give the source the present session.json")

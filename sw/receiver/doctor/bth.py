@@ -102,7 +102,8 @@ def check(packet: Packet, target: Target) -> Iterator[Finding]:
         yield found(PKEY, f"P_Key {bth.pkey:#06x}, should be 0xffff")
     if bth.qpn != session.qpn:
         yield found(QPN, f"destination QP {bth.qpn:#x}, should be {session.qpn:#x}{_order(bth.qpn, session.qpn)}")
-    if packet.write is not None and packet.payload_bytes >= 0 and bth.pad != -packet.payload_bytes % 4:
+    judged = packet.write is not None and not packet.is_cut and packet.payload_bytes >= 0
+    if judged and bth.pad != -packet.payload_bytes % 4:
         right = f"{packet.payload_bytes} bytes of payload need {-packet.payload_bytes % 4}"
         yield found(PAD, f"pad count {bth.pad}, {right}")
     if not bth.flags & _MIGREQ:

@@ -6,6 +6,7 @@ made with a snap length, is still worth a diagnosis. Formats: draft-ietf-opsawg-
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from framelane.models.errors import InputError
@@ -28,8 +29,73 @@ _LINK_ADVICE = {
 }
 
 
-def read(path: Path) -> Iterator[Captured]:
-    """The packets of a capture, up to where the file is cut off. InputError for no capture, or not of Ethernet."""
+@dataclass(slots=True)
+class Capture:
+    """The packets of `data`, a whole file, up to where it is cut off. InputError where they are not of Ethernet.
+
+    `unit_ns`: of the times of a pcap; 0 for a pcapng. `cut_at` is known when all packets were taken: the byte from
+    which on nothing can be read, None for a file that is whole.
+    """
+
+    path: Path
+    data: memoryview
+    order: str
+    unit_ns: int
+    cut_at: int | None = None
+
+    def __iter__(self) -> Iterator[Captured]:
+        """From the first packet on."""
+        self.cut_at = None
+        return self._pcap() if self.unit_ns else self._pcapng()
+
+    def _pcap(self) -> Iterator[Captured]:
+        data = self.data
+        record = struct.Struct(self.order + "IIII")
+        at = 24
+        while at + record.size <= len(data):
+            seconds, fraction, size, wire_bytes = record.unpack_from(data, at)
+            start, stop = at + record.size, at + record.size + size
+            if size > _LONGEST:
+                self.cut_at = at
+                return
+            if stop > len(data):
+                break
+            yield seconds * 10**9 + fraction * self.unit_ns, bytes(data[start:stop]), max(size, wire_bytes)
+            at = stop
+        self.cut_at = len(data) if at < len(data) else None
+
+    def _pcapng(self) -> Iterator[Captured]:
+        data = self.data
+        order, units, at = "<", list[int](), 0
+        while at + 12 <= len(data):
+            kind = struct.unpack_from(order + "I", data, at)[0]
+            if kind == _SECTION:
+                order = "<" if struct.unpack_from("<I", data, at + 8)[0] == _BYTE_ORDER else ">"
+                units = []
+            size = struct.unpack_from(order + "I", data, at + 4)[0]
+            if size < 12:
+                self.cut_at = at
+                return
+            if at + size > len(data):
+                break
+            body = data[at + 8 : at + size - 4]
+            at += size
+            if kind == _INTERFACE and len(body) >= 8:
+                _check_link(self.path, struct.unpack_from(order + "H", body)[0])
+                units.append(_per_second(body[8:], order))
+            elif kind == _ENHANCED and len(body) >= 20:
+                interface, high, low, captured, wire_bytes = struct.unpack_from(order + "IIIII", body)
+                if interface < len(units) and captured <= len(body) - 20:
+                    time_ns = (high << 32 | low) * 10**9 // units[interface]
+                    yield time_ns, bytes(body[20 : 20 + captured]), wire_bytes
+            elif kind == _SIMPLE and len(body) >= 4:
+                (wire_bytes,) = struct.unpack_from(order + "I", body)
+                yield 0, bytes(body[4 : 4 + wire_bytes]), wire_bytes
+        self.cut_at = len(data) if at < len(data) else None
+
+
+def read(path: Path) -> Capture:
+    """A capture. InputError for no capture, or not of Ethernet."""
     try:
         data = memoryview(path.read_bytes())
     except OSError as error:
@@ -40,47 +106,10 @@ def read(path: Path) -> Iterator[Captured]:
         magic = struct.unpack_from(order + "I", data)[0]
         if magic in _PCAP:
             _check_link(path, struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF)
-            return _pcap(data, order, _PCAP[magic])
+            return Capture(path, data, order, _PCAP[magic])
         if magic == _SECTION:
-            return _pcapng(path, data)
+            return Capture(path, data, order, 0)
     raise InputError(f"{path} is no pcap or pcapng capture: it starts with {bytes(data[:4]).hex()}")
-
-
-def _pcap(data: memoryview, order: str, unit_ns: int) -> Iterator[Captured]:
-    record = struct.Struct(order + "IIII")
-    at = 24
-    while at + record.size <= len(data):
-        seconds, fraction, size, wire_bytes = record.unpack_from(data, at)
-        at += record.size
-        if size > _LONGEST or at + size > len(data):
-            return
-        yield seconds * 10**9 + fraction * unit_ns, bytes(data[at : at + size]), max(size, wire_bytes)
-        at += size
-
-
-def _pcapng(path: Path, data: memoryview) -> Iterator[Captured]:
-    order, units, at = "<", list[int](), 0
-    while at + 12 <= len(data):
-        kind = struct.unpack_from(order + "I", data, at)[0]
-        if kind == _SECTION:
-            order = "<" if struct.unpack_from("<I", data, at + 8)[0] == _BYTE_ORDER else ">"
-            units = []
-        size = struct.unpack_from(order + "I", data, at + 4)[0]
-        if size < 12 or at + size > len(data):
-            return
-        body = data[at + 8 : at + size - 4]
-        at += size
-        if kind == _INTERFACE and len(body) >= 8:
-            _check_link(path, struct.unpack_from(order + "H", body)[0])
-            units.append(_per_second(body[8:], order))
-        elif kind == _ENHANCED and len(body) >= 20:
-            interface, high, low, captured, wire_bytes = struct.unpack_from(order + "IIIII", body)
-            if interface < len(units) and captured <= len(body) - 20:
-                time_ns = (high << 32 | low) * 10**9 // units[interface]
-                yield time_ns, bytes(body[20 : 20 + captured]), wire_bytes
-        elif kind == _SIMPLE and len(body) >= 4:
-            (wire_bytes,) = struct.unpack_from(order + "I", body)
-            yield 0, bytes(body[4 : 4 + wire_bytes]), wire_bytes
 
 
 def _per_second(options: memoryview, order: str) -> int:

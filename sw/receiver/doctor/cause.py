@@ -62,8 +62,10 @@ class Finding(NamedTuple):
     detail: str
     refused_by: Placer
     """Those that refuse this very packet for it."""
+    alike: str = ""
+    """What counts as the same in other packets, without what differs in each; empty: all of `detail`."""
 
 
-def found(cause: Cause, detail: str, refused_by: Placer | None = None) -> Finding:
+def found(cause: Cause, detail: str, refused_by: Placer | None = None, alike: str = "") -> Finding:
     """A finding, refused by those of the cause if nothing else is said."""
-    return Finding(cause, detail, cause.refused_by if refused_by is None else refused_by)
+    return Finding(cause, detail, cause.refused_by if refused_by is None else refused_by, alike)

@@ -69,7 +69,7 @@ class Doctor:
         """The diagnosis, when nothing more comes."""
         for number, finding in self._psn.finish() if self._psn else []:
             self._gathered.note(number, self.result.last_ns, finding)
-        for finding in self._frames.finish():
+        for finding in [] if self.result.cut else self._frames.finish():
             self._gathered.note(self.result.packets, self.result.last_ns, finding)
         result = self.result
         if self._psn:
@@ -85,12 +85,17 @@ class Doctor:
         return result
 
     def _judge(self, packet: Packet) -> Placer:
+        if packet.is_cut:
+            self.result.cut += 1
+            if packet.bth is None:  # a PSN that is not seen is not lost
+                self._psn = None
+        known = not self.result.cut
         findings = list(self._check(packet))
         refused = Placer.NONE
         for finding in findings:
             refused |= finding.refused_by
         fits = packet.bth is not None and packet.write is not None
-        if fits:
+        if fits and known:
             header = Placer.NONE
             for finding in findings:
                 if finding.cause not in _OF_MESSAGES:
@@ -100,7 +105,7 @@ class Doctor:
                 refused |= finding.refused_by
         placed = Placer.NONE
         for placer in self._places:
-            if placer not in refused and fits:
+            if placer not in refused and fits and known:
                 placed |= placer
                 self.result.placed[placer] += 1
         if fits:

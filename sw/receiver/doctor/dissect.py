@@ -107,10 +107,15 @@ class Packet:
         return self.end - ICRC_BYTES
 
     @property
+    def is_cut(self) -> bool:
+        """The capture holds only its beginning: what lies behind, or is computed from it, is not known."""
+        return self.wire_bytes > len(self.frame)
+
+    @property
     def is_whole(self) -> bool:
         """The lengths of capture, IP and UDP agree, and there are no IP options: its end is where they say."""
         ip, udp = self.ip, self.udp
-        if ip is None or udp is None or self.header_bytes != _IP.size or self.wire_bytes > len(self.frame):
+        if ip is None or udp is None or self.header_bytes != _IP.size or self.is_cut:
             return False
         return udp.bytes == ip.total_bytes - _IP.size and self.ip_at + ip.total_bytes <= len(self.frame)
 

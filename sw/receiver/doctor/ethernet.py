@@ -16,9 +16,9 @@ _LOWEST_ETHERTYPE = 0x600
 CUT = Cause(
     "cut-by-capture",
     Kind.FAULT,
-    "the capture holds only the beginning of the packet, so nothing can be said of its ICRC",
+    "the capture holds only the beginning of the packet: nothing can be said of its payload and ICRC, and from here on "
+    "of messages and frames",
     "capture whole packets: `tcpdump -s 0`",
-    Placer.ALL,
 )
 SHORT = Cause(
     "short-frame",
@@ -113,13 +113,13 @@ IPV6 = Cause(
 
 def check(packet: Packet, target: Target) -> Iterator[Finding]:
     """What is wrong with the Ethernet header of a packet that is meant for the session."""
-    if packet.wire_bytes > len(packet.frame):
+    if packet.is_cut:
         yield found(CUT, f"{len(packet.frame)} of {packet.wire_bytes} bytes were captured")
     yield from _check_mac(packet, target)
     yield from _check_tags(packet)
     if packet.ethertype not in (ETHERTYPE_IPV4, -1):
         yield found(ETHERTYPE, f"EtherType {packet.ethertype:#06x}, should be 0x0800")
-    elif packet.ip is None:
+    elif packet.ip is None and not packet.is_cut:
         yield found(SHORT, f"{len(packet.frame)} bytes hold no Ethernet and IPv4 header")
 
 

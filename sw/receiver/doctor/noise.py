@@ -48,7 +48,7 @@ def sort(packet: Packet, target: Target) -> Finding | None:
     if packet.is_roce:
         text = f"RoCE v2 from {ip_text(packet.ip.src)} to {ip_text(packet.ip.dst)}"
         return None if hints else found(OTHER_ROCE, text)
-    unknown = packet.ip.fragment & 0x3FFF or packet.wire_bytes > len(packet.frame)
+    unknown = packet.ip.fragment & 0x3FFF or packet.is_cut
     if hints >= 3 and (_shows_session(packet, target) or unknown):
         return None
     if packet.udp is not None and packet.udp.dst_port == ROCE_PORT and hints:

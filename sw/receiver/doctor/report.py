@@ -19,20 +19,27 @@ def lines(diagnosis: Diagnosis, session: Session) -> list[str]:
     seconds = (diagnosis.last_ns - diagnosis.first_ns) / 1e9
     head = f"{diagnosis.packets} packets in {seconds:.3f} s, {diagnosis.ours} of them for this session"
     text = [head]
+    if diagnosis.cut_at is not None:
+        text.append(f"warning: the capture is cut off at byte {diagnosis.cut_at}, after {diagnosis.packets} packets")
+        text.append("  do: copy the whole file again, or look whether the disk was full; stop tcpdump before copying")
     if diagnosis.noise:
         others = ", ".join(f"{count} {what}" for what, count in diagnosis.noise.most_common(6))
         text.append(f"others: {others}")
-    if diagnosis.ours:
+    if diagnosis.cut:
+        many = "1 packet is" if diagnosis.cut == 1 else f"{diagnosis.cut} packets are"
+        text.append(f"placed, frames: not known, {many} cut by the capture")
+    elif diagnosis.ours:
         by = ", ".join(f"{count} by {_ARTICLES[placer]} {placer.words()}" for placer, count in diagnosis.placed.items())
         text += [f"placed: {by}", _frames(diagnosis)]
     text += advice.summary(diagnosis, session)
-    if not diagnosis.ours:
+    if not diagnosis.ours and (diagnosis.packets or diagnosis.cut_at is None):
         text += ["likely causes:", *(f"  {n}. {cause}" for n, cause in enumerate(advice.NOTHING, 1))]
     for group in diagnosis.groups:
         if group.cause.kind in _SHOWN:
             text += ["", *_group(group, diagnosis)]
     if diagnosis.ours and not diagnosis.faults:
-        text += ["", "nothing is wrong with these packets"]
+        which = "these packets" if diagnosis.cut_at is None else "the packets before the cut"
+        text += ["", f"nothing is wrong with {which}"]
     return text
 
 
@@ -53,13 +60,25 @@ def _group(group: Group, diagnosis: Diagnosis) -> list[str]:
     many = "once" if group.count == 1 else f"{group.count} times"
     refused = f", not placed by: {group.refused_by.words()}" if group.refused_by else ""
     after = (group.time_ns - diagnosis.first_ns) / 1e9
-    clock = datetime.datetime.fromtimestamp(group.time_ns / 1e9, datetime.UTC).strftime("%H:%M:%S.%f")
     last = f", last in packet {group.last}" if group.count > 1 else ""
-    where = f"  first in packet {group.first} at {after:.6f} s ({clock} UTC){last}"
-    text = [f"{cause.kind.value}: {cause.code}, {many}{refused}", f"  {cause.meaning}", where, f"  {group.detail}"]
-    others = [(value, count) for value, count in group.values.items() if value != group.detail and count > 1]
+    where = f"  first in packet {group.first} at {after:.6f} s{_clock(group.time_ns)}{last}"
+    alike = group.values[group.value]
+    detail = group.detail
+    if detail != group.value and alike > 1:
+        detail += f" ({alike} times, address and length aside)"
+    text = [f"{cause.kind.value}: {cause.code}, {many}{refused}", f"  {cause.meaning}", where, f"  {detail}"]
+    others = [(value, count) for value, count in group.values.items() if value != group.value and count > 1]
     text += [f"  {count} times: {value}" for value, count in others]
     return [*text, f"  do: {cause.advice}"]
+
+
+def _clock(time_ns: int) -> str:
+    """The time of day; nothing for a time that no calendar has, which a broken capture may tell."""
+    try:
+        time = datetime.datetime.fromtimestamp(time_ns / 1e9, datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return f" ({time:%H:%M:%S.%f} UTC)"
 
 
 def document(diagnosis: Diagnosis, session: Session) -> dict[str, Any]:
@@ -67,6 +86,7 @@ def document(diagnosis: Diagnosis, session: Session) -> dict[str, Any]:
     return {
         "packets": diagnosis.packets,
         "session_packets": diagnosis.ours,
+        "cut_packets": diagnosis.cut,
         "first_ns": diagnosis.first_ns,
         "last_ns": diagnosis.last_ns,
         "placed": {_NAMES[placer]: count for placer, count in diagnosis.placed.items()},

@@ -72,7 +72,7 @@ def check(packet: Packet, target: Target) -> Iterator[Finding]:
     """What is wrong with the headers behind the BTH, and with the length of a FIRST or ONLY."""
     if packet.write is None:
         return
-    if packet.payload_bytes < 0:
+    if packet.payload_bytes < 0 and not packet.is_cut:
         yield found(SHORT, f"{packet.end - packet.udp_at} bytes of UDP are too few for {packet.write.name}")
         return
     if packet.payload_bytes > target.mtu and packet.is_whole:
@@ -113,17 +113,20 @@ def _check_bounds(reth: Reth, target: Target) -> Iterator[Finding]:
     swapped = int.from_bytes(reth.address.to_bytes(8, "big"), "little") - target.base
     slot = start // target.session.slot_bytes
     if 0 <= swapped < target.ring_bytes:
-        where = "its bytes are in reverse order"
+        where = alike = "its bytes are in reverse order"
     elif abs(start) > 1 << 40:
-        where = f"nowhere near the ring at {target.base:#x}: is it of another session?"
+        where = alike = f"nowhere near the ring at {target.base:#x}: is it of another session?"
     elif start < 0:
         where = f"begins {-start} bytes before the ring at {target.base:#x}"
+        alike = f"begins before the ring at {target.base:#x}"
     elif start >= target.ring_bytes:
-        where = f"begins {start - target.ring_bytes} bytes behind the ring: it would be slot {slot}"
-        where += f" of {target.session.n_slots} (0 to {target.session.n_slots - 1})"
+        would = f"it would be slot {slot} of {target.session.n_slots} (0 to {target.session.n_slots - 1})"
+        where = f"begins {start - target.ring_bytes} bytes behind the ring: {would}"
+        alike = f"begins behind the ring: {would}"
     else:
         where = f"begins in slot {slot} and ends {stop - target.ring_bytes} bytes behind the ring"
-    yield found(BOUNDS, f"{reth.length} bytes at {reth.address:#x}: {where}")
+        alike = f"begins in slot {slot} and ends behind the ring"
+    yield found(BOUNDS, f"{reth.length} bytes at {reth.address:#x}: {where}", alike=alike)
 
 
 def _hint(reth: Reth, target: Target) -> str:

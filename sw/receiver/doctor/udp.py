@@ -72,7 +72,7 @@ def check(packet: Packet) -> Iterator[Finding]:
     if ip is None:
         return
     if udp is None:
-        if ip.protocol == PROTOCOL_UDP and not ip.fragment & 0x1FFF and packet.wire_bytes == len(packet.frame):
+        if ip.protocol == PROTOCOL_UDP and not ip.fragment & 0x1FFF and not packet.is_cut:
             yield found(SHORT, f"{max(0, len(packet.frame) - packet.udp_at)} bytes of UDP came")
         return
     if udp.dst_port != ROCE_PORT:
@@ -80,9 +80,11 @@ def check(packet: Packet) -> Iterator[Finding]:
     carried = ip.total_bytes - packet.header_bytes
     if udp.bytes != carried:
         yield found(LENGTH, f"UDP length {udp.bytes}, the IP header leaves {carried}")
-    elif packet.bth is None and packet.wire_bytes == len(packet.frame):
+    elif packet.is_cut:
+        return
+    elif packet.bth is None:
         yield found(SHORT, f"UDP length {udp.bytes}: at least 24 is needed")
-    elif udp.checksum and packet.wire_bytes == len(packet.frame):
+    elif udp.checksum:
         right, partial = sums(packet)
         if udp.checksum == partial and udp.checksum != right:
             yield found(OFFLOAD, f"checksum {udp.checksum:#06x}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from framelane.receiver.doctor.host.finding import HostFinding, good, warning
+from framelane.receiver.doctor.host.finding import HostFinding, good, note, warning
 from framelane.receiver.doctor.host.system import System
 
 _INTERFACE = {
@@ -20,8 +20,14 @@ _KERNEL = {
     ("Ip", "ReasmFails"): "fragments never became whole packets: the source sends more than an MTU",
     ("Udp", "InCsumErrors"): "UDP checksums were wrong: send 0",
     ("Udp", "RcvbufErrors"): "the queue of a socket was full: net.core.rmem_max, a faster receiver",
-    ("Udp", "NoPorts"): "packets came for a port that nothing holds",
+    (
+        "Udp",
+        "NoPorts",
+    ): "packets came for a UDP port that nothing holds: normal with `--transport packet`, which leaves "
+    "port 4791 free, and before a receiver is started; with `--transport udp` see who holds the port",
 }
+_NORMAL = frozenset(("Udp NoPorts",))
+"""Those that grow on a healthy receiver, too."""
 _RDMA = {
     "out_of_sequence": "PSNs had gaps: packets are lost on the way",
     "out_of_seq_request": "PSNs had gaps: packets are lost on the way",
@@ -76,9 +82,12 @@ def check(now: Readings, before: Readings | None = None) -> Iterator[HostFinding
     bad = {name: value for name, value in grown.items() if value > 0}
     since = "since the system started" if before is None else "while listening"
     for name, value in bad.items():
-        yield warning("counters", f"{name} has counted {value} {since}", advice[name.split(" ", 1)[1]])
-    if not bad:
-        yield good("counters", f"{len(now)} counters of errors and drops are 0 {since}")
+        say = note if name in _NORMAL else warning
+        yield say("counters", f"{name} has counted {value} {since}", advice[name.split(" ", 1)[1]])
+    if bad.keys() <= _NORMAL:
+        zero = len(now) - len(bad)
+        many = "1 counter of errors and drops is" if zero == 1 else f"{zero} counters of errors and drops are"
+        yield good("counters", f"{many} 0 {since}")
 
 
 def _add(found: Readings, name: str, value: int | None) -> None:

@@ -8,6 +8,8 @@ class Level(Enum):
     """How bad it is. A `FAULT` makes the exit status 1."""
 
     OK = "ok"
+    NOTE = "note"
+    """Worth knowing; normal with some receivers."""
     WARNING = "warning"
     FAULT = "fault"
 
@@ -25,6 +27,11 @@ class HostFinding:
 def good(check: str, text: str) -> HostFinding:
     """All is well."""
     return HostFinding(check, Level.OK, text)
+
+
+def note(check: str, text: str, advice: str) -> HostFinding:
+    """It is normal in the cases that `advice` names."""
+    return HostFinding(check, Level.NOTE, text, advice)
 
 
 def warning(check: str, text: str, advice: str) -> HostFinding:
