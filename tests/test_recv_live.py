@@ -1,7 +1,9 @@
 """`framelane recv` from the wire: a process receives what another sends, and accounts for every frame of it."""
 
+import functools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -80,6 +82,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def wait_until(true: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 30
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    return true()
+
+
 class Run:
     """A receiver in a process of its own."""
 
@@ -97,7 +106,8 @@ class Run:
             time.sleep(0.02)
         return Session.load(path)
 
-    def link(self) -> SessionClient:
+    @functools.cached_property
+    def address(self) -> tuple[str, int]:
         assert self.process.stdout is not None
         line = ""
         while (
@@ -105,7 +115,10 @@ class Run:
         ):
             assert self.process.poll() is None
         host, port = line.split("at TCP ")[1].split(" Ctrl-C")[0].strip().rstrip(":").split(":")
-        return SessionClient(host, int(port))
+        return host, int(port)
+
+    def link(self) -> SessionClient:
+        return SessionClient(*self.address)
 
     def end(self, signal_number: int | None = None) -> tuple[int, str, str]:
         if signal_number is not None:
@@ -166,6 +179,32 @@ def test_a_source_that_ran_out_of_credit_gets_it_back_by_its_report(receive: Any
         status, out, _ = run.end()
     assert status == 0
     assert "101 sent = 1 complete + 0 incomplete + 100 dropped at source + 0 dropped by host + 0 missing" in out
+
+
+def test_frames_flow_again_after_the_receiver_stood_still_for_longer_than_its_ring_lasts(
+    receive: Any, plan: Any, free_port: int, tmp_path: Path
+) -> None:
+    with receive(*plan(n_slots=16)) as run, run.link() as watch:
+        host, port = run.address
+        command = ["emulate", "--to", f"{host}:{port}", "--port", str(free_port), "--rate", "100"]
+        with subprocess.Popen([*_FRAMELANE, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as source:
+            try:
+                assert wait_until(lambda: watch.window_end > 50)
+                run.process.send_signal(signal.SIGSTOP)
+                time.sleep(1)
+                stood = watch.window_end
+                run.process.send_signal(signal.SIGCONT)
+                assert wait_until(lambda: watch.window_end > stood + 150), "credit comes back again and again"
+            finally:
+                source.send_signal(signal.SIGINT)
+        status, out, _ = run.end()
+    sent, complete, dropped = (
+        int(re.findall(rf"(\d+) {what}", out)[0]) for what in ("sent", "complete", "dropped at s")
+    )
+    assert status == 0
+    assert dropped > 0
+    assert sent == complete + dropped
+    assert run.dataset("frame_number")[-1] > sent - 50, "the last frames came again"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
