@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane import __version__
-from framelane.cli import board, calibrate, doctor, emulate, jungfrau, recv, replay
+from framelane.cli import board, calibrate, doctor, emulate, jungfrau, recv, replay, whatif
 from framelane.cli.surroundings import Terminal, orderly_end
 from framelane.models.errors import FramelaneError
 
@@ -128,6 +128,7 @@ def demo(
 app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD))(recv.recv)
 app.command(epilog=emulate.STATUS)(emulate.emulate)
 app.command(epilog=replay.STATUS)(replay.replay)
+app.command(epilog=whatif.STATUS)(whatif.whatif)
 app.command(epilog=doctor.STATUS)(doctor.doctor)
 
 

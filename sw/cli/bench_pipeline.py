@@ -14,12 +14,16 @@ from framelane.cli.bench import Measurement, Target
 from framelane.cli.tiled_frames import tiled_frames
 from framelane.models.jf_correct import correct_int16
 from framelane.models.jf_fixed import quantize
+from framelane.models.peak_settings import Panel, PeakSettings
+from framelane.receiver.ladder import powers_of_two
+from framelane.receiver.peaks import PeakFinder
 from framelane.receiver.pipeline import Pipeline
 from framelane.receiver.veto import Veto
 
 IMAGES = 4
 """Different images in turn, so that the caches hold none of them."""
 
+_MODULE_ROWS = 512
 REPEATS = 60
 PATIENCE_S = 3.0
 LIMIT_SPEEDUP = 20.0
@@ -39,9 +43,14 @@ def measure() -> Measurement:
         "numba, 1 thread": Pipeline(fixed, Veto(20), threads=1),
         f"numba, {cores} threads": Pipeline(fixed, Veto(20), threads=cores),
         "numba, 1 thread, sparse rows from 10 photons": Pipeline(fixed, Veto(20), 10, threads=1),
+        "numba, 1 thread, ladder of 15 thresholds": Pipeline(fixed, Veto(20), threads=1, rungs=powers_of_two()),
         "numpy (the golden model)": lambda raw: correct_int16(raw, fixed),
     }
     rows: list[dict[str, Any]] = [{"variant": what, **_time(call, images)} for what, call in variants.items()]
+    photons = np.stack([correct_int16(raw, fixed) for raw in images])
+    for threads in (1, cores):
+        what = f"peak finder on photons, {threads} thread{'s' if threads > 1 else ''}"
+        rows.append({"variant": what, **_time_peaks(photons, threads)})
     medians = {row["variant"]: row["median_ms"] for row in rows}
     one, numpy = medians["numba, 1 thread"], medians["numpy (the golden model)"]
     return Measurement(
@@ -53,7 +62,13 @@ def measure() -> Measurement:
     )
 
 
-def _time(call: Callable[[NDArray[np.uint16]], object], images: list[NDArray[np.uint16]]) -> dict[str, float]:
+def _time_peaks(photons: NDArray[np.int16], threads: int) -> dict[str, float]:
+    shape = photons.shape[1], photons.shape[2]
+    finder = PeakFinder(shape, PeakSettings(), Panel.grid(shape, _MODULE_ROWS, shape[1]), threads=threads)
+    return _time(finder, [photons[n : n + 1] for n in range(len(photons))])
+
+
+def _time(call: Callable[[NDArray[Any]], object], images: list[NDArray[Any]]) -> dict[str, float]:
     """Call with one image after the other: at least `REPEATS` times or for `PATIENCE_S`, whichever is first."""
     call(images[0])
     times: list[float] = []

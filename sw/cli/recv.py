@@ -76,12 +76,35 @@ def recv(
     threshold: Annotated[
         int | None,
         typer.Option(
-            help="Photons, or keV where the session says keV, from which a pixel is a peak; else 20.",
+            help="Photons, or keV where the session says keV, from which a pixel is a peak; 20, of Bragg peaks 5.",
             rich_help_panel=_JUDGE,
         ),
     ] = None,
     minimum_peaks: Annotated[
         int | None, typer.Option(help="Reject frames with fewer peaks.", rich_help_panel=_JUDGE)
+    ] = None,
+    peaks: Annotated[
+        Literal["pixels", "bragg"] | None,
+        typer.Option(
+            help="What the veto counts: pixels, or Bragg peaks of such pixels (docs/peaks.md); else pixels.",
+            rich_help_panel=_JUDGE,
+        ),
+    ] = None,
+    snr: Annotated[
+        float | None, typer.Option(help="Of a Bragg peak's pixels; 6, if not given.", rich_help_panel=_JUDGE)
+    ] = None,
+    keep_rejected: Annotated[
+        float | None,
+        typer.Option(help="Keep this share of the rejected frames all the same, 0 to 1.", rich_help_panel=_JUDGE),
+    ] = None,
+    keep_seed: Annotated[
+        int | None, typer.Option(help="Of the draw of those frames; 0, if not given.", rich_help_panel=_JUDGE)
+    ] = None,
+    ladder: Annotated[
+        str | None,
+        typer.Option(
+            help="Thresholds for framelane whatif, as 5,10,20; powers of two, if not given.", rich_help_panel=_JUDGE
+        ),
     ] = None,
     sparse: Annotated[
         int | None,
@@ -127,7 +150,8 @@ def recv(
         frames=frames,
         idle=idle,
     )
+    recording = ladder, keep_rejected, keep_seed, peaks, snr
     judging = threshold, minimum_peaks, sparse, dark_period, dark_phase, gain_mode
-    options = RecvOptions(pcap, session, output, calibration, *judging, live)
+    options = RecvOptions(pcap, session, output, calibration, *judging, live, *recording)
     if not run(options, Terminal()).good:
         raise typer.Exit(1)

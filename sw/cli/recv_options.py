@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 from framelane.cli.gain_mode import GainMode
 from framelane.cli.live_transport import LiveOptions
@@ -9,6 +10,9 @@ from framelane.cli.output import check_no_input
 from framelane.models.dark_frames import DarkRule
 from framelane.models.errors import ConfigError
 from framelane.models.jf_correct import MAX_VALUE
+from framelane.models.peak_settings import PeakSettings
+from framelane.receiver.ladder import check_thresholds, powers_of_two
+from framelane.receiver.random_share import RandomShare
 from framelane.receiver.veto import Veto
 
 _THRESHOLD = 20
@@ -37,6 +41,13 @@ class RecvOptions:
     gain_mode: GainMode | None = None
     """Of the frames, for a calibration of both modes."""
     live: LiveOptions = field(default_factory=lambda: LiveOptions(transport=None, session=None))
+    ladder: str | None = None
+    """Thresholds with commas between; empty: none."""
+    keep_rejected: float | None = None
+    keep_seed: int | None = None
+    peaks: Literal["pixels", "bragg"] | None = None
+    """What the veto counts."""
+    snr: float | None = None
 
     def __post_init__(self) -> None:
         if (self.pcap is None) == (self.live.transport is None):
@@ -49,7 +60,13 @@ class RecvOptions:
             raise ConfigError("--dark-period tracks the pedestals of a calibration: give --calibration as well")
         if self.gain_mode is not None and self.calibration is None:
             raise ConfigError("--gain-mode chooses of a calibration: give --calibration as well")
-        _ = self.dark_rule
+        if self.keep_rejected is not None and not self.minimum_peaks:
+            raise ConfigError("--keep-rejected is a share of what is rejected: give --minimum-peaks as well")
+        if self.keep_seed is not None and self.keep_rejected is None:
+            raise ConfigError("--keep-seed draws from the rejected frames: give --keep-rejected as well")
+        if self.snr is not None and self.peaks != "bragg":
+            raise ConfigError("--snr is of the peak finder: give --peaks bragg as well")
+        _ = self.dark_rule, self.share, self.bragg
         if self.sparse is not None and not 1 <= self.sparse <= MAX_VALUE:
             raise ConfigError(f"--sparse {self.sparse} is no threshold: give 1 to {MAX_VALUE}")
         if (self.minimum_peaks or 0) > _MOST_PEAKS:
@@ -80,9 +97,38 @@ class RecvOptions:
     def judging(self) -> list[str]:
         """The options given that judge photons."""
         chosen = {"threshold": self.threshold, "minimum-peaks": self.minimum_peaks, "sparse": self.sparse}
+        chosen["peaks"] = len(self.peaks) if self.peaks else None
+        chosen["ladder"] = None if self.ladder is None else len(self.ladder)
         return [f"--{name}" for name, value in chosen.items() if value is not None]
+
+    @property
+    def share(self) -> RandomShare | None:
+        """The rejected frames that are kept. ConfigError where the share cannot be."""
+        return None if self.keep_rejected is None else RandomShare(self.keep_rejected, self.keep_seed or 0)
+
+    def rungs(self, fraction_bits: int) -> tuple[int, ...]:
+        """The thresholds of the ladder, for values of so many fraction bits. ConfigError where they cannot be."""
+        if self.ladder is None:
+            return powers_of_two(fraction_bits)
+        try:
+            rungs = tuple(map(int, self.ladder.split(","))) if self.ladder else ()
+        except ValueError:
+            raise ConfigError(
+                f"--ladder {self.ladder} is no list of thresholds: give whole numbers with commas, as 5,10,20"
+            ) from None
+        check_thresholds(rungs, fraction_bits)
+        return rungs
+
+    @property
+    def bragg(self) -> PeakSettings | None:
+        """What a Bragg peak is, where they are counted. ConfigError where that cannot be."""
+        if self.peaks != "bragg":
+            return None
+        given: dict[str, Any] = {"snr": self.snr, "minimum": self.threshold}
+        return PeakSettings(**{name: value for name, value in given.items() if value is not None})
 
     @property
     def veto(self) -> Veto:
         """The veto of these peaks. Raises ConfigError where there is none."""
-        return Veto(_THRESHOLD if self.threshold is None else self.threshold, self.minimum_peaks or 0)
+        threshold = self.bragg.minimum if self.bragg else _THRESHOLD
+        return Veto(threshold if self.threshold is None else self.threshold, self.minimum_peaks or 0)

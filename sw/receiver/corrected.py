@@ -1,11 +1,14 @@
 """Images that the source has corrected already: photons in their slot of the ring, to a verdict and sparse rows."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
 from framelane.receiver import _counting
 from framelane.receiver.judging import Judge
+from framelane.receiver.peaks import PeakFinder
 from framelane.receiver.result import Result
 from framelane.receiver.veto import Veto
 
@@ -25,11 +28,13 @@ class CorrectedImages:
         sparse_threshold: int | None = None,
         threads: int | None = None,
         fraction_bits: int = 0,
+        rungs: Sequence[int] = (),
+        finder: PeakFinder | None = None,
     ) -> None:
         self._shape = shape
-        self._judge = Judge(shape, veto, sparse_threshold, threads, fraction_bits)
+        self._judge = Judge(shape, veto, sparse_threshold, threads, fraction_bits, rungs, finder)
 
-    def __call__(self, words: NDArray[np.uint16]) -> Result:
+    def __call__(self, words: NDArray[np.uint16], /, keep: bool = False) -> Result:
         """Take one image: C-contiguous uint16 (rows, columns), else InputError. The result has the same memory."""
         if words.dtype != np.uint16 or words.shape != self._shape or not words.flags.c_contiguous:
             raise InputError(
@@ -42,4 +47,4 @@ class CorrectedImages:
         def count(band: tuple[int, int], counts: NDArray[np.int64]) -> None:
             _counting.count(pixels, threshold, *band, counts)
 
-        return self._judge(image, count)
+        return self._judge(image, count, keep)

@@ -1,6 +1,7 @@
 """The HDF5 sink: images and the record of every frame, laid out like NXmx (manual.nexusformat.org, NXmx)."""
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from framelane.models.errors import InputError
 from framelane.models.part_file import PartFile
+from framelane.models.peak_settings import PeakSettings
 from framelane.models.session import Session
 from framelane.receiver import nxmx
 from framelane.receiver.forgiving import ForgivingFile
+from framelane.receiver.random_share import RandomShare
 from framelane.receiver.receiver import ReceivedFrame
 from framelane.receiver.result import Result, SparseRows
 
@@ -25,11 +28,22 @@ class Hdf5Sink:
     frames where the pipeline makes them: those of row r of frame f are at `pointers[f, r]` to `pointers[f, r + 1]` of
     `columns` and `values`.
 
+    `rungs` are the thresholds of the ladder that every result has then, `share` the rejected frames that are kept: both
+    are said in the file, so that `VerdictFile` can replay the verdicts. With `bragg` the verdicts are on Bragg peaks.
+
     `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
     of a corrected one photons all the same. InputError when the file cannot be written.
     """
 
-    def __init__(self, path: Path, session: Session, photon_energy_kev: float | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        session: Session,
+        photon_energy_kev: float | None,
+        rungs: Sequence[int] = (),
+        share: RandomShare | None = None,
+        bragg: PeakSettings | None = None,
+    ) -> None:
         self.path = path
         self._part = PartFile(path)
         self._disk = ForgivingFile(self._part.path)
@@ -41,6 +55,12 @@ class Hdf5Sink:
         raw = session.pixels == "raw" and photon_energy_kev is None
         self._data = nxmx.make_data(self._entry, session, raw)
         self._sparse: Any = None
+        if rungs:
+            self._records["ladder"] = nxmx.make_ladder(self._entry["data"], rungs, session.unit)
+        if bragg:
+            self._records["bragg_peaks"] = nxmx.make_bragg_peaks(self._entry["data"], bragg)
+        if share:
+            self._entry["data/accepted"].attrs.update({"kept_share": share.share, "kept_seed": np.uint64(share.seed)})
         if not raw:
             nxmx.describe_instrument(self._entry, photon_energy_kev)
 
@@ -51,6 +71,8 @@ class Hdf5Sink:
             *(frame.number, frame.timestamp_ns or 0, frame.bunch_id or 0, frame.complete),
             *(counts.holes, counts.saturated, counts.invalid, counts.masked, counts.peaks),
             *(verdict.accepted, verdict.reason),
+            *([result.ladder] if "ladder" in self._records else []),
+            *([verdict.peaks] if "bragg_peaks" in self._records else []),
         )
         for column, value in zip(self._records.values(), values, strict=True):
             column[self._frames % nxmx.RECORDS_A_CHUNK] = value

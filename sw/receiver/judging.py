@@ -2,15 +2,16 @@
 
 import concurrent.futures
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.errors import ConfigError
 from framelane.models.jf_correct import MAX_VALUE
-from framelane.receiver import _sparse
+from framelane.receiver import _sparse, ladder
 from framelane.receiver._bands import BAND_PIXELS, bands, run
+from framelane.receiver.peaks import PeakFinder
 from framelane.receiver.result import Counts, Result, SparseRows
 from framelane.receiver.veto import Veto
 
@@ -22,8 +23,10 @@ class Judge:
     """Judges images (rows, columns) by `veto`; all memory is taken here, none for a frame.
 
     Sparse rows hold the pixels of at least `sparse_threshold` photons (None: no sparse rows). `threads` at most; None:
-    one a core. Values are in units of `2**-fraction_bits` photons, thresholds in photons: ConfigError where values do
-    not reach so far. Not for use by several threads at once.
+    one a core. The pixels that reach each threshold of `rungs` are counted as well, for the record (`ladder`). With a
+    `finder` the veto is on the number of its Bragg peaks, in place of that of bright pixels. Values are in units of
+    `2**-fraction_bits` photons, thresholds in photons: ConfigError where values do not reach so far. Not for use by
+    several threads at once.
     """
 
     def __init__(
@@ -33,14 +36,19 @@ class Judge:
         sparse_threshold: int | None,
         threads: int | None,
         fraction_bits: int = 0,
+        rungs: Sequence[int] = (),
+        finder: PeakFinder | None = None,
     ) -> None:
         rows, columns = shape
         size = rows * columns
         threads = min(threads or len(os.sched_getaffinity(0)), max(1, size // BAND_PIXELS))
         self._veto = veto
+        self._finder = finder
         self._bands = bands(0, size, threads)
         self._counts = np.zeros((threads, 5), np.int64)
         self._pool = concurrent.futures.ThreadPoolExecutor(threads)
+        self._rungs = ladder.check_thresholds(rungs, fraction_bits)
+        self._ladder = np.zeros((threads, len(rungs)), np.int64)
         self._threshold = _scaled(veto.threshold, fraction_bits)
         self._sparse_threshold = None
         if sparse_threshold is not None:
@@ -52,12 +60,27 @@ class Judge:
         """Value from which on a pixel is a peak."""
         return self._threshold
 
-    def __call__(self, image: NDArray[np.int16], count: Count) -> Result:
-        """The result for `image`, when `count` has gone through every band of it."""
+    def __call__(self, image: NDArray[np.int16], count: Count, keep: bool = False) -> Result:
+        """The result for `image`, when `count` has gone through every band of it; with `keep` it is not rejected."""
         run(self._pool, count, self._bands, self._counts)
         counts = Counts(*self._counts.sum(0).tolist())
-        verdict = self._veto.judge(counts.peaks, counts.holes)
-        return Result(image, counts, verdict, self._gather(image) if verdict.accepted else None)
+        bragg = self._finder(image[None]) if self._finder else None
+        peaks = int(bragg.found[0]) if bragg else counts.peaks
+        verdict = self._veto.judge(peaks, counts.holes, keep)
+        sparse = self._gather(image) if verdict.accepted else None
+        return Result(image, counts, verdict, sparse, self._climb(image), bragg)
+
+    def _climb(self, image: NDArray[np.int16]) -> NDArray[np.int64] | None:
+        if not len(self._rungs):
+            return None
+        pixels = image.reshape(-1)
+
+        def count(band: tuple[int, int], counts: NDArray[np.int64]) -> None:
+            ladder.count(pixels, self._rungs, *band, counts)
+
+        run(self._pool, count, self._bands, self._ladder)
+        total: NDArray[np.int64] = self._ladder.sum(0)
+        return total
 
     def _gather(self, image: NDArray[np.int16]) -> SparseRows | None:
         if self._sparse_threshold is None:

@@ -1,6 +1,8 @@
 """The layout of our HDF5 files: fields of NXmx (manual.nexusformat.org), and our record of every frame."""
 
 import datetime
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import h5py
@@ -9,6 +11,7 @@ import numpy as np
 
 import framelane
 from framelane.models.jf_correct import ERROR_WORD, G1_ZERO_WORD, MAX_VALUE, SATURATED_WORD, PixelCode
+from framelane.models.peak_settings import PeakSettings
 from framelane.models.session import Session
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver.veto import Reason
@@ -89,6 +92,22 @@ def make_data(entry: Any, session: Session, raw: bool) -> Any:
         extensible(images, name, column, (), chunk=RECORDS_A_CHUNK)
     images["timestamp_ns"].attrs["units"] = "ns"
     return data
+
+
+def make_ladder(images: Any, thresholds: Sequence[int], unit: str) -> Any:
+    """The record of how many pixels reach each threshold; the memory of a chunk of it, (frames, thresholds)."""
+    shape = (len(thresholds),)
+    ladder = extensible(images, "ladder", "u4", shape, chunk=RECORDS_A_CHUNK)
+    ladder.attrs.update({"thresholds": np.array(thresholds, np.int64), "threshold_units": unit})
+    return np.zeros((RECORDS_A_CHUNK, *shape), np.uint32)
+
+
+def make_bragg_peaks(images: Any, settings: PeakSettings) -> Any:
+    """The record of the number of Bragg peaks, on which the verdicts are; the memory of a chunk of it, (frames,)."""
+    peaks = extensible(images, "bragg_peaks", "u4", (), chunk=RECORDS_A_CHUNK)
+    peaks.attrs.update(asdict(settings))
+    images["accepted"].attrs["judged_by"] = "bragg_peaks"
+    return np.zeros(RECORDS_A_CHUNK, np.uint32)
 
 
 def describe_instrument(entry: Any, photon_energy_kev: float | None) -> None:

@@ -1,6 +1,7 @@
 """The CPU pipeline: a raw image in its slot of the ring to photons, a verdict and sparse rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from framelane.models.jf_fixed import FixedCalibration
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver import _correct_int16, _counting
 from framelane.receiver.judging import Judge
+from framelane.receiver.peaks import PeakFinder
 from framelane.receiver.result import Counts, Result
 from framelane.receiver.veto import Reason, Verdict, Veto
 
@@ -24,7 +26,13 @@ Process = Callable[[NDArray[np.uint16]], Result]
 """What becomes of a raw image, uint16 (rows, columns), between the ring and the sinks."""
 
 
-def raw_words(raw: NDArray[np.uint16]) -> Result:
+class KeepingProcess(Protocol):
+    """A `Process` that can be told to `keep` a frame whatever the veto says."""
+
+    def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result: ...
+
+
+def raw_words(raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
     """Leave an image as it is, where there is no calibration: every frame is accepted, no peaks are looked for."""
     holes, saturated = int((raw == HOLE_WORD).sum()), int((raw == SATURATED_WORD).sum())
     wrong = (raw == ERROR_WORD) | (raw == G1_ZERO_WORD) | (raw >> STAGE_SHIFT == FORBIDDEN_STAGE)
@@ -36,12 +44,18 @@ class Pipeline:
     """Corrects with `fixed`, counts, and judges by `veto`; all memory is taken here, none for a frame.
 
     Photons equal `models.jf_correct.correct_int16` bit for bit. Sparse rows hold the pixels of at least
-    `sparse_threshold` photons (None: no sparse rows). `threads` at most; None: one a core. Not for use by several
-    threads at once.
+    `sparse_threshold` photons (None: no sparse rows). `threads` at most; None: one a core. For `rungs` and `finder`
+    see `Judge`. Not for use by several threads at once.
     """
 
     def __init__(
-        self, fixed: FixedCalibration, veto: Veto, sparse_threshold: int | None = None, threads: int | None = None
+        self,
+        fixed: FixedCalibration,
+        veto: Veto,
+        sparse_threshold: int | None = None,
+        threads: int | None = None,
+        rungs: Sequence[int] = (),
+        finder: PeakFinder | None = None,
     ) -> None:
         if fixed.fraction_bits:
             raise ConfigError(
@@ -50,9 +64,9 @@ class Pipeline:
         _, rows, columns = fixed.pedestal.shape
         self._image = np.empty((rows, columns), np.int16)
         self._constants = _correct_int16.arrange(fixed)
-        self._judge = Judge((rows, columns), veto, sparse_threshold, threads)
+        self._judge = Judge((rows, columns), veto, sparse_threshold, threads, rungs=rungs, finder=finder)
 
-    def __call__(self, raw: NDArray[np.uint16]) -> Result:
+    def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
         """Process one image: C-contiguous uint16 (rows, columns) of the calibration's shape, else InputError."""
         if raw.dtype != np.uint16 or raw.shape != self._image.shape or not raw.flags.c_contiguous:
             raise InputError(
@@ -63,4 +77,4 @@ class Pipeline:
         def correct(band: tuple[int, int], counts: NDArray[np.int64]) -> None:
             _counting.correct(words, *self._constants, threshold, image, *band, counts)
 
-        return self._judge(self._image, correct)
+        return self._judge(self._image, correct, keep)

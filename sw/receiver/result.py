@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.models.peak_finder import Peaks
 from framelane.receiver.veto import Verdict
 
 
@@ -45,10 +46,14 @@ class Result:
     """One image after correction: views of the pipeline's buffers, valid until it takes the next image.
 
     `image` is (rows, columns): int16 photons with their pixel codes, or uint16 raw words where there was no
-    calibration. `sparse` is None for a rejected frame, and where no sparse rows were asked for.
+    calibration. `sparse` is None for a rejected frame, and where no sparse rows were asked for. `ladder` has the number
+    of pixels that reach each threshold of the ladder (int64), `bragg` the Bragg peaks of this one frame; None where
+    there is no ladder or peak finder.
     """
 
     image: NDArray[np.integer[Any]]
     counts: Counts
     verdict: Verdict
     sparse: SparseRows | None = None
+    ladder: NDArray[np.int64] | None = None
+    bragg: Peaks | None = None

@@ -14,11 +14,16 @@ class Reason(IntEnum):
     """The only one that rejects."""
     HAS_HOLES = 2
     """Too few peaks, but pixels are missing: it cannot be judged, so it is kept."""
+    KEPT_AT_RANDOM = 3
+    """Too few peaks, but it is of the random share of such frames that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One frame's: `peaks` pixels of at least `threshold` photons or keV were found, `minimum` were asked for."""
+    """One frame's: `peaks` pixels of at least `threshold` photons or keV were found, `minimum` were asked for.
+
+    With a peak finder `peaks` are Bragg peaks, whose pixels have at least `threshold`.
+    """
 
     peaks: int
     threshold: int
@@ -33,7 +38,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """Rejects a frame with fewer than `minimum` pixels of at least `threshold`; a `minimum` of 0 keeps all.
+    """Rejects a frame with fewer than `minimum` peaks; a `minimum` of 0 keeps all.
+
+    A peak is a pixel of at least `threshold`, or a Bragg peak of such pixels where there is a peak finder.
 
     `threshold` is in the unit of the images: photons or keV.
     """
@@ -48,8 +55,9 @@ class Veto:
                 "give a threshold of 1..32700 and 0 peaks or more"
             )
 
-    def judge(self, peaks: int, holes: int) -> Verdict:
-        """The verdict on a frame with `peaks` such pixels and `holes` missing ones."""
-        failed = Reason.HAS_HOLES if holes else Reason.TOO_FEW_PEAKS
+    def judge(self, peaks: int, holes: int, keep: bool = False) -> Verdict:
+        """The verdict on a frame with `peaks` such pixels and `holes` missing ones; with `keep` it is not rejected."""
+        too_few = Reason.KEPT_AT_RANDOM if keep else Reason.TOO_FEW_PEAKS
+        failed = Reason.HAS_HOLES if holes else too_few
         reason = Reason.ENOUGH_PEAKS if peaks >= self.minimum else failed
         return Verdict(peaks, self.threshold, self.minimum, reason)

@@ -1,9 +1,12 @@
 """The CPU pipeline with a pedestal that follows the dark frames."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.jf_fixed import FixedCalibration
+from framelane.receiver.peaks import PeakFinder
 from framelane.receiver.pedestal.live_pedestal import LivePedestal
 from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.pipeline import Pipeline
@@ -24,16 +27,18 @@ class TrackedPipeline(Pipeline):
         sparse_threshold: int | None,
         tracker: PedestalTracker,
         threads: int | None = None,
+        rungs: Sequence[int] = (),
+        finder: PeakFinder | None = None,
     ) -> None:
-        super().__init__(fixed, veto, sparse_threshold, threads)
+        super().__init__(fixed, veto, sparse_threshold, threads, rungs, finder)
         self.tracker = tracker
         self._live = LivePedestal(fixed.pedestal[0])
 
-    def __call__(self, raw: NDArray[np.uint16]) -> Result:
+    def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
         """See `Pipeline`."""
         with self._live.use() as plane:
             self._constants = self._constants._replace(pedestal=plane.reshape(-1))
-            return super().__call__(raw)
+            return super().__call__(raw, keep)
 
     def take_dark(self, raw: NDArray[np.uint16], timestamp_ns: int | None) -> None:
         """Learn from a dark frame, uint16 (rows, columns), else InputError, with its time if it has one."""

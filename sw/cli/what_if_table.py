@@ -1,0 +1,109 @@
+"""What `framelane whatif` says: the recorded verdicts, those of another veto, and which frames change."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from framelane.cli.stages import say
+from framelane.models.errors import InputError
+from framelane.receiver.random_share import RandomShare
+from framelane.receiver.verdict_file import VerdictFile
+from framelane.receiver.veto import Reason, Veto
+from framelane.receiver.what_if import Verdicts, disagreements, judge_again
+
+_MOST_NAMED = 20
+_WORDS = {
+    Reason.ENOUGH_PEAKS: "accepted: enough peaks",
+    Reason.HAS_HOLES: "accepted: pixels are missing",
+    Reason.KEPT_AT_RANDOM: "accepted: kept at random",
+    Reason.TOO_FEW_PEAKS: "rejected: too few peaks",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfOptions:
+    """What the user asks; None: as in the run."""
+
+    file: Path
+    minimum_peaks: int | None
+    threshold: int | None
+    keep_rejected: float | None
+    keep_seed: int | None
+
+    def veto(self, record: VerdictFile) -> Veto:
+        """The veto to judge by. ConfigError where it cannot be."""
+        threshold = record.threshold if self.threshold is None else self.threshold
+        return Veto(threshold, record.minimum if self.minimum_peaks is None else self.minimum_peaks)
+
+    def share(self, record: VerdictFile) -> RandomShare | None:
+        """The rejected frames to keep. ConfigError where the share cannot be."""
+        was = record.share or RandomShare(0.0)
+        share = was.share if self.keep_rejected is None else self.keep_rejected
+        return RandomShare(share, was.seed if self.keep_seed is None else self.keep_seed)
+
+
+def run(options: WhatIfOptions, console: Console) -> Verdicts:
+    """Print it; the new verdicts. FramelaneError for bad input, and for a record that contradicts itself."""
+    with VerdictFile(options.file) as record:
+        veto, share = options.veto(record), options.share(record)
+        if wrong := disagreements(record):
+            raise InputError(
+                f"{record.path} contradicts itself: {wrong} of {len(record.numbers)} verdicts are not what its counts "
+                "give: it was changed after the run"
+            )
+        new = judge_again(record, veto, share)
+    say(console, f"recorded: {_rule(Veto(record.threshold, record.minimum), record.share, record)}")
+    say(console, f"what if:  {_rule(veto, share, record)}")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("frames", "recorded", "what if"):
+        table.add_column(name, justify="left" if name == "frames" else "right")
+    for reason, words in _WORDS.items():
+        then = np.count_nonzero(new.known & (new.reasons == reason))
+        table.add_row(words, str(np.count_nonzero(record.reasons == reason)), str(then))
+    if not new.exact:
+        table.add_row("cannot be told", "0", str(np.count_nonzero(~new.known)))
+    console.print(table)
+    for line in (*_changes(record, new), *_doubt(record, new, veto)):
+        say(console, line)
+    return new
+
+
+def _rule(veto: Veto, share: RandomShare | None, record: VerdictFile) -> str:
+    kept = f", {share.share:g} of the others kept (seed {share.seed})" if share and share.share else ""
+    what = "Bragg peaks with pixels" if record.judged_by == "bragg_peaks" else "pixels"
+    return f"at least {veto.minimum} {what} of at least {veto.threshold} {record.unit}{kept}"
+
+
+def _changes(record: VerdictFile, new: Verdicts) -> list[str]:
+    was, then = (reasons != Reason.TOO_FEW_PEAKS for reasons in (record.reasons, new.reasons))
+    gained, lost = new.known & ~was & then, new.known & was & ~then
+    lines = [
+        f"{gained.sum()} frames would be accepted that were rejected{_named(record, gained)}",
+        f"{lost.sum()} frames would be rejected that were accepted{_named(record, lost)}",
+    ]
+    return [*lines, "the images of rejected frames are not in the file"] if gained.any() else lines
+
+
+def _named(record: VerdictFile, chosen: NDArray[np.bool_]) -> str:
+    numbers = record.numbers[chosen].tolist()
+    more = ", ..." if len(numbers) > _MOST_NAMED else ""
+    return f": {', '.join(map(str, numbers[:_MOST_NAMED]))}{more}" if numbers else ""
+
+
+def _doubt(record: VerdictFile, new: Verdicts, veto: Veto) -> list[str]:
+    """Why some verdicts are not known, where the threshold was not recorded."""
+    if new.exact:
+        return []
+    recorded = ", ".join(map(str, sorted(record.counts)))
+    sides = [f"from {new.below} on" if new.below else "", f"from {new.above} on" if new.above else ""]
+    counts = " and ".join(filter(None, sides))
+    lines = [
+        f"pixels of at least {veto.threshold} {record.unit} were not counted, but of {recorded}: "
+        f"the counts {counts} tell {new.known.sum()} of {len(new.known)} verdicts"
+    ]
+    return lines if new.known.all() else [*lines, f"frames that they do not tell{_named(record, ~new.known)}"]
