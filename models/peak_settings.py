@@ -121,8 +121,8 @@ def check_layout(
 ) -> tuple[tuple[Panel, ...], NDArray[np.bool_]]:
     """The panels, by default one of the whole image, and which pixels may be looked at: usable ones on a panel.
 
-    ConfigError for panels that overlap, are empty, or are not inside the image, or an image too large; InputError for a mask that is not bool
-    (rows, columns).
+    ConfigError for panels that overlap, are empty, or are not inside the image, or an image too large; InputError for
+    a mask that is not bool (rows, columns).
     """
     if usable is not None and (usable.dtype != np.bool_ or usable.shape != shape):
         raise InputError(f"the mask of usable pixels is {usable.dtype} {usable.shape}, needed is bool {shape}")
