@@ -46,7 +46,8 @@ class Background:
 
     def poll(self, timeout_s: float) -> list[Completion]:
         """See `Transport`."""
-        self._came.wait(timeout_s)
+        if self._error is None:
+            self._came.wait(timeout_s)
         self._came.clear()
         completions = [self._completions.popleft() for _ in range(len(self._completions))]
         if self._error is not None and not completions:
