@@ -59,7 +59,7 @@ lint-rtl: $(VENV)/.dev
 	$(VENV)/bin/python scripts/regs.py --check
 
 lint-cpp: $(VENV)/.dev
-	find hw sim \( -name '*.cpp' -o -name '*.hpp' -o -name '*.[ch]' \) -print0 | \
+	find hw sim sw \( -name '*.cpp' -o -name '*.hpp' -o -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 | \
 	  xargs -0 --no-run-if-empty $(VENV)/bin/clang-format --dry-run -Werror
 
 synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/area.md (3 minutes)

@@ -6,7 +6,8 @@
     ├── PacketError       a packet that a receiver must refuse; `reason` is the counter's name
     ├── TransportError    a socket, an interface or a capture that cannot be used
     ├── BoardError        a board that does not answer, is no transmitter that we know, or does not do what it is told
-    └── SimulationError   a design, Verilated or in HLS C++, could not be built, or did not end
+    ├── SimulationError   a design, Verilated or in HLS C++, could not be built, or did not end
+    └── GpuError          a GPU, or its driver, that does not do what it is told (framelane.receiver.gpu.gpu_error)
 
 The command line prints the message of any of them and exits with status 2.
 """

@@ -1,0 +1,127 @@
+"""How long the kernels take on a GPU, beside what only moving their bytes would take."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from framelane.cli.bench import Measurement, Target
+from framelane.cli.bench_gpu_data import AS_REAL, MANY, SHAPE, Shares, calibration, raw_frames
+from framelane.cli.bench_gpu_kernels import COUNT, FLOAT32, HOLES, INT16, MOVED, SPARSE, Measured
+from framelane.cli.bench_gpu_timing import Graph, medians, microseconds
+from framelane.cli.gpu_page import page
+from framelane.models.jf_pedestal_state import TrackerState
+from framelane.receiver.gpu._device import cupy
+from framelane.receiver.gpu.kernels import refill, refill_by_memset
+from framelane.receiver.gpu.tracker import GpuPedestalTracker
+
+BATCHES = (1, 10, 40)
+POOL = 120
+"""Different frames, 1 GB: many times the L2 cache; each launch takes others than the one before."""
+
+BARS = {INT16: 1.10, FLOAT32: 1.15, COUNT: 1.10, SPARSE: 1.30}
+"""Times the floor, at the largest batch."""
+
+SINGLE_BAR = 1.25
+_DEVICE_TO_DEVICE = 3
+_DARK_FRAMES = 32
+
+
+def measure() -> Measurement:
+    """Rows of kernels, of refilling and of the pedestal on the current GPU. ConfigError where there is none."""
+    of = calibration()
+    measured = Measured(of, raw_frames(POOL, of))
+    rate = _copy_rate(measured)
+    rows = _kernels(measured, rate, MANY)
+    rows += _refilling(measured, rate)
+    rows += _dark_frames(of.pedestal[0])
+    measured.raw = raw_frames(POOL, of, shares=AS_REAL)
+    rows += _kernels(measured, rate, AS_REAL, BATCHES[-1:])
+    targets = _targets(rows)
+    return Measurement(rows, targets, page=page(rows, targets, rate))
+
+
+def _copy_rate(measured: Measured) -> float:
+    """TB/s read and written by a copy of all frames within the GPU's memory."""
+    module, raw, to = cupy(), measured.raw, measured.images
+
+    def copy() -> None:
+        stream = module.cuda.get_current_stream().ptr
+        module.cuda.runtime.memcpyAsync(to.data.ptr, raw.data.ptr, raw.nbytes, _DEVICE_TO_DEVICE, stream)
+
+    return float(2 * raw.nbytes / medians({0: Graph([copy])})[0] * 1e-6)
+
+
+def _row(what: str, batch: int, shares: Shares | None, us: float, floor: float | None) -> dict[str, Any]:
+    """A row; times are of one image."""
+    times = None if floor is None else us / floor
+    percent = None if shares is None else 100 * shares.g1
+    return {"kernel": what, "batch": batch, "percent_g1": percent, "us": us, "floor_us": floor, "times_floor": times}
+
+
+def _kernels(
+    measured: Measured, rate: float, shares: Shares, batches: tuple[int, ...] = BATCHES
+) -> list[dict[str, Any]]:
+    rows = []
+    for batch in batches:
+        density = max(measured.check(what, batch) for what in MOVED)
+        graphs = {what: Graph([measured.call(what, part) for part in _parts(batch)]) for what in MOVED}
+        for what, us in medians(graphs).items():
+            floor = MOVED[what].bytes(batch, shares, density) / rate * 1e-6
+            rows.append(_row(what, batch, shares, us / batch, floor / batch))
+    return rows
+
+
+def _parts(batch: int) -> list[slice]:
+    """All frames, so many at a time."""
+    return [slice(first, first + batch) for first in range(0, POOL, batch)]
+
+
+def _refilling(measured: Measured, rate: float) -> list[dict[str, Any]]:
+    """Filling the slots with holes in three ways."""
+    batch, backup = BATCHES[-1], measured.raw.copy()
+    kernels, counts, raw = measured.kernels, measured.counts, measured.raw
+
+    def restore() -> None:
+        stream = cupy().cuda.get_current_stream().ptr
+        cupy().cuda.runtime.memcpyAsync(raw.data.ptr, backup.data.ptr, raw.nbytes, _DEVICE_TO_DEVICE, stream)
+
+    ways: dict[str, Callable[[slice], object]] = {
+        "count, refilled in the same pass": lambda part: kernels.count(raw[part], counts, refill=True),
+        f"{HOLES}, refilled in the same pass": lambda part: kernels.count_holes(raw[part], counts, refill=True),
+        "refilled by a kernel": lambda part: refill(raw[part]),
+        "refilled by the driver's memset": lambda part: refill_by_memset(raw[part]),
+    }
+    calls = {what: [_bound(way, part) for part in _parts(batch)] for what, way in ways.items()}
+    times = medians({what: Graph(each, restore) for what, each in calls.items()})
+    floors = [(4 if "pass" in what else 2) * SHAPE[0] * SHAPE[1] / rate * 1e-6 for what in ways]
+    rows = [_row(what, batch, None, times[what] / batch, floor) for what, floor in zip(ways, floors, strict=True)]
+    restore()
+    cupy().cuda.Device().synchronize()
+    return rows
+
+
+def _bound(way: Callable[[slice], object], part: slice) -> Callable[[], object]:
+    return lambda: way(part)
+
+
+def _dark_frames(pedestal: Any) -> list[dict[str, Any]]:
+    """A dark frame in the tracking of the pedestal, an update of all chips for every 32 of them included."""
+    rng = np.random.default_rng(1)
+    noise = 24 * rng.standard_normal((_DARK_FRAMES, *SHAPE), np.float32)
+    frames = cupy().asarray(np.rint(pedestal + noise).clip(0, 0x3FFF).astype(np.uint16))
+    tracker = GpuPedestalTracker(TrackerState.start(pedestal))
+    us = microseconds(lambda: tracker.take(frames, [None] * _DARK_FRAMES))
+    return [_row("pedestal, dark frames", _DARK_FRAMES, None, us / _DARK_FRAMES, None)]
+
+
+def _targets(rows: list[dict[str, Any]]) -> list[Target]:
+    found = {(row["kernel"], row["batch"], row["percent_g1"]): row["times_floor"] for row in rows}
+    percent, most = 100 * MANY.g1, BATCHES[-1]
+    targets = [
+        Target(f"{what}, batch {most}: times its floor", found[what, most, percent], "", bar, "lower")
+        for what, bar in BARS.items()
+    ]
+    return targets + [
+        Target(f"{what}, batch 1: times its floor", found[what, 1, percent], "", SINGLE_BAR, "lower") for what in BARS
+    ]

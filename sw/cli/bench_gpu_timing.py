@@ -1,0 +1,71 @@
+"""How long work on a GPU takes: by events around graphs, so that launching from Python costs nothing."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from framelane.receiver.gpu._device import cupy
+
+WARM_UP = 3
+REPEATS = 30
+
+
+class Graph:
+    """Calls that queue work, captured once; each runs on other data than the one before.
+
+    `prepare` queues what has to be done before, and is not timed.
+    """
+
+    def __init__(self, calls: Sequence[Callable[[], object]], prepare: Callable[[], object] | None = None) -> None:
+        module = cupy()
+        self._prepare = prepare
+        self._calls = len(calls)
+        self._stream = module.cuda.Stream(non_blocking=True)
+        module.cuda.Device().synchronize()  # what was queued elsewhere
+        with self._stream:
+            for call in calls:  # the first time kernels are compiled
+                call()
+            self._stream.synchronize()
+            self._stream.begin_capture()
+            for call in calls:
+                call()
+            self._graph = self._stream.end_capture()
+        self._events = [module.cuda.Event() for _ in range(2)]
+
+    def microseconds(self) -> float:
+        """A call, on average over one run of all."""
+        begin, end = self._events
+        with self._stream:
+            if self._prepare:
+                self._prepare()
+            begin.record()
+            self._graph.launch()
+            end.record()
+        end.synchronize()
+        return float(cupy().cuda.get_elapsed_time(begin, end)) * 1e3 / self._calls
+
+
+def medians(graphs: dict[Any, Graph], repeats: int = REPEATS) -> dict[Any, float]:
+    """The median microseconds of a call of each, all graphs by turns, so that what else happens meets all alike."""
+    for graph in graphs.values():
+        for _ in range(WARM_UP):
+            graph.microseconds()
+    times: dict[Any, list[float]] = {key: [] for key in graphs}
+    for _ in range(repeats):
+        for key, graph in graphs.items():
+            times[key].append(graph.microseconds())
+    return {key: statistics.median(values) for key, values in times.items()}
+
+
+def microseconds(call: Callable[[], object], repeats: int = REPEATS) -> float:
+    """The median of a call that cannot be captured, for work that takes long enough."""
+    module = cupy()
+    begin, end = (module.cuda.Event() for _ in range(2))
+    times = []
+    for _ in range(WARM_UP + repeats):
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(float(module.cuda.get_elapsed_time(begin, end)) * 1e3)
+    return statistics.median(times[WARM_UP:])

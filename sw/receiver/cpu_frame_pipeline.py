@@ -1,0 +1,59 @@
+"""The streaming pipeline on the CPU: frames wait for `take`, which processes the oldest."""
+
+import collections
+from dataclasses import replace
+from typing import Self
+
+from framelane.models.errors import FramelaneError
+from framelane.receiver.frame_pipeline import Processed
+from framelane.receiver.pipeline import KeepingProcess
+from framelane.receiver.receiver import ReceivedFrame
+
+
+class CpuFramePipeline:
+    """A `FramePipeline` that calls `process`, a `Pipeline` for instance: it uses all cores for one frame at a time.
+
+    Without `images` no result has rows of its image. A frame that `process` refuses has the reason as its fault.
+    """
+
+    fault: str | None = None
+    """See `FramePipeline`: it never ends by itself."""
+
+    def __init__(self, process: KeepingProcess, images: bool = True) -> None:
+        self._process = process
+        self._images = images
+        self._frames: collections.deque[tuple[ReceivedFrame, bool]] = collections.deque()
+
+    @property
+    def pending(self) -> int:
+        """See `FramePipeline`."""
+        return len(self._frames)
+
+    def put(self, frame: ReceivedFrame, keep: bool = False) -> None:
+        """See `FramePipeline`."""
+        self._frames.append((frame, keep))
+
+    def take(self, timeout_s: float) -> list[Processed]:
+        """See `FramePipeline`. One frame at most: the next one's result takes the place of its own."""
+        if not self._frames:
+            return []
+        frame, keep = self._frames[0]
+        try:
+            result = self._process(frame.image, keep=keep)
+        except FramelaneError as error:
+            self._frames.popleft()
+            return [Processed(frame, None, str(error))]
+        self._frames.popleft()
+        if not (self._images and result.verdict.accepted):
+            result = replace(result, image=result.image[:0])
+        return [Processed(frame, result)]
+
+    def close(self) -> None:
+        """See `FramePipeline`."""
+        self._frames.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,92 @@
+"""Results of the kernels in GPU memory, taken once: nothing is allocated for a frame.
+
+They are ready for any stream as soon as they are made; then each is for one stream at a time.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from framelane.models.errors import ConfigError, InputError
+from framelane.receiver.gpu._device import cupy
+from framelane.receiver.gpu._plans import BATCH, SINGLE
+from framelane.receiver.result import Counts, SparseRows
+
+N_COUNTS = 5
+TILES_A_GROUP = 32
+"""TILES_A_GROUP of kernels/sparse.cu."""
+
+
+class CountBuffers:
+    """Counts of up to `frames` frames from `sources` sources.
+
+    `counts` is uint32 (frames, 5) in the order of `Counts`; `holes` uint32 (frames, sources), or None without sources.
+    """
+
+    def __init__(self, frames: int, sources: int = 0) -> None:
+        if frames < 1 or sources < 0:
+            raise ConfigError(f"counts of {frames} frames from {sources} sources cannot be: give 1 frame or more")
+        module = cupy()
+        zeros = module.zeros
+        self.counts = zeros((frames, N_COUNTS), np.uint32)
+        self.holes: Any = zeros((frames, sources), np.uint32) if sources else None
+        self.sources = sources
+        self.work = zeros(frames * (N_COUNTS + sources + 1), np.uint32)
+        module.cuda.get_current_stream().synchronize()
+
+    @property
+    def frames(self) -> int:
+        """Room for so many."""
+        return len(self.counts)
+
+    def read(self, frames: int) -> list[Counts]:
+        """Those of the first `frames`, copied to the host; waits for the current stream."""
+        return [Counts(*row) for row in self.counts[:frames].get().tolist()]
+
+
+class SparseBuffers:
+    """Sparse rows of up to `frames` images of `shape` (rows, columns), `capacity` pixels each.
+
+    `pointers` is int64 (frames, rows + 1), `columns` int32 and `values` int16 (frames, capacity). `pointers[n, rows]`
+    is how many pixels of image n reach the threshold, also where that is more than the capacity: then the image has
+    overflowed, its pointers still hold, and only the first pixels, up to the capacity, were written.
+    """
+
+    def __init__(self, frames: int, shape: tuple[int, int], capacity: int) -> None:
+        rows, columns = shape
+        if min(frames, rows, columns, capacity) < 1 or capacity >= 1 << 32:
+            raise ConfigError(f"sparse rows of {frames} images {shape} with {capacity} pixels each cannot be")
+        module = cupy()
+        zeros = module.zeros
+        self.pointers = zeros((frames, rows + 1), np.int64)
+        self.columns = zeros((frames, capacity), np.int32)
+        self.values = zeros((frames, capacity), np.int16)
+        self.shape = shape
+        self.capacity = capacity
+        tiles = max(plans["sparse"].tiles(rows * columns) for plans in (SINGLE, BATCH))
+        self.words = frames * (tiles + -(-tiles // TILES_A_GROUP))
+        """Sums of a launch, of which `work` holds two: see kernels/look_back.cuh."""
+        self.work = zeros(4 + 2 * self.words, np.uint32)
+        module.cuda.get_current_stream().synchronize()
+
+    @property
+    def frames(self) -> int:
+        """Room for so many."""
+        return len(self.pointers)
+
+    def read(self, frame: int) -> SparseRows:
+        """Those of one image, copied to the host; waits for the current stream. InputError where it has overflowed."""
+        pointers = self.pointers[frame].get()
+        n = int(pointers[-1])
+        if n > self.capacity:
+            raise InputError(
+                f"image {frame} has {n} pixels that reach the threshold, there is room for {self.capacity}: give a "
+                "larger capacity or a higher threshold"
+            )
+        return SparseRows(pointers, self.columns[frame, :n].get(), self.values[frame, :n].get())
+
+
+def room(what: str, buffers: Any, frames: int) -> None:
+    """InputError where `buffers` have no room for so many frames."""
+    if frames > buffers.frames:
+        raise InputError(f"{what} have room for {buffers.frames} frames, {frames} are given: make them larger")

@@ -1,0 +1,7 @@
+"""What can go wrong on a GPU."""
+
+from framelane.models.errors import FramelaneError
+
+
+class GpuError(FramelaneError):
+    """A GPU, or its driver, that does not do what it is told."""

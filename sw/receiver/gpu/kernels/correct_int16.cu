@@ -1,0 +1,304 @@
+// Correction to int16, the bits of models/jf_correct.py, and with COUNTED the counts of every frame in the same pass.
+//
+//   raw     (frames, pixels) u16, `raw_stride` words from frame to frame
+//   image   (frames, pixels) i16, `image_stride` values from frame to frame
+//   pedestal, mantissa   of G0, (pixels) u16
+//   switched   (2, pixels) u32: of G1 and G2, the pedestal below the mantissa
+//   counts  (frames, 5) u32: holes, saturated, invalid, masked, peaks of at least `threshold`
+//   holes   (frames, sources) u32, or null; a source has `share` pixels in a row
+//   work    see `Sums`
+//
+// Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most where they are counted. A thread takes
+// TOGETHER frames at a time, as if all its pixels were in G0, and mends those that are not before it stores them.
+
+#ifndef HIGH_GAIN
+#define HIGH_GAIN 0
+#endif
+#ifndef COUNTED
+#define COUNTED 0
+#endif
+// Whether the constants of G1 are kept in shared memory: worth it where most of them are needed.
+#ifndef KEEP_G1
+#define KEEP_G1 (!SINGLE)
+#endif
+#if !COUNTED
+#define MOST_FRAMES 1
+#endif
+
+#include "counts.cuh"
+#include "together.cuh"
+
+struct Constants {
+    const u16 *pedestal, *mantissa;
+    const u32* switched;
+    u32 shift0, shift1, shift2;
+    u32 count;  // pixels
+    i32 threshold;
+};
+
+// The constants of 8 pixels in G0; with SINGLE, where they are used once, as they are.
+struct Pixels {
+#if SINGLE
+    Words pedestal, mantissa;
+#else
+    G0 pixel[GROUP];
+#endif
+    u32 usable[4];  // all ones in the half of a pixel that is not masked
+    u32 masked;     // bit i for pixel i
+};
+
+// Of every thread, what it picks from by an index.
+struct Scratch {
+    Ring ring;
+    alignas(16) u16 values[TOGETHER][THREADS][GROUP];
+    alignas(16) u32 g1[KEEP_G1 ? THREADS : 1][GROUP];
+};
+
+struct Shared {
+    Scratch scratch;
+    Counters counters;
+};
+
+__device__ __forceinline__ Pixels pixels_of(const Words& pedestal, const Words& mantissa, u32 shift) {
+    Pixels all;
+    u32 there[4];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        const u32 m = mantissa.pair[i];
+        there[i] = (((m & ~HIGH_BITS) + ~HIGH_BITS) | m) & HIGH_BITS;  // in the halves that are not 0
+        all.usable[i] = signs_of(there[i]);
+    }
+    all.masked = in_order(gathered(there[0], there[1], there[2], there[3])) ^ 0xFF;
+#if SINGLE
+    all.pedestal = pedestal;
+    all.mantissa = mantissa;
+#else
+#pragma unroll
+    for (u32 i = 0; i < GROUP; i++) all.pixel[i] = g0_constants(word_of(pedestal, i), word_of(mantissa, i), shift);
+#endif
+    return all;
+}
+
+__device__ __forceinline__ i32 value_of(u32 word, const Pixels& pixels, u32 i, u32 shift) {
+#if SINGLE
+    return g0_value(word, word_of(pixels.pedestal, i), word_of(pixels.mantissa, i), shift);
+#else
+    return g0_value(word, pixels.pixel[i], shift);
+#endif
+}
+
+__device__ __forceinline__ void keep_g1(Scratch& scratch, const Constants& constants, u32 at) {
+#if KEEP_G1
+    u32* to = scratch.g1[threadIdx.x];
+    const u32* from = constants.switched + at;
+    if (at + GROUP <= constants.count) {
+        keep16(to, __ldg(reinterpret_cast<const uint4*>(from)));
+        keep16(to + 4, __ldg(reinterpret_cast<const uint4*>(from) + 1));
+    } else {
+        for (u32 i = 0; i < GROUP && at + i < constants.count; i++) to[i] = __ldg(from + i);
+    }
+#endif
+}
+
+__device__ __forceinline__ u32 shift_of(const Constants& constants, u32 word) {
+    return word < 2 * NOT_G0 ? constants.shift1 : constants.shift2;
+}
+
+// Of pixel `at` + i in the stage of its word, G1 or G2.
+__device__ __forceinline__ u32 switched_constants(const Scratch& scratch, const Constants& constants, u32 word, u32 at,
+                                                  u32 i) {
+    if (KEEP_G1 && word < 2 * NOT_G0) return scratch.g1[KEEP_G1 ? threadIdx.x : 0][i];
+    if (word >> 14 == FORBIDDEN_STAGE) return 0;
+    return __ldg(constants.switched + (word < 2 * NOT_G0 ? 0 : constants.count) + at + i);
+}
+
+// Begin to read the constants of G2 for the first word in it, so that they are there when the word is mended.
+__device__ __forceinline__ void fetch_g2(const Words& words, u32 special, const Constants& constants, u32 at) {
+    const u32 *w = words.pair, second = special & gathered(w[0], w[1], w[2], w[3]);
+    if (second == 0) return;
+    const u32* from = constants.switched + constants.count + at + index_of(lowest(second));
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+}
+
+// Two values, clipped, or the code of a masked pixel.
+__device__ __forceinline__ u32 clipped(i32 low, i32 high, u32 usable) {
+    u32 both;
+    asm("cvt.pack.sat.s16.s32 %0, %1, %2;" : "=r"(both) : "r"(high), "r"(low));
+    both = smaller_halves(larger_halves(both, 0x80448044u), 0x7FBC7FBCu);  // -32700, 32700
+    return (both & usable) | (0x80018001u & ~usable);                      // MASKED
+}
+
+__device__ __forceinline__ Words corrected_as_g0(const Words& words, const Pixels& pixels, u32 shift) {
+    Words result;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        const i32 low = value_of(words.pair[i] & 0xFFFF, pixels, 2 * i, shift);
+        const i32 high = value_of(words.pair[i] >> 16, pixels, 2 * i + 1, shift);
+        result.pair[i] = clipped(low, high, pixels.usable[i]);
+    }
+    return result;
+}
+
+// Peaks among 8 values, saturated pixels too, in units of add_high_bits.
+__device__ __forceinline__ u32 peaks_of(const Words& values, i32 threshold) {
+    const u32 below = (threshold - 1) * 0x10001u, to_high_bit = (0x8000u - threshold) * 0x10001u;
+    u32 peaks = 0;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        peaks = add_high_bits((larger_halves(values.pair[i], below) + to_high_bit) & HIGH_BITS, peaks);
+    return peaks;
+}
+
+// Correct the words of `special` (see `together`), which lie in the ring from `place` on; their frames begin with
+// `frame` and their pixels at `at`.
+__device__ __forceinline__ void mend(u32 special, u32 place, const Pixels& pixels, const Constants& constants, u32 at,
+                                     u32 frame, u32 tile, Shared& shared, const Sums& sums) {
+    Scratch& scratch = shared.scratch;
+    u32 rare = 0;
+#pragma unroll 1
+    for (; special; special &= special - 1) {
+        const u32 bit = lowest(special), f = frame_of(bit), i = index_of(bit);
+        const u32 word = scratch.ring.words[place + f][threadIdx.x][i];
+        const u32 c = switched_constants(scratch, constants, word, at, i);
+        if (surely_has_value(word, c >> 16))
+            scratch.values[f][threadIdx.x][i] =
+                static_cast<u16>(switched_value(word, c & 0xFFFF, c >> 16, shift_of(constants, word)));
+        else
+            rare |= 1u << bit;
+        // A masked pixel was counted as if it were in G0.
+        if (COUNTED && pixels.masked >> i & 1) atomicSub(&shared.counters.frame[frame + f][MASKEDS], 1);
+    }
+#pragma unroll 1
+    for (; rare; rare &= rare - 1) {
+        const u32 bit = lowest(rare), f = frame_of(bit), i = index_of(bit);
+        const u32 word = scratch.ring.words[place + f][threadIdx.x][i];
+        const u32 c = switched_constants(scratch, constants, word, at, i);
+        i32 value = corrected(word, c & 0xFFFF, c >> 16, shift_of(constants, word), NOT_G0);
+        if (HIGH_GAIN && word == ADC_MASK) value = pixels.masked >> i & 1 ? MASKED : SATURATED;
+        scratch.values[f][threadIdx.x][i] = static_cast<u16>(value);
+        if (COUNTED) {
+            i32* counts = shared.counters.frame[frame + f];
+            if (value == HOLE) count_holes(shared.counters, tile, sums, 1u << i, at, frame + f);
+            if (value == INVALID) atomicAdd(&counts[INVALIDS], 1);
+            if (value == MASKED) atomicAdd(&counts[MASKEDS], 1);
+            if (value == SATURATED) {
+                atomicAdd(&counts[SATURATEDS], 1);
+                atomicSub(&counts[PEAKS], 1);  // it was counted as one
+            }
+        }
+    }
+}
+
+// Correct TOGETHER frames in the ring, of which there are `frames`; `store(words, f)` takes the result of one.
+template <class Store>
+__device__ __forceinline__ void correct(u32 place, const Pixels& pixels, const Constants& constants, u32 at, u32 frame,
+                                        u32 frames, u32 tile, Shared& shared, const Sums& sums, Store store) {
+    Words result[TOGETHER];
+    u32 special = 0;
+#pragma unroll
+    for (u32 f = 0; f < TOGETHER; f++) {
+        const Words words = kept_words(shared.scratch.ring.words[place + f][threadIdx.x]);
+        const u32 bits = f < frames ? special_bits(words) : 0;
+        fetch_g2(words, bits, constants, at);
+        special |= together(bits, f);
+        result[f] = corrected_as_g0(words, pixels, constants.shift0);
+    }
+    if (special) {
+#pragma unroll
+        for (u32 f = 0; f < TOGETHER; f++) keep_words(shared.scratch.values[f][threadIdx.x], result[f]);
+        mend(special, place, pixels, constants, at, frame, tile, shared, sums);
+#pragma unroll
+        for (u32 f = 0; f < TOGETHER; f++) result[f] = kept_words(shared.scratch.values[f][threadIdx.x]);
+    }
+#pragma unroll
+    for (u32 f = 0; f < TOGETHER; f++)
+        if (f < frames) store(result[f], f);
+}
+
+// Some frames of a tile.
+template <bool WHOLE>
+__device__ __forceinline__ void correct_frames(const u16* raw, i64 raw_stride, i16* image, i64 image_stride,
+                                               const Constants& constants, const Part& part, Shared& shared,
+                                               const Sums& sums) {
+    const u32 at = part.segment() + part.lane * GROUP, n = pixels_from(at, constants.count, GROUP);
+    i16* to = image + part.first * image_stride + at;
+    Reader<WHOLE> reader(raw, raw_stride, part, constants.count, shared.scratch.ring);
+    for (u32 i = 0; i < AHEAD; i++) reader.read(i);
+    keep_g1(shared.scratch, constants, at);
+    const Pixels pixels = pixels_of(load_constants(constants.pedestal, at, constants.count),
+                                    load_constants(constants.mantissa, at, constants.count, 1), constants.shift0);
+    if (COUNTED) count_masked(shared.counters, part, pixels.masked);
+    u32 place = 0;
+#pragma unroll 1
+    for (u32 frame = part.first; frame < part.end; frame += TOGETHER) {
+        auto store = [&](const Words& result, u32 f) {
+            store_words<WHOLE>(reinterpret_cast<u16*>(to), result, n);
+            to += image_stride;
+            if (COUNTED) keep_peaks(shared.counters, part, peaks_of(result, constants.threshold), frame + f);
+        };
+        wait_for_copies<AHEAD - TOGETHER>();
+        correct(place, pixels, constants, at, frame, part.end - frame, part.tile, shared, sums, store);
+        for (u32 f = 0; f < TOGETHER; f++) reader.read(place + f);
+        place = place + TOGETHER == AHEAD ? 0 : place + TOGETHER;
+    }
+}
+
+#if SINGLE
+struct Item {
+    Words words, pedestal, mantissa;
+};
+
+// Tiles of one frame.
+template <bool WHOLE>
+__device__ __forceinline__ void correct_tiles(const u16* raw, i16* image, const Constants& constants, u32 first,
+                                              u32 tiles, Shared& shared, const Sums& sums) {
+    auto load = [&](u32 tile) {
+        const u32 at = tile * TILE + threadIdx.x * GROUP;
+        return Item{load_words<WHOLE>(raw + at, pixels_from(at, constants.count, GROUP)),
+                    load_constants(constants.pedestal, at, constants.count),
+                    load_constants(constants.mantissa, at, constants.count, 1)};
+    };
+    auto process = [&](Item& item, u32 tile) {
+        const u32 at = tile * TILE + threadIdx.x * GROUP;
+        const Part part = part_of(tile, 0, 1);
+        const Pixels pixels = pixels_of(item.pedestal, item.mantissa, constants.shift0);
+        if (COUNTED) count_masked(shared.counters, part, pixels.masked);
+        Words result = corrected_as_g0(item.words, pixels, constants.shift0);
+        const u32 special = together(special_bits(item.words), 0);
+        if (special) {
+            keep_words(shared.scratch.ring.words[0][threadIdx.x], item.words);
+            keep_words(shared.scratch.values[0][threadIdx.x], result);
+            mend(special, 0, pixels, constants, at, 0, tile, shared, sums);
+            result = kept_words(shared.scratch.values[0][threadIdx.x]);
+        }
+        store_words<WHOLE>(reinterpret_cast<u16*>(image + at), result, pixels_from(at, constants.count, GROUP));
+        if (COUNTED) keep_peaks(shared.counters, part, peaks_of(result, constants.threshold), 0);
+        if (COUNTED) end_tile(shared.counters, part, sums);
+    };
+    for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    correct_int16(const u16* raw, i64 raw_stride, i16* image, i64 image_stride, u32 frames, u32 count, u32 per_part,
+                  const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1, u32 shift2,
+                  i32 threshold, u32* counts, u32* holes, u32* work, u32 n_sources, u32 share) {
+    __shared__ Shared shared;
+    const Constants constants = {pedestal, mantissa, switched, shift0, shift1, shift2, count, threshold};
+    const Sums sums = {counts, holes, work, n_sources, share, frames};
+    if (COUNTED) clear(shared.counters);
+#if SINGLE
+    const u32 whole = ALIGNED ? count / TILE : 0;
+    correct_tiles<true>(raw, image, constants, 0, whole, shared, sums);
+    correct_tiles<false>(raw, image, constants, whole, tiles_of(count), shared, sums);
+#else
+    for_parts(frames, count, per_part, [&](const Part& part) {
+        if (ALIGNED && part.segment() + SEGMENT <= count)
+            correct_frames<true>(raw, raw_stride, image, image_stride, constants, part, shared, sums);
+        else
+            correct_frames<false>(raw, raw_stride, image, image_stride, constants, part, shared, sums);
+        if (COUNTED) end_tile(shared.counters, part, sums);
+    });
+#endif
+    if (COUNTED) flush(shared.counters, sums);
+}

@@ -1,0 +1,120 @@
+// Counts of a block's frames, kept in shared memory until the block is done: as `Counts` of sw/receiver/result.py.
+#pragma once
+
+#include "finish.cuh"
+
+// Frames of a launch at most.
+#ifndef MOST_FRAMES
+#define MOST_FRAMES (SINGLE ? 1 : 64)
+#endif
+
+// As the counts of a frame lie in memory. HOLES_HERE: those of the source in whose share the tile begins.
+enum Count : u32 { HOLES, SATURATEDS, INVALIDS, MASKEDS, PEAKS, COUNTS, HOLES_HERE = COUNTS };
+
+struct Counters {
+    i32 frame[MOST_FRAMES][COUNTS + 1];
+    u32 peaks[MOST_FRAMES][WARPS];  // that each warp found in the present tile
+    u32 masked[WARPS];              // its pixels there that are masked in G0
+};
+
+// Where the sums go. Blocks add to `work`, zero before and after: (frames, 5) counts, (frames, sources) holes, and how
+// many blocks are done; the last of these writes the results.
+struct Sums {
+    u32 *counts, *holes;  // results; null where they are not wanted
+    u32* work;
+    u32 sources, pixels;  // sources, and pixels of each
+    u32 frames;
+    __device__ __forceinline__ u32* counts_of(u32 frame) const { return work + frame * COUNTS; }
+    __device__ __forceinline__ u32* holes_of(u32 frame) const { return work + frames * COUNTS + frame * sources; }
+    __device__ __forceinline__ u32* done() const { return work + frames * (COUNTS + sources); }
+};
+
+__device__ __forceinline__ void clear(Counters& counters) {
+    for (u32 i = threadIdx.x; i < sizeof(Counters) / sizeof(i32); i += THREADS)
+        reinterpret_cast<i32*>(&counters)[i] = 0;
+    __syncthreads();
+}
+
+__device__ __forceinline__ void add(i32& counter, i32 n) {
+    if (n != 0) atomicAdd(&counter, n);
+}
+
+__device__ __forceinline__ void add(u32* counter, i32 n) {
+    if (n != 0) atomicAdd(counter, static_cast<u32>(n));
+}
+
+// Count the holes of 8 words of `frame`, whose first is `at`; `holes` has bit i for word i.
+__device__ __forceinline__ void count_holes(Counters& counters, u32 tile, const Sums& sums, u32 holes, u32 at,
+                                            u32 frame) {
+    if (holes == 0) return;
+    i32* counts = counters.frame[frame];
+    atomicAdd(&counts[HOLES], __popc(holes));
+    if (sums.holes == nullptr) return;
+    const u32 end = (tile * TILE / sums.pixels + 1) * sums.pixels;  // of the share in which the tile begins
+    const u32 below = end > at ? end - at < GROUP ? end - at : GROUP : 0;
+    add(counts[HOLES_HERE], __popc(holes & ((1u << below) - 1)));
+    for (u32 i = below; i < GROUP; i++)
+        if (holes >> i & 1) atomicAdd(sums.holes_of(frame) + (at + i) / sums.pixels, 1);
+}
+
+// Count the pixels of a thread that are masked in G0; all lanes of the warp together, once a tile.
+__device__ __forceinline__ void count_masked(Counters& counters, const Part& part, u32 masked) {
+    counters.masked[part.warp] = __reduce_add_sync(ALL_LANES, __popc(masked));
+}
+
+// The end of a tile's frames, all threads of the block together.
+__device__ __forceinline__ void end_tile(Counters& counters, const Part& part, const Sums& sums) {
+    __syncthreads();
+    for (u32 frame = part.first + threadIdx.x; frame < part.end; frame += THREADS) {
+        i32* counts = counters.frame[frame];
+        for (u32 warp = 0; warp < WARPS; warp++) {
+            counts[PEAKS] += static_cast<i32>(counters.peaks[frame][warp]);
+            counts[MASKEDS] += static_cast<i32>(counters.masked[warp]);
+        }
+        if (sums.holes != nullptr) add(sums.holes_of(frame) + part.tile * TILE / sums.pixels, counts[HOLES_HERE]);
+        counts[HOLES_HERE] = 0;
+    }
+    __syncthreads();
+}
+
+// Add what the block has counted to the sums; the last block writes the results.
+__device__ __forceinline__ void flush(Counters& counters, const Sums& sums) {
+    __syncthreads();
+    const i32* mine = &counters.frame[0][0];
+    for (u32 i = threadIdx.x; sums.counts && i < sums.frames * COUNTS; i += THREADS)
+        add(sums.work + i, mine[i / COUNTS * (COUNTS + 1) + i % COUNTS]);
+    if (!last_block(sums.done())) return;
+    for (u32 i = threadIdx.x; sums.counts && i < sums.frames * COUNTS; i += THREADS)
+        sums.counts[i] = atomicExch(sums.work + i, 0);
+    for (u32 i = threadIdx.x; sums.holes && i < sums.frames * sums.sources; i += THREADS)
+        sums.holes[i] = atomicExch(sums.holes_of(0) + i, 0);
+}
+
+// The larger, and the smaller, of two signed numbers in each half.
+__device__ __forceinline__ u32 larger_halves(u32 a, u32 b) {
+#if __CUDA_ARCH__ >= 900
+    u32 d;
+    asm("max.s16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+#else
+    return __vmaxs2(a, b);
+#endif
+}
+
+__device__ __forceinline__ u32 smaller_halves(u32 a, u32 b) {
+#if __CUDA_ARCH__ >= 900
+    u32 d;
+    asm("min.s16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+#else
+    return __vmins2(a, b);
+#endif
+}
+
+// 128 times the number of high bits of halves that are set in `bits`, which has no others, added to `sum`.
+__device__ __forceinline__ u32 add_high_bits(u32 bits, u32 sum) { return __dp4a(bits, 0x01000100u, sum); }
+
+// Keep the peaks of the warp, whose threads found `sum` by `add_high_bits`; all lanes together, once a frame and tile.
+__device__ __forceinline__ void keep_peaks(Counters& counters, const Part& part, u32 sum, u32 frame) {
+    counters.peaks[frame][part.warp] = __reduce_add_sync(ALL_LANES, sum) >> 7;
+}

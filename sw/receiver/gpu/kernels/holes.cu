@@ -1,0 +1,90 @@
+// The holes of every source in every frame; with REFILLED the frames are filled with holes again in the same pass.
+//
+//   raw    (frames, pixels) u16, `raw_stride` words from frame to frame
+//   holes  (frames, sources) u32; a source has `share` pixels in a row
+//   work   see `Sums`
+//
+// Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most.
+
+#ifndef REFILLED
+#define REFILLED 0
+#endif
+
+#include "counts.cuh"
+
+__device__ __forceinline__ void count_group(const Words& words, u32 at, u32 frame, u32 tile, Counters& counters,
+                                            const Sums& sums) {
+    u32 found = 0;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) found |= words.pair[i] & ~(words.pair[i] << 1) & HIGH_BITS;
+    if (found == 0) return;  // no word of gain code 10
+    u32 holes = 0;
+#pragma unroll
+    for (u32 i = 0; i < GROUP; i++) holes |= (word_of(words, i) == HOLE_WORD ? 1u : 0u) << i;
+    count_holes(counters, tile, sums, holes, at, frame);
+}
+
+// The frames of one tile.
+template <bool WHOLE>
+__device__ __forceinline__ void count_frames(u16* raw, i64 raw_stride, u32 count, const Part& part, Counters& counters,
+                                             const Sums& sums) {
+    const u32 at = part.segment() + part.lane * GROUP, n = pixels_from(at, count, GROUP);
+    u16 *next = raw + part.first * raw_stride + at, *here = next;
+
+    auto load = [&] {
+        const Words words = load_words<WHOLE>(next, n);
+        next += raw_stride;
+        return words;
+    };
+    auto process = [&](const Words& words, u32 frame) {
+        if (REFILLED) {
+            store_words<WHOLE>(here, Words{{HIGH_BITS, HIGH_BITS, HIGH_BITS, HIGH_BITS}}, n);
+            here += raw_stride;
+        }
+        count_group(words, at, frame, part.tile, counters, sums);
+    };
+    for_frames<WHOLE ? AHEAD : 1>(part, load, [] {}, process, [](bool) {});
+}
+
+#if SINGLE
+// Tiles of one frame.
+template <bool WHOLE>
+__device__ __forceinline__ void count_tiles(u16* raw, u32 count, u32 first, u32 tiles, Counters& counters,
+                                            const Sums& sums) {
+    auto load = [&](u32 tile) {
+        const u32 at = tile * TILE + threadIdx.x * GROUP;
+        return load_words<WHOLE>(raw + at, pixels_from(at, count, GROUP));
+    };
+    auto process = [&](const Words& words, u32 tile) {
+        const u32 at = tile * TILE + threadIdx.x * GROUP;
+        if (REFILLED)
+            store_words<WHOLE>(raw + at, Words{{HIGH_BITS, HIGH_BITS, HIGH_BITS, HIGH_BITS}},
+                               pixels_from(at, count, GROUP));
+        count_group(words, at, 0, tile, counters, sums);
+        end_tile(counters, part_of(tile, 0, 1), sums);
+    };
+    for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    count_holes(u16* raw, i64 raw_stride, u32 frames, u32 count, u32 per_part, u32* holes, u32* work, u32 n_sources,
+                u32 share) {
+    __shared__ Counters counters;
+    clear(counters);
+    const Sums sums = {nullptr, holes, work, n_sources, share, frames};
+#if SINGLE
+    const u32 whole = ALIGNED ? count / TILE : 0;
+    count_tiles<true>(raw, count, 0, whole, counters, sums);
+    count_tiles<false>(raw, count, whole, tiles_of(count), counters, sums);
+#else
+    for_parts(frames, count, per_part, [&](const Part& part) {
+        if (ALIGNED && part.segment() + SEGMENT <= count)
+            count_frames<true>(raw, raw_stride, count, part, counters, sums);
+        else
+            count_frames<false>(raw, raw_stride, count, part, counters, sums);
+        end_tile(counters, part, sums);
+    });
+#endif
+    flush(counters, sums);
+}

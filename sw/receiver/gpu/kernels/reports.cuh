@@ -1,0 +1,14 @@
+// What a lane keeps on the device, and what it reports to the host, in words.
+#pragma once
+
+#include "words.cuh"
+
+// On the device, all zero at first.
+enum State : u32 {
+    SEQUENCE,  // how many frames the lane has taken
+    GIVEN,     // whether the frame is handed back
+    BLOCKS,    // blocks that have handed back their part
+};
+
+// In pinned memory of the host. JUDGED and DONE are the number of the frame when what comes before is there.
+enum Report : u32 { REPORTED_COUNTS, JUDGED = 5, DONE = 6 };

@@ -1,0 +1,51 @@
+// Words that are not just in G0, few in a frame.
+#pragma once
+
+#include "streams.cuh"
+
+// The high bits of 8 halves as bits 7 and 6 of 4 bytes: see `index_of`.
+__device__ __forceinline__ u32 gathered(u32 a, u32 b, u32 c, u32 d) {
+    const u32 low = __byte_perm(a, b, 0x7531), high = __byte_perm(c, d, 0x7531);
+    return (low & 0x80808080) | (high & 0x80808080) >> 1;
+}
+
+// Special words among the 8: not in G0, or with HG0 at its end. One bit each, as `gathered`.
+__device__ __forceinline__ u32 special_bits(const Words& words) {
+#if HIGH_GAIN
+    u32 w[4];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) w[i] = words.pair[i] | ((words.pair[i] & 0x3FFF3FFF) + 0x00010001);  // bit 14 as well
+#else
+    const u32* w = words.pair;
+#endif
+    const u32 low = __byte_perm(w[0], w[1], 0x7531), high = __byte_perm(w[2], w[3], 0x7531);  // the words' high bytes
+    return ((low | low << 1) & 0x80808080) | ((high | high << 1) & 0x80808080) >> 1;
+}
+
+// Which word a bit stands for.
+__device__ __forceinline__ u32 index_of(u32 bit) { return bit / 8 + (bit & 1 ? 0 : 4); }
+
+// The same bits, bit i for word i.
+__device__ __forceinline__ u32 in_order(u32 bits) {
+    const u32 low = bits >> 7 & 0x01010101, high = bits >> 6 & 0x01010101;
+    return low * 0x01020408 >> 24 | (high * 0x01020408 >> 24) << 4;
+}
+
+// All ones in each half whose high bit is set.
+__device__ __forceinline__ u32 signs_of(u32 bits) {
+    u32 halves;
+    asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(halves) : "r"(bits));
+    return halves;
+}
+
+__device__ __forceinline__ u32 lowest(u32 bits) { return __ffs(bits) - 1; }
+
+__device__ __forceinline__ bool any_special(const Words& words) {
+    const u32* w = words.pair;
+    u32 found = (w[0] | w[1] | w[2] | w[3]) & 0xC000C000;
+#if HIGH_GAIN
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) found |= ((w[i] & 0x3FFF3FFF) + 0x00010001) & 0x40004000;
+#endif
+    return found != 0;
+}
