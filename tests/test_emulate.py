@@ -15,7 +15,7 @@ from emulation import receiving, saved
 from framelane.cli import emulated_source
 from framelane.cli.credit import LinkCredit
 from framelane.cli.emulate_images import images
-from framelane.cli.emulated_source import EmulatedSource, Schedule
+from framelane.cli.emulated_source import EmulatedSource, Route, Schedule
 from framelane.cli.impair import Line
 from framelane.cli.stopping import Stop
 from framelane.driver.emulator import Emulator
@@ -99,7 +99,8 @@ def test_a_receiver_hears_at_once_that_a_source_begins_to_drop_frames(
     ):
         emulator = Emulator(session)
         prepared = [emulator.prepare(np.zeros((16, 100), np.uint16))]
-        source = EmulatedSource(Schedule(100, None), emulator, prepared, LinkCredit(client, 0), Line(sender, None))
+        route = Route(emulator, prepared, LinkCredit(client, 0), Line(sender, None))
+        source = EmulatedSource(Schedule(100, None), [route])
         run = threading.Thread(target=source.run, args=(stop,))
         run.start()
         try:

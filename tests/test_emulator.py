@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,29 @@ def test_every_service_form_and_mtu_has_the_bytes_of_the_model(
 ) -> None:
     session = make_session(service=service, segmentation=segmentation, mtu=mtu, window_end=FREE_RUNNING, rows=30)
     run(session, list(range(9)))
+
+
+def test_frames_for_several_receivers_have_the_bytes_of_a_board_that_gives_bunches_in_turn(
+    make_session: MakeSession,
+) -> None:
+    sessions = [make_session(window_end=40, qpn=qpn, psn=7 * qpn, base=qpn << 20, rkey=qpn) for qpn in (3, 4)]
+    picture = images(sessions[0])[0]
+    config = TxConfig(
+        sessions[0].source.endpoint(),
+        tuple(session.qp_context() for session in sessions),
+        tuple(session.destination(qp=qp) for qp, session in enumerate(sessions)),
+        (replace(sessions[0].flow(), destinations=2, bunch=3),),
+    )
+    golden = Tx(config, lambda address, length: picture.tobytes()[address:][:length])
+    emulators = [Emulator(session) for session in sessions]
+    prepared = [emulator.prepare(picture) for emulator in emulators]
+    for number in range(40):
+        end = 8 if number < 20 else 40  # credit stands still for a while
+        to, own = number // 3 % 2, number // 6 * 3 + number % 3
+        golden.bd_gen.window_ends[to] = emulators[to].window_end = end
+        batch = emulators[to].frame(own, prepared[to], 10**18, 5 + number, number)
+        assert list(batch or ()) == golden.frame(FrameEvent(number, 10**18, 5 + number, 0)), f"frame {number}"
+        assert (batch is None) == (own >= end)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,20 +1,39 @@
 """The streaming pipeline on the CPU: the contract of `frame_pipeline_cases`, and what is its own."""
 
+import contextlib
 import types
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from frame_pipeline_cases import SPARSE_THRESHOLD, THRESHOLD, Expected, MakeSession, all_of, calibration, place, words
+from frame_pipeline_cases import (
+    CASES,
+    SPARSE_THRESHOLD,
+    SPOTS,
+    THRESHOLD,
+    Case,
+    MakeSession,
+    Run,
+    Scene,
+    all_of,
+    calibration,
+    place,
+    run_case,
+    run_of,
+    words,
+)
+from frame_pipeline_reference import Expected
 from framelane.models.errors import ConfigError
 from framelane.receiver.cpu_frame_pipeline import CpuFramePipeline
 from framelane.receiver.frame_pipeline import Processed, make_frame_pipeline
+from framelane.receiver.pedestal.tracked_pipeline import TrackedPipeline
 from framelane.receiver.pipeline import Pipeline
 from framelane.receiver.receiver import ReceivedFrame
 from framelane.receiver.result import Result
 from framelane.receiver.ring import Ring
-from framelane.receiver.veto import Veto
+from framelane.receiver.veto import Reason, Veto
 
 SHAPE = (16, 100)
 KINDS = ("photons", "faint", "holes", "anything")
@@ -27,7 +46,7 @@ def test_every_frame_comes_out_in_its_order_with_the_models_bits(
 ) -> None:
     ring, fixed, veto = Ring(make_session(n_slots=8)), calibration(SHAPE), Veto(THRESHOLD, 50)
     raws = [words(SHAPE, number, KINDS[number % 4]) for number in range(8)]
-    with make_frame_pipeline(np, ring, fixed, veto, sparse_threshold, images) as pipeline:
+    with make_frame_pipeline(np, ring, fixed, veto, sparse_threshold, images=images) as pipeline:
         for number, raw in enumerate(raws):
             pipeline.put(place(ring, number, raw), keep=number == 1)
         assert pipeline.pending == 8
@@ -39,6 +58,12 @@ def test_every_frame_comes_out_in_its_order_with_the_models_bits(
 
         assert all_of(pipeline, check) == list(range(8))
         assert pipeline.fault is None
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_whatever_is_asked_for_comes_out_as_the_models_say(make_session: MakeSession, case: Case) -> None:
+    ring = Ring(make_session(n_slots=8, rows=case.shape[0], columns=case.shape[1]))
+    run_case(partial(make_frame_pipeline, np), ring, case)
 
 
 def test_a_slot_is_used_again_when_its_frame_was_taken_and_released(make_session: MakeSession) -> None:
@@ -88,6 +113,56 @@ def test_an_interrupted_frame_is_processed_by_the_next_call() -> None:
             pipeline.take(0)
         assert pipeline.pending == 1
         assert [each.frame.number for each in pipeline.take(0)] == [0]
+
+
+def test_an_interrupted_dark_frame_is_learned_from_once(make_session: MakeSession) -> None:
+    run = Run(Case("dark", frames=40, dark_every=2))
+    ring, tracker = Ring(make_session(n_slots=64)), run.tracker
+    assert tracker is not None
+    calls = 0
+
+    class Interrupted(TrackedPipeline):
+        def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
+            nonlocal calls
+            calls += 1
+            if calls % 3 == 0:
+                raise KeyboardInterrupt
+            return super().__call__(raw, keep)
+
+    with CpuFramePipeline(Interrupted(run.fixed, run.veto, SPARSE_THRESHOLD, tracker)) as pipeline:
+        for number in range(40):
+            run.put(pipeline, ring, number)
+        while pipeline.pending:
+            with contextlib.suppress(KeyboardInterrupt):
+                run.check(pipeline.take(0)[0])
+    assert calls > 40
+    run.pedestal.check(tracker)
+
+
+def test_a_dark_frame_is_refused_where_there_is_no_tracker(make_session: MakeSession) -> None:
+    ring = Ring(make_session())
+    with make_frame_pipeline(np, ring, calibration(SHAPE), Veto(1)) as pipeline:
+        with pytest.raises(ConfigError, match="frame 1 cannot be learned from as a dark frame: give the pipeline a"):
+            pipeline.put(place(ring, 1, words(SHAPE, 1)), dark=True)
+        assert not pipeline.pending
+
+
+def test_the_cases_have_all_that_is_to_be_shown() -> None:
+    runs = {case.name: run_of(case) for case in CASES}
+    for name in ("veto with keep", "bragg", "dark", "all"):
+        verdicts = {_reason(scene, runs[name].veto) for scene in runs[name].scenes}
+        assert {Reason.ENOUGH_PEAKS, Reason.TOO_FEW_PEAKS, Reason.KEPT_AT_RANDOM} <= verdicts
+    assert {_reason(scene, runs["all"].veto) for scene in runs["all"].scenes} == set(Reason)
+    found = [int(scene.expected.bragg.found[0]) for scene in runs["bragg"].scenes if scene.expected.bragg]
+    assert min(found) == 0
+    assert max(found) > SPOTS.limit
+    assert runs["dark"].pedestal.publications > 10
+    assert runs["darkchips"].pedestal.publications > 1
+
+
+def _reason(scene: Scene, veto: Veto) -> Reason:
+    counts, bragg = scene.expected.counts, scene.expected.bragg
+    return veto.judge(int(bragg.found[0]) if bragg else counts.peaks, counts.holes, scene.keep).reason
 
 
 def test_nothing_pending_is_nothing_to_wait_for() -> None:

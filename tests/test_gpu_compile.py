@@ -23,12 +23,13 @@ DEFINITION = r'extern "C" __global__ void\s+(?:__launch_bounds__\(.*\)\s+)?(\w+)
 def variants() -> list[tuple[str, dict[str, int]]]:
     """Return every kernel with the macros of its plans, and those of all that it can do besides."""
     found: list[tuple[str, dict[str, int]]] = [(name, {}) for name in kernels()]
-    for plans, high_gain in itertools.product((SINGLE, BATCH), (0, 1)):
-        for name, plan in plans.items():
+    for single, high_gain in itertools.product((0, 1), (0, 1)):
+        for name, plan in (SINGLE if single else BATCH).items():
             extra = {"COUNTED": 1} if name == "correct_int16_counted" else {}
             kernel = name.removesuffix("_counted")
-            found.append((kernel, plan.macros | {"HIGH_GAIN": high_gain} | extra))
+            found.append((kernel, plan.macros | {"SINGLE": single, "HIGH_GAIN": high_gain} | extra))
     found += [(name, BATCH[name].macros | {"REFILLED": 1}) for name in ("count", "holes")]
+    found.append(("correct_int16", BATCH["correct_int16"].macros | {"WORD_SHIFT": 17}))
     found += [(name, BATCH[name].macros | {"ALIGNED": 0}) for name in BATCH if not name.endswith("_counted")]
     return found
 

@@ -37,7 +37,7 @@ extern "C" void correct(const u16 *pedestal, const u16 *mantissa, const u32 *shi
 }
 extern "C" void correct_g0(const u16 *pedestal, const u16 *mantissa, u32 shift, i32 *values) {
     for (u32 word = 0; word < NOT_G0; word++)
-        values[word] = g0_value(word, g0_constants(pedestal[word], mantissa[word], shift), shift);
+        values[word] = g0_value(word << word_shift(shift), g0_constants(pedestal[word], mantissa[word], shift));
 }
 extern "C" void correct_g0_once(const u16 *pedestal, const u16 *mantissa, u32 shift, i32 *values) {
     for (u32 word = 0; word < NOT_G0; word++) values[word] = g0_value(word, pedestal[word], mantissa[word], shift);

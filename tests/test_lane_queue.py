@@ -10,6 +10,7 @@ import pytest
 from framelane.receiver.gpu import watchdog
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.gpu.lane_queue import LaneQueue
+from framelane.receiver.gpu.learning import Dark
 from framelane.receiver.gpu.watchdog import Watchdog
 from framelane.receiver.receiver import ReceivedFrame
 
@@ -28,21 +29,23 @@ class Book:
     count: int
     slots: dict[int, int] = field(default_factory=dict)
     """Of the newest work of each lane."""
+    dark: dict[int, Dark | None] = field(default_factory=dict)
+    """What was learned by the newest work of each lane."""
     begun: set[int] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
     broken: str | None = None
 
-    def queue(self, lane: int, slot: int, keep: bool | None) -> None:
+    def queue(self, lane: int, slot: int, keep: bool | None, dark: Dark | None = None) -> None:
         if self.broken:
             raise GpuError(self.broken)
         assert lane not in self.begun - self.ended, "the lane is busy"
-        self.slots[lane] = slot
+        self.slots[lane], self.dark[lane] = slot, dark
         self.ended.discard(lane)
         self.begun.discard(lane)
         if keep is not None:
             self.begun.add(lane)
-        self.calls.append(f"queue {lane} {slot}")
+        self.calls.append(f"queue {lane} {slot}{f' dark {dark.tick}' if dark else ''}")
 
     def release(self, lane: int, keep: bool) -> None:
         assert lane not in self.begun
@@ -59,6 +62,10 @@ class Book:
     def end(self, *lanes: int) -> None:
         assert set(lanes) <= self.begun
         self.ended.update(lanes)
+
+
+def dark(tick: int) -> Dark:
+    return Dark(tick, 0, tick, False)
 
 
 def lane_queue(lanes: Book, ahead: bool, first_slot: int = 0, patience_s: float = 60.0) -> LaneQueue:
@@ -241,6 +248,28 @@ def test_the_watchdog_releases_while_there_is_no_sign_of_life_and_only_then(monk
     assert len(released) == n
 
 
+def test_a_dark_frame_gets_work_of_its_own_behind_that_of_the_lanes_that_wait_which_is_void() -> None:
+    lanes = Book(2)
+    queue = lane_queue(lanes, ahead=True)
+    lanes.calls.clear()
+    queue.put(frame(0), True, dark(7))
+    queue.put(frame(1), False)
+    assert lanes.calls == ["release 0", "release 1"]
+    lanes.end(0, 1)
+    assert taken(queue) == []
+    assert lanes.calls[2:] == ["queue 0 0 dark 7", "queue 1 1"]
+    lanes.end(0, 1)
+    assert [(each.frame.number, each.dark) for each in queue.take(0)] == [(0, dark(7)), (1, None)]
+
+
+def test_without_work_ahead_a_dark_frame_takes_its_turn() -> None:
+    lanes = Book(2)
+    queue = lane_queue(lanes, ahead=False)
+    queue.put(frame(0), False)
+    queue.put(frame(1), False, dark(7))
+    assert lanes.calls == ["queue 0 0", "queue 1 1 dark 7"]
+
+
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_comes_each_frame_has_a_lane_that_worked_on_its_slot(ahead: bool, seed: int) -> None:
@@ -253,7 +282,7 @@ def test_whatever_comes_each_frame_has_a_lane_that_worked_on_its_slot(ahead: boo
     while len(seen) < 200:
         if queue.pending < N_SLOTS and rng.random() < 0.5:
             number += 1 if rng.random() < 0.8 else rng.randint(1, 3 * N_SLOTS)
-            queue.put(frame(number), False)
+            queue.put(frame(number), False, dark(number) if number % 5 == 0 else None)
             put.append(number)
         for lane in rng.sample(sorted(lanes.begun), rng.randint(0, len(lanes.begun))):
             lanes.end(lane)
@@ -263,6 +292,9 @@ def test_whatever_comes_each_frame_has_a_lane_that_worked_on_its_slot(ahead: boo
             for each in queue.take(0):
                 assert each.lane is not None
                 assert lanes.slots[each.lane] == each.frame.slot
+                assert (
+                    lanes.dark[each.lane] == each.dark == (None if each.frame.number % 5 else dark(each.frame.number))
+                )
                 assert each.lane in lanes.ended
                 seen.append(each.frame.number)
     assert seen == put[: len(seen)]

@@ -1,77 +1,35 @@
 """`framelane recv` from the wire: a process receives what another sends, and accounts for every frame of it."""
 
 import functools
-import json
-import os
+import importlib.util
 import re
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from framelane.cli import live_transport
-from framelane.driver.sender import UdpSender
-from framelane.driver.session_client import SessionClient
 from framelane.models.errors import TransportError
 from framelane.models.flow import FrameEvent
+from framelane.models.jf_calibration import Calibration
 from framelane.models.session import Session
 from framelane.models.slots import HOLE_WORD
-from framelane.models.tx import Tx, TxConfig
+from framelane.receiver.calibration.calibration_file import write_calibration
+from live_recv import COLUMNS, FRAMELANE, ROWS, SLOTS, Source, receiving, wait_until, write_plan
 
 RunCli = Callable[..., tuple[int, str, str]]
-_FRAMELANE = [sys.executable, "-c", "from framelane.cli import main; main()"]
-ROWS, COLUMNS, SLOTS = 16, 96, 4
-
-
-class Source:
-    """Sends frames of random words to the receiver that published `session`."""
-
-    def __init__(self, session: Session, port: int, source: int = 0) -> None:
-        rng = np.random.default_rng(source)
-        self.images = [rng.integers(0, 0x8000, (session.rows, session.columns), np.uint16) for _ in range(5)]
-        share = [image.reshape(session.sources, -1)[source].tobytes() for image in self.images]
-        self.tx = Tx(
-            TxConfig.of(session, source), lambda address, length: share[address >> 32][address & 0xFFFF :][:length]
-        )
-        self._session, self._port = session, port
-
-    def image(self, number: int) -> NDArray[np.uint16]:
-        return self.images[number % len(self.images)]
-
-    def packets(self, number: int) -> list[bytes]:
-        return self.tx.frame(FrameEvent(number, 1000 + number, 7, number % len(self.images) << 32))
-
-    def send(self, *numbers: int) -> None:
-        self.send_packets([packet for number in numbers for packet in self.packets(number)])
-
-    def send_packets(self, packets: list[bytes]) -> None:
-        with UdpSender(self._session, self._port) as sender:
-            sender.send(packets)
 
 
 @pytest.fixture
 def plan(tmp_path: Path, free_port: int) -> Callable[..., list[object]]:
     """Write a plan; the options of a receiver of it."""
-
-    def make(sources: int = 1, **changes: object) -> list[object]:
-        lines: dict[str, object] = {"rows": ROWS, "columns": COLUMNS, "n_slots": SLOTS, "mtu": 256, "sources": sources}
-        ends = {"source": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}", "receiver": "127.0.0.1"}
-        text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in (lines | changes).items())
-        text += "".join(f'{end} = {{ mac = "02:00:00:00:00:01", ip = "{ip}" }}\n' for end, ip in ends.items())
-        (tmp_path / "plan.toml").write_text(text)
-        return ["--plan", tmp_path / "plan.toml", "--publish", tmp_path / "session.json", "--port", free_port]
-
-    return make
+    return functools.partial(write_plan, tmp_path, free_port)
 
 
 @pytest.fixture
@@ -82,68 +40,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until(true: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 30
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return true()
-
-
-class Run:
-    """A receiver in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
-        self.process = process
-        self._folder = folder
-
-    @property
-    def session(self) -> Session:
-        path = self._folder / "session.json"
-        end = time.monotonic() + 30
-        while not path.exists():
-            assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.02)
-        return Session.load(path)
-
-    @functools.cached_property
-    def address(self) -> tuple[str, int]:
-        assert self.process.stdout is not None
-        line = ""
-        while (
-            "at TCP " not in (line := line + self.process.stdout.readline().replace("\n", " ")) or "Ctrl-C" not in line
-        ):
-            assert self.process.poll() is None
-        host, port = line.split("at TCP ")[1].split(" Ctrl-C")[0].strip().rstrip(":").split(":")
-        return host, int(port)
-
-    def link(self) -> SessionClient:
-        return SessionClient(*self.address)
-
-    def end(self, signal_number: int | None = None) -> tuple[int, str, str]:
-        if signal_number is not None:
-            self.process.send_signal(signal_number)
-        out, err = self.process.communicate(timeout=30)
-        return self.process.returncode, " ".join(out.split()), err
-
-    def dataset(self, name: str) -> NDArray[Any]:
-        with h5py.File(self._folder / "frames.h5") as file:
-            return np.asarray(file["entry/data"][name][()])
-
-
 @pytest.fixture
 def receive(tmp_path: Path) -> Callable[..., Any]:
-    @contextmanager
-    def start(*arguments: object) -> Iterator[Run]:
-        options = ["recv", "--transport", "udp", "--link-port", 0, "--output", tmp_path / "frames.h5", *arguments]
-        command = [*_FRAMELANE, *map(str, options)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            try:
-                yield Run(process, tmp_path)
-            finally:
-                process.kill()
-
-    return start
+    return functools.partial(receiving, tmp_path)
 
 
 def test_frames_of_a_source_on_the_link_arrive_whole_and_the_run_ends_with_it(
@@ -187,7 +86,7 @@ def test_frames_flow_again_after_the_receiver_stood_still_for_longer_than_its_ri
     with receive(*plan(n_slots=16)) as run, run.link() as watch:
         host, port = run.address
         command = ["emulate", "--to", f"{host}:{port}", "--port", str(free_port), "--rate", "100"]
-        with subprocess.Popen([*_FRAMELANE, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as source:
+        with subprocess.Popen([*FRAMELANE, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as source:
             try:
                 assert wait_until(lambda: watch.window_end > 50)
                 run.process.send_signal(signal.SIGSTOP)
@@ -288,6 +187,14 @@ def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive:
         (["--transport", "udp", "--plan", "p", "--frames", 0], "--frames 0 is too few"),
         (["--transport", "udp", "--plan", "p", "--idle", "nan"], "--idle nan is no time to wait"),
         (["--pcap", "a.pcap"], "a capture does not say what it holds: give --session"),
+        (["--transport", "udp", "--plan", "p", "--ring", "gpu"], "--ring is of --transport verbs: leave it out with"),
+        (["--pcap", "a.pcap", "--session", "s", "--ring", "gpu"], "--ring is of a live receiver"),
+        (["--transport", "verbs", "--plan", "p", "--ring", "gpu"], "for frames that a GPU processes: give --gpu as"),
+        (
+            ["--transport", "verbs", "--plan", "p", "--ring", "gpu", "--huge-pages"],
+            "--huge-pages are of the host: leave them out with --ring gpu",
+        ),
+        (["--transport", "udp", "--plan", "p", "--gpu"], "by a calibration: give --calibration as well"),
     ],
 )
 def test_options_that_cannot_be_are_one_sentence(
@@ -297,6 +204,43 @@ def test_options_that_cannot_be_are_one_sentence(
     assert status == 2
     assert sentence in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["pcap", "live"])
+def test_images_that_are_corrected_already_are_nothing_for_a_gpu(
+    run_cli: RunCli, plan: Any, tmp_path: Path, make_session: Callable[..., Session], how: str
+) -> None:
+    """This is said before a GPU is looked for."""
+    make_session(pixels="corrected").save(tmp_path / "session.json")
+    plan(pixels="corrected")
+    live = ["--transport", "udp", "--plan", tmp_path / "plan.toml", "--link-port", 0, "--port", 0]
+    capture = ["--pcap", tmp_path / "a.pcap", "--session", tmp_path / "session.json"]
+    (tmp_path / "a.pcap").touch()
+    options = ["--gpu", "--calibration", tmp_path / "c.h5", "--output", tmp_path / "frames.h5"]
+    status, _, err = run_cli("recv", *(live if how == "live" else capture), *options)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "corrected by their source, the GPU has nothing to correct: leave out --gpu and --calibration" in err
+    assert not (tmp_path / "frames.h5").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is here")
+@pytest.mark.parametrize("how", ["pcap", "live"])
+def test_without_cupy_the_gpu_is_refused_in_a_sentence(
+    run_cli: RunCli, plan: Any, tmp_path: Path, make_session: Callable[..., Session], how: str
+) -> None:
+    session = make_session(rows=ROWS, columns=COLUMNS)
+    session.save(tmp_path / "old.json")
+    plan()
+    gain = np.ones((3, ROWS, COLUMNS)) * np.array([[[40.0]], [[-1.5]], [[-0.1]]])
+    write_calibration(tmp_path / "c.h5", Calibration(np.full(gain.shape, 3000.0), gain, 12.4))
+    live = ["--transport", "udp", "--plan", tmp_path / "plan.toml", "--link-port", 0, "--port", 0]
+    capture = ["--pcap", tmp_path / "a.pcap", "--session", tmp_path / "old.json"]
+    options = ["--gpu", "--calibration", tmp_path / "c.h5", "--output", tmp_path / "frames.h5"]
+    status, _, err = run_cli("recv", *(live if how == "live" else capture), *options)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "the GPU cannot be used without CuPy: install framelane[gpu]" in err
+    assert not (tmp_path / "frames.h5").exists()
+    assert not (tmp_path / "session.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane import __version__
-from framelane.cli import board, calibrate, doctor, emulate, jungfrau, recv, replay, whatif
+from framelane.cli import board, calibrate, doctor, emulate, jungfrau, master, recv, replay, whatif
 from framelane.cli.surroundings import Terminal, orderly_end
 from framelane.models.errors import FramelaneError
 
@@ -32,7 +32,7 @@ _STATUS = """Exit status 0: {good}.
 _DEMO_GOOD = "every frame is what was sent, but for exactly what --drop has lost"
 _DEMO_BAD = "something else is wrong, and is said"
 _RECV_GOOD = "frames were received and the loss identity holds; incomplete ones and refused packets are said"
-_RECV_BAD = "nothing was received, or the identity does not hold"
+_RECV_BAD = "nothing was received, the identity does not hold, or the run failed, and all that could be written is"
 
 
 def main() -> None:
@@ -129,6 +129,7 @@ app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD))(recv.recv)
 app.command(epilog=emulate.STATUS)(emulate.emulate)
 app.command(epilog=replay.STATUS)(replay.replay)
 app.command(epilog=whatif.STATUS)(whatif.whatif)
+app.command(epilog=master.STATUS)(master.master)
 app.command(epilog=doctor.STATUS)(doctor.doctor)
 
 

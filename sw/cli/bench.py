@@ -53,7 +53,7 @@ class Measurement:
 NAMES = ("roce_tx", "tx", "placement", "pipeline", "jf_correct", "pedestal", "softnic")
 """Each is a module `bench_<name>` with a function `measure() -> Measurement`."""
 
-ON_A_GPU = ("gpu", "gpu_pipeline")
+ON_A_GPU = ("gpu", "gpu_peaks", "gpu_pipeline", "gpu_ranks")
 """The same, for machines with a GPU: elsewhere their `measure` raises ConfigError, and they are skipped."""
 
 

@@ -10,15 +10,23 @@ from framelane.cli.bench import Measurement, Target
 from framelane.cli.bench_gpu_data import SHAPE
 from framelane.cli.gpu_pipeline_frames import ONE_IN, THRESHOLD, FrameRing, veto_between
 from framelane.cli.gpu_pipeline_page import page
+from framelane.models.jf_pedestal_state import TrackerState
+from framelane.models.peak_settings import Panel, PeakSettings
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver.gpu.frame_pipeline import LANES
 from framelane.receiver.gpu.gpu_lanes import Way
+from framelane.receiver.gpu.lane import PeakOptions
 from framelane.receiver.gpu.memory import gpu_memory
+from framelane.receiver.ladder import powers_of_two
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.veto import Veto
 
 LEAST_SHARE = 0.95
 MOST_LATENCY = 1.3
+MODULE = (512, 1024)
 _FILLS = 50
+_NEVER = 1 << 31
+"""So many peaks no frame has."""
 
 Row = dict[str, Any]
 
@@ -58,6 +66,7 @@ def rates() -> tuple[list[Row], list[Target]]:
     rows.append(_row(f"so, 1 in {ONE_IN}, kernels read the host's memory in place", Way.WAITS, run.gb_per_s, "GB/s"))
     share = gpu_pipeline_rate.overlap(ring, veto)
     rows.append(_row("kernels' time during which another frame is copied", Way.LAUNCHES, share, ""))
+    rows += _more(ring)
     run = gpu_pipeline_rate.run(ring, veto, Way.GRAPHS, images=False, refill=True)
     rows.append(_row("so, rows handed back, slots filled with holes by the GPU", Way.GRAPHS, run.gb_per_s, "GB/s"))
     rows += _fills(ring)
@@ -66,6 +75,29 @@ def rates() -> tuple[list[Row], list[Target]]:
         Target("pipeline from a pinned ring over the copy rate, the best way", best / bar, "", LEAST_SHARE, "higher"),
         Target("memory of the GPU allocated while frames come", float(allocated), "bytes", 0.0, "lower"),
     ]
+
+
+def _more(ring: FrameRing) -> list[Row]:
+    """What else a pipeline can be asked for: a ladder, Bragg peaks, a pedestal that follows dark frames, all three."""
+    rejecting, peaks = Veto(THRESHOLD, _NEVER), PeakOptions(PeakSettings(), Panel.grid(SHAPE, *MODULE))
+    dark, rungs = FrameRing(dark=True), powers_of_two()
+    asked: list[tuple[str, FrameRing, dict[str, Any]]] = [
+        (f"a ladder of {len(rungs)} thresholds", ring, {"rungs": rungs}),
+        ("Bragg peaks", ring, {"peaks": peaks}),
+        (f"a pedestal tracked by 1 dark frame in {ONE_IN}", dark, {"tracker": tracker_of(dark)}),
+        ("all three", dark, {"tracker": tracker_of(dark), "rungs": rungs, "peaks": peaks}),
+    ]
+    rows = []
+    for what, frames, options in asked:
+        run = gpu_pipeline_rate.run(frames, rejecting, Way.GRAPHS, images=True, keep=True, **options)
+        rows.append(_row(f"so, 1 in {ONE_IN}, with {what}", Way.GRAPHS, run.gb_per_s, "GB/s"))
+    return rows
+
+
+def tracker_of(ring: FrameRing) -> PedestalTracker:
+    """One that begins with the ring's calibration."""
+    of = ring.calibration
+    return PedestalTracker(TrackerState.start(of.pedestal[0], ~of.usable[0]))
 
 
 def _fills(ring: FrameRing) -> list[Row]:
@@ -100,6 +132,7 @@ def latencies() -> tuple[list[Row], list[Target]]:
     for what, judge in (("rejected", veto), ("accepted", Veto(THRESHOLD))):
         whole_us = gpu_pipeline_latency.kernels_us(on_gpu, judge, to_verdict=False)
         rows.append(_row(f"the kernels' own time for {what} frames, image and rows handed back", "", whole_us, "us"))
+    rows += _own_times(on_gpu, veto)
     best = float("inf")
     for where, ring, copies in (("a ring on the GPU", on_gpu, False), ("a pinned ring", FrameRing(), True)):
         for way in Way:
@@ -110,3 +143,18 @@ def latencies() -> tuple[list[Row], list[Target]]:
                 best = min(best, judged.median)
     limit = MOST_LATENCY * (released.median + own)
     return rows, [Target("frame to verdict, the best way, ring on the GPU", best, "us", limit, "lower")]
+
+
+def _own_times(ring: FrameRing, veto: Veto) -> list[Row]:
+    """Of the kernels for what else can be asked for."""
+    peaks = PeakOptions(PeakSettings(), Panel.grid(SHAPE, *MODULE))
+    plain = gpu_pipeline_latency.kernels_us(ring, veto, to_verdict=False)
+    ladder = gpu_pipeline_latency.kernels_us(ring, veto, to_verdict=False, rungs=powers_of_two()) - plain
+    bragg = gpu_pipeline_latency.kernels_us(ring, veto, to_verdict=False, peaks=peaks) - plain
+    dark = FrameRing(gpu_memory, dark=True)
+    learned = gpu_pipeline_latency.learning_us(dark, tracker_of(dark))
+    return [
+        _row("the kernels' own time more for a ladder", "", ladder, "us"),
+        _row("the kernels' own time more for Bragg peaks", "", bragg, "us"),
+        _row("the kernels' own time more for a dark frame", "", learned, "us"),
+    ]

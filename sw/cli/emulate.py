@@ -18,13 +18,19 @@ STATUS = """Exit status 0: all frames were sent, at the rate that was asked for.
 
 def emulate(
     to: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="HOST[:PORT]", help="A `framelane recv`, which tells session and credit.", rich_help_panel=_WHERE
+            metavar="HOST[:PORT]",
+            help="A `framelane recv`, which tells session and credit; several take turns.",
+            rich_help_panel=_WHERE,
         ),
     ] = None,
     session: Annotated[
-        Path | None, typer.Option(help="Session of any receiver, in place of --to.", rich_help_panel=_WHERE)
+        list[Path] | None, typer.Option(help="Session of any receiver, in place of --to.", rich_help_panel=_WHERE)
+    ] = None,
+    bunch: Annotated[
+        int | None,
+        typer.Option(help="Frames in a row to each of several receivers; 1, if not given.", rich_help_panel=_WHERE),
     ] = None,
     source: Annotated[
         int, typer.Option(min=0, help="Which source of the session: its share of the rows.", rich_help_panel=_WHERE)
@@ -38,7 +44,10 @@ def emulate(
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(help="UDP port, with --transport udp; 4791, if not given.", rich_help_panel=_WHERE),
+        typer.Option(
+            help="UDP port, with --transport udp; 4791, if not given. More receivers of a host have the next ones.",
+            rich_help_panel=_WHERE,
+        ),
     ] = None,
     rate: Annotated[
         float | None,
@@ -78,8 +87,9 @@ def emulate(
     from framelane.cli.wire_options import WireOptions
 
     options = EmulateOptions(
-        session=session,
-        to=to,
+        session=session or (),
+        to=to or (),
+        bunch=bunch,
         wire=WireOptions(transport=transport, port=port, interface=interface),
         impair=ImpairOptions(impair, impair_seed),
         source=source,

@@ -21,7 +21,9 @@ once a batch. The copy was measured in the same run: {rate:.2f} TB/s, read and w
 Frames are random: about one photon a pixel, 24 ADU of noise, 1 % of the pixels masked, {percent:g} % in G1 and a tenth
 of that in G2, ten times as many as in the real frames of a protein crystal; the table's last rows have a tenth of
 them. All of these are peaks, and in sparse rows. There are {pool} frames, 1 GB; each launch takes others than the one
-before. Launches are captured in a graph, one after the other; times are medians of its runs. The clocks are as found.
+before. Launches are captured in a graph, one after the other; times are medians of its runs, each behind an
+untimed one, so that none waits for what another kernel has left in the L2 cache to be written. The constants are the
+same in all launches: what the L2 cache still has of them is not removed. The clocks are as found.
 
 | kernel | batch | % in G1 | us an image | floor, us | times its floor |
 |---|---|---|---|---|---|
@@ -30,24 +32,47 @@ before. Launches are captured in a graph, one after the other; times are medians
 _TAIL = """
 ## What limits them
 
-Where a kernel only reads, it reaches the rate of the copy. Where it reads and writes, the order matters: a loop that
-only copies 40 frames, tile after tile as these kernels do, takes 1.06 times its floor, and 1.10 with loads that are
-evicted first. One frame after the other it takes 1.00, but then all constants would be read for every frame. The rest
-is arithmetic, which does not overlap with the waiting for memory everywhere. Single frames: about 2 us of a launch are
-its begin and its end, and counts take another 3 us until the last block has added them up. Sparse rows are the furthest
-from their floor: a warp spends more instructions on what it found, and on where to put it, than on looking for it.
+Loops that do nothing but move the bytes of 40 frames and the constants, measured on one H200 (copy 4.23 TB/s), in times
+of the floor:
+
+| loop | best form | other forms |
+|---|---|---|
+| reads u16, nothing written | 0.93 | 0.95 to 1.04 without evict-first loads |
+| u16 to u16 | 1.05 | 1.06 by bulk copies (TMA), 1.10 with evict-first loads |
+| u16 to 4 bytes | 1.08 | 1.09 to 1.10 |
+
+They take some frames of one tile after the other; blocks of one tile lie next to each other, then 4 to 40 frames a
+block make no difference. Passes over the whole image in few frames, with the constants from the L2 cache, are slower:
+1.31 for 1 frame a pass, 1.13 for 8. Marking the constants to stay in the cache changes nothing.
+
+- int16 and float32 are limited by the memory: instructions are issued in 39 to 49 and 32 % of the cycles. They read
+  all constants of G1, of which the floor counts a third, and those of G2 one by one.
+- count took 1.18 times its floor where float32 had run just before, whose last results were then probably still in the
+  L2 cache, and had to be written to memory first.
+- Sparse rows: 113 instructions for 256 pixels of a frame, 55 % of the cycles. Tiles of more pixels, more frames a job,
+  and warps that do not wait for each other at the end of a job did not make them faster; fewer pixels a tile did not
+  either. What else limits them is not known.
+- Single frames: an empty kernel takes 0.6 us in a graph, 1.4 us with the 1056 blocks that fill the GPU. So 1.25 times
+  the 4 us of count leave nothing for its sums, which take about 3 us until the last block has added them up.
 
 What made them fast:
 
-- A thread keeps the constants of 8 pixels in registers and takes all frames of the batch: constants are read once.
-- In G0 int16 is one multiplication (32 x 32 + 64 bits), one funnel shift, and a saturating pack for two pixels at once.
+- A thread keeps the constants of 8 pixels in registers and takes all frames of its part: constants are read once.
+- In G0 int16 is one multiplication (32 x 32 + 64 bits), whose upper half is the value since the constants are scaled
+  for it, and a saturating pack for two pixels at once. Masked pixels have another upper limit. With a shift for every
+  pixel, and a mask, 256 pixels took 202 instructions; now they take 111 to 139, by the number of frames mended
+  together.
 - A peak is found without its value: `limits` has, for every pixel and stage, the words that reach the threshold. 8
   pixels take 16 instructions, and 2 bytes of constants instead of 4.
 - Pixels in G1 and G2 are mended before their image is stored, in shared memory, those of several frames together.
   Storing first and mending in memory cost 30 %: the stored lines had left the cache by then.
-- Sums over all blocks need neither a memset nor a second kernel: the last block writes the results and clears the sums.
-- Kernels that write as much as they read copy their words to shared memory ahead of time, which leaves registers for
-  the arithmetic; those that only read are faster by loads into registers (1.03 against 1.28 times the floor).
+- Without an image, they are put into a list of the warp, and each lane takes one when there are 32.
+- Kernels that write as much as they read, and sparse rows, copy their words to shared memory ahead of time; count and
+  holes are faster by loads into registers (holes: 1.02 against 1.32 times the floor).
+- Words that are read ahead into registers are read without a condition: where there is one, the compiler copies them
+  when they arrive, and waits for that.
+- Sums over all blocks need neither a memset nor a second kernel: the last block writes the results and clears the
+  sums.
 
 ## Filling slots with holes
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from framelane.cli.bench_gpu_data import SHAPE, calibration, raw_frames
-from framelane.models.jf_correct import ERROR_WORD
+from framelane.models.jf_correct import ADC_MASK, ERROR_WORD
 from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.models.session import Session
 from framelane.models.session_plan import Node, SessionPlan
@@ -16,21 +16,24 @@ from framelane.receiver.receiver import ReceivedFrame
 from framelane.receiver.ring import Ring
 from framelane.receiver.veto import Veto
 
-N_SLOTS = 32
-"""268 MB: more than any cache holds."""
+N_SLOTS = 40
+"""336 MB: more than any cache holds."""
 THRESHOLD, SPARSE_THRESHOLD = 15, 10
 """Photons: sparse rows hold about 1 % of the pixels."""
 ONE_IN = 10
 """Of the frames, one has many more peaks."""
+DARK_AT = 5
+"""Of `ONE_IN` frames, the one that is dark, in a ring of frames with dark ones."""
 MARKED_ROW, BRIGHT_ROWS = 0, slice(1, 5)
 _BRIGHT_WORD = 0x3000
+DARK_NOISE_ADU = 24.0
 _MOST_MARKED = 97
 
 
 class FrameRing:
-    """Random frames in the slots of `ring`, in `memory` or in pinned memory of the host."""
+    """Random frames in the slots of `ring`, in `memory` or in pinned memory of the host; some `dark`, if so."""
 
-    def __init__(self, memory: Any = None, seed: int = 1) -> None:
+    def __init__(self, memory: Any = None, seed: int = 1, dark: bool = False) -> None:
         from framelane.receiver.gpu.memory import pinned_memory
 
         node = Node(mac="02:00:00:00:00:01", ip=IPv4Address("127.0.0.1"))
@@ -38,9 +41,13 @@ class FrameRing:
         session = Session.random(plan, window_end=N_SLOTS)
         size = session.layout.ring_bytes
         self.ring = Ring(session, pinned_memory(size) if memory is None else memory(size))
-        of = calibration(seed)
+        of = self.calibration = calibration(seed)
         self.fixed: FixedCalibration = quantize(of)
+        rng = np.random.default_rng(seed)
         for slot, frame in enumerate(raw_frames(N_SLOTS, of, seed + 1)):
+            if dark and is_dark(slot):
+                adc = of.pedestal[0] + DARK_NOISE_ADU * rng.standard_normal(SHAPE, np.float32)
+                frame.set(np.rint(adc).clip(0, ADC_MASK).astype(np.uint16))
             frame[MARKED_ROW : BRIGHT_ROWS.stop] = 0
             image: Any = self.ring.image(slot)
             if isinstance(image, np.ndarray):
@@ -68,6 +75,11 @@ def marked(number: int) -> int:
 def bright(number: int) -> bool:
     """Whether a frame is to be accepted."""
     return number % ONE_IN == 0
+
+
+def is_dark(number: int) -> bool:
+    """Whether a frame is dark, in a ring that has such."""
+    return number % ONE_IN == DARK_AT
 
 
 def veto_between(peaks: list[int]) -> Veto:

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from framelane.cli.gpu_pipeline_frames import N_SLOTS, SPARSE_THRESHOLD, FrameRing
+from framelane.cli.gpu_pipeline_frames import DARK_AT, N_SLOTS, SPARSE_THRESHOLD, FrameRing
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.driver import driver
 from framelane.receiver.gpu.frame_pipeline import GpuFramePipeline
 from framelane.receiver.gpu.gpu_lanes import Way
-from framelane.receiver.gpu.launches import Launch
+from framelane.receiver.gpu.launches import Launch, PreparedKernels
+from framelane.receiver.gpu.learning import Learning
 from framelane.receiver.gpu.pinned_buffer import PinnedBuffer
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.veto import Veto
 
 FRAMES = 1000
@@ -68,7 +70,6 @@ def bare(released: bool) -> Latency:
             pass
         times.append(time.perf_counter_ns() - begin)
     api.call("end", "cuStreamSynchronize", stream)
-    words.close()
     return Latency.of(times[_WARM_UP:])
 
 
@@ -91,11 +92,13 @@ def verdicts(ring: FrameRing, veto: Veto, way: Way, copies: bool) -> tuple[Laten
     return Latency.of(judged[_WARM_UP:]), Latency.of(whole[_WARM_UP:])
 
 
-def kernels_us(ring: FrameRing, veto: Veto, to_verdict: bool = True) -> float:
-    """The GPU's own microseconds for a frame that is there, in a graph of many, to its verdict or to its results."""
-    with GpuFramePipeline(
-        ring.ring, ring.fixed, veto, SPARSE_THRESHOLD, way=Way.LAUNCHES, lanes=1, copies=False
-    ) as pipeline:
+def kernels_us(ring: FrameRing, veto: Veto, to_verdict: bool = True, **asked: Any) -> float:
+    """The GPU's own microseconds for a frame that is there, in a graph of many, to its verdict or to its results.
+
+    `asked` of the pipeline is a ladder or Bragg peaks.
+    """
+    options: dict[str, Any] = {"way": Way.LAUNCHES, "lanes": 1, "copies": False, **asked}
+    with GpuFramePipeline(ring.ring, ring.fixed, veto, SPARSE_THRESHOLD, **options) as pipeline:
         lane = pipeline.lanes.lanes[0]
         memory: Any = ring.ring.memory
         at = [memory.data.ptr + slot * ring.ring.layout.slot_bytes for slot in range(N_SLOTS)]
@@ -109,6 +112,25 @@ def kernels_us(ring: FrameRing, veto: Veto, to_verdict: bool = True) -> float:
                     lane.hand_back()
 
         return _graph_us(lane.stream, queue) / _KERNELS_A_GRAPH
+
+
+def learning_us(ring: FrameRing, tracker: PedestalTracker) -> float:
+    """The GPU's own microseconds to learn from a dark frame, `DARK_AT` of a ring on the GPU, and to use what it has."""
+    api = driver()
+    learning = Learning(tracker, PreparedKernels(ring.fixed), ring.fixed.pedestal[0], 1)
+    stream = api.stream()
+    begin, end = (api.call("make an event", "cuEventCreate", 0) for _ in range(2))
+    image: Any = ring.ring.image(DARK_AT)
+    times: list[float] = []
+    for _ in range(_WARM_UP):
+        dark = learning.dark(None)
+        api.call("time", "cuEventRecord", begin, stream)
+        learning.queue(0, image.data.ptr, dark, stream)
+        api.call("time", "cuEventRecord", end, stream)
+        api.call("wait", "cuStreamSynchronize", stream)
+        times.append(float(api.call("time", "cuEventElapsedTime", begin, end)) * 1e3)
+    learning.close()
+    return statistics.median(times)
 
 
 def _graph_us(stream: Any, queue: Callable[[], None]) -> float:

@@ -13,7 +13,7 @@ Frames of 4M pixels through `framelane.receiver.gpu.frame_pipeline`, on one {nam
 all numbers are in `build/bench/gpu_pipeline.json`. Frames are random, as in [gpu.md](gpu.md); sparse rows have about
 1 % of their pixels. The clocks are as found.
 
-The rates are those of {frames} frames in a pinned ring of 32 slots (268 MB), which a second thread fills at full
+The rates are those of {frames} frames in a pinned ring of 40 slots (336 MB), which a second thread fills at full
 speed: it marks each frame with its number, and the marks are checked in the results. Latencies are of {single}
 frames, one at a time, from `put` until the host sees the verdict, or has all results. "launches", "graphs" and
 "waits" are the ways to make the GPU begin, see below.
@@ -27,12 +27,22 @@ _TAIL = """
 
 A lane is a stream with buffers for one frame and its results. Lanes take turns, {lanes} by default. All frames are
 copied on one stream, so that copies follow each other without a gap; a lane's kernels begin when its frame is there:
-correction and counts; the verdict, one thread, which tells the host at once; sparse rows; and one that hands back.
-That one looks at the verdict, writes the image and the sparse rows of an accepted frame into pinned memory of the
-host, and then tells it that all is there. A rejected frame costs PCIe 28 bytes that way.
+correction and counts; Bragg peaks, where the veto is on these; the verdict, one thread, which tells the host at once;
+the ladder; sparse rows; and one that hands back. That one looks at the verdict, writes the image and the sparse rows of
+an accepted frame into pinned memory of the host, and then tells it that all is there. A rejected frame costs PCIe 32
+bytes that way, and what its ladder and its table of peaks have.
 
 Few blocks hand back: 8 are as fast as 64 where nothing else is copied, and leave more of PCIe to the copies of the
 next frames. Kernels that read pinned memory of the host in place reach less than half the rate of the copy engine.
+
+## Dark frames
+
+`put(frame, dark=True)` learns from a frame before it is corrected, as `TrackedPipeline` does: the frame itself and all
+after it have the pedestal that comes out. All lanes read the same constants, so a dark frame's work waits on the GPU
+for what was queued before it, and what is queued later waits for it; copies go on. The GPU decides itself whether the
+pedestal is due to be written anew (`decide` in `kernels/pedestal.cu`): nothing comes back to the host but for a row of
+the drift's record, about every 10 seconds. Work that waits ahead in lanes is released as void when a dark frame comes:
+it has been queued without what is learned.
 
 ## The three ways
 
@@ -50,12 +60,15 @@ well. A watchdog sees that nobody has called the pipeline for a second, and rele
 ## When something goes wrong
 
 - A kernel fails: CUDA ends all work of the process. Results that are on the host are delivered; all other frames come
-  back with the reason, and so does what is put later (`fault`).
+  back with the reason, and so does what is put later (`fault`). The drift's record keeps its rows.
 - A kernel hangs: the same, 5 seconds after its frame could begin.
 - A sink takes nothing: the lanes keep their results, frames wait in their slots, the credit of the sources stands
   still.
 - Closing releases all lanes and waits for 3 seconds at most; the memory of a GPU that goes on is left to it. An exit
-  of the program, by an exception or by Ctrl-C, releases them too.
+  of the program, by an exception or by Ctrl-C, releases them too. A result that somebody still has can be looked at.
+
+`tests/test_gpu_recovery.py` does each of these on a GPU: a kernel that writes to an illegal address, one that never
+ends, SIGINT to a program with frames pending.
 
 ## Slots with holes
 

@@ -15,6 +15,7 @@ from framelane.cli.gpu_pipeline_frames import (
     Filler,
     FrameRing,
     bright,
+    is_dark,
     marked,
 )
 from framelane.models.errors import ConfigError
@@ -23,6 +24,7 @@ from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.driver import driver
 from framelane.receiver.gpu.frame_pipeline import LANES, GpuFramePipeline
 from framelane.receiver.gpu.gpu_lanes import Way
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.veto import Veto
 
 FRAMES = 2000
@@ -76,8 +78,15 @@ def run(
     refill: bool = False,
     lanes: int = LANES,
     frames: int = FRAMES,
+    keep: bool = False,
+    tracker: PedestalTracker | None = None,
+    **asked: Any,
 ) -> Run:
-    """Fill the ring by another thread at full speed, and process all. ConfigError where a result is wrong."""
+    """Fill the ring by another thread at full speed, and process all. ConfigError where a result is wrong.
+
+    With `keep` bright frames are kept whatever the veto says; with a `tracker` one in `ONE_IN` is dark.
+    What else is `asked` for goes to the pipeline.
+    """
     wanted = veto.minimum
 
     def check(done: Processed) -> None:
@@ -92,6 +101,7 @@ def run(
             raise ConfigError(f"frame {number} came out with {result.verdict} and {rows} rows")
 
     options: dict[str, Any] = {"images": images, "way": way, "copies": copies, "refill": refill, "lanes": lanes}
+    options |= {"tracker": tracker, **asked}
     with (
         GpuFramePipeline(ring.ring, ring.fixed, veto, SPARSE_THRESHOLD, **options) as pipeline,
         Filler(ring, frames) as filler,
@@ -99,13 +109,15 @@ def run(
         before, seen, start = _allocated(), 0, time.perf_counter()
         while seen < frames:
             for frame in filler.get(wait=not pipeline.pending):
-                pipeline.put(frame)
+                pipeline.put(frame, keep and bright(frame.number), tracker is not None and is_dark(frame.number))
             for done in pipeline.take(1e-3):
                 check(done)
                 filler.give_back()
                 seen += 1
         seconds = time.perf_counter() - start
         allocated = _allocated() - before
+    if tracker is not None and tracker.progress.frames != sum(map(is_dark, range(frames))):
+        raise ConfigError(f"the tracker has learned from {tracker.progress.frames} frames, others were dark")
     per_s = frames / seconds
     return Run(per_s * ring.ring.layout.image_bytes / 1e9, per_s, allocated)
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from time import monotonic
-
-from rich.status import Status
+from typing import Protocol
 
 from framelane.cli.live_transport import LiveOptions, LiveReceiver
+from framelane.cli.run_watch import Progress
 from framelane.cli.stopping import Stop
 from framelane.models.errors import TransportError
 from framelane.models.session_link import Report
 from framelane.receiver.background import POLL_S
+from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.receiver import ReceivedFrame, Receiver
 from framelane.receiver.tally import Tally
 
@@ -21,12 +22,33 @@ _QUIET = 2
 _DRAIN_S, _DRAIN_FREE_S = 2.0, 0.3
 """So long at most what arrives is still taken then, with credit and without."""
 _SHOW_S = 0.5
+_TAKE_S = 0.001
+"""So long at most frames that are over are left alone, while others are waited for in the pipeline."""
+
+
+class Work(Protocol):
+    """What becomes of frames. `fault` says why it ends by itself, if it does; it gives back what is put after that."""
+
+    fault: str
+
+    @property
+    def pending(self) -> int:
+        """Frames that were put and are not given back."""
+
+    def put(self, frame: ReceivedFrame) -> None:
+        """Take a frame."""
+
+    def take(self, timeout_s: float) -> Iterator[ReceivedFrame]:
+        """Go on, waiting so long at most where anything is pending; yields frames as they are given back."""
+
+    def finish(self) -> None:
+        """Give back all that is pending."""
 
 
 class LiveLoop:
-    """Yields the frames of `live` as they are over, each to be released before the next, until the run has ended.
+    """Hands the frames of `live`, as they are over, to what becomes of them, until the run has ended.
 
-    Where the wire fails, the run ends with what has arrived, and `fault` says why.
+    Where the wire fails, or the work, the run ends with what has arrived, and `fault` says why.
     """
 
     def __init__(self, live: LiveReceiver, options: LiveOptions) -> None:
@@ -44,55 +66,76 @@ class LiveLoop:
         """How many of each source have come with the frames that are over."""
         self._lost = [0] * live.session.sources
         """How many of each source never came."""
+        self._given_at = 0.0
+        """When the last frame was given back: a source without credit sends nothing before."""
         self._told: list[Report] = []
         """What all sources have told, until it is dealt with."""
         self._told_at = 0
         self._given_up: list[Report] = []
         """What they had told of which the rest was given up."""
 
-    def frames(self, stop: Stop, status: Status) -> Iterator[ReceivedFrame]:
+    def run(self, work: Work, stop: Stop, status: Progress) -> None:
         """All frames; those that are not whole at the end, too. `status` shows how it goes."""
-        shown, before = monotonic(), 0
         try:
-            while not (self.ended or stop.wanted or self._enough()):
-                for frame in self._all(self.receiver.poll(_POLL_S) + self._settle()):
-                    yield frame
-                    self._live.server.publish(self._live.ring.window_end)
-                self._live.server.publish(self._live.ring.window_end)
-                if (now := monotonic()) - shown > _SHOW_S:
-                    status.update(self._line((self._frames - before) / (now - shown)))
-                    shown, before = now, self._frames
+            self._go_on(work, stop, status)
             if stop.wanted:
-                yield from self._drain()
-        except TransportError as error:
-            self.fault = f"the run ended early: {error}"
-        if not self._enough():
-            yield from self._all(self.receiver.settle())
+                self._drain(work)
+        except (TransportError, GpuError) as error:  # of the wire, or of a ring on a GPU
+            self._end(error)
+        try:
+            if not self._enough:
+                self._put(work, self.receiver.settle())
+        except GpuError as error:
+            self._end(error)
+        work.finish()
+        if work.fault:
+            self._end(work.fault)
 
     def tally(self) -> Tally:
         """What became of the frames: all that the sources offered, or, where they go on, those that are over here."""
         reports = self._live.server.reports.values()
         return self.receiver.tally(max(report.offered for report in reports) - self._first if self.ended else None)
 
-    def _drain(self) -> Iterator[ReceivedFrame]:
+    def _end(self, reason: object) -> None:
+        self.fault = self.fault or f"the run ended early: {reason}"
+
+    def _go_on(self, work: Work, stop: Stop, status: Progress) -> None:
+        """Receive until somebody wants the end. Credit is given as frames are given back, none after a fault."""
+        publish, ring = self._live.server.publish, self._live.ring
+        shown, before = monotonic(), 0
+        while not (self.ended or stop.wanted or work.fault or self._enough or self._idle):
+            self._put(work, self.receiver.poll(0 if work.pending else _POLL_S) + self._settle())
+            for _ in work.take(_TAKE_S):
+                self._given_at = monotonic()
+                if not work.fault:
+                    publish(ring.window_end)
+            if not work.fault:
+                publish(ring.window_end)
+            if (now := monotonic()) - shown > _SHOW_S:
+                status.update(self._line((self._frames - before) / (now - shown)))
+                shown, before = now, self._frames
+
+    def _drain(self, work: Work) -> None:
         """What has arrived when the user wants the end; no more credit is given."""
         transport = self._live.transport
         most_s = _DRAIN_FREE_S if self._live.ring.window.free_running else _DRAIN_S
         begun, end = transport.polls, monotonic() + most_s
         while not self.ended and monotonic() < end:
-            yield from self._all(self.receiver.poll(_POLL_S))
+            self._put(work, self.receiver.poll(0 if work.pending else _POLL_S))
+            for _ in work.take(_TAKE_S):
+                pass
             # The poll that was under way then may have looked before the last packets came.
             if transport.fruitless >= _QUIET and transport.polls - begun > _QUIET:
                 break
 
-    def _all(self, frames: list[ReceivedFrame]) -> Iterator[ReceivedFrame]:
+    def _put(self, work: Work, frames: list[ReceivedFrame]) -> None:
         for frame in frames:
             self._frames += 1
             for source, trailer in enumerate(frame.trailers):
                 if trailer:
                     self._trailers[source] += 1
                     self.packets += trailer.packets + 1
-            yield frame
+            work.put(frame)
 
     def _settle(self) -> list[ReceivedFrame]:
         """Close what all sources have offered, as they told it, once nothing of it can be on its way any more.
@@ -131,15 +174,20 @@ class LiveLoop:
         dropped = min(report.dropped for report in told)
         return self.receiver.settle(max(0, offered - self._first), dropped)
 
+    @property
     def _enough(self) -> bool:
-        """Whether the user wants no more."""
-        options = self._options
-        enough = options.frames is not None and self._frames >= options.frames
-        idle = options.idle is not None and self._live.transport.fruitless * POLL_S > options.idle
-        return enough or idle
+        """Whether the user wants no more frames."""
+        return self._options.frames is not None and self._frames >= self._options.frames
+
+    @property
+    def _idle(self) -> bool:
+        """Whether nothing has come for longer than the user wants to wait, and nothing was given back."""
+        idle_s = self._options.idle
+        quiet_s = min(self._live.transport.fruitless * POLL_S, monotonic() - self._given_at)
+        return idle_s is not None and quiet_s > idle_s
 
     def _line(self, rate: float) -> str:
-        tally, counters = self.receiver.tally(), self._live.transport.counters
+        tally, counters = self.receiver.tally(out=False), self._live.transport.counters
         refused = sum(counters.refused.values())
         return (
             f"frames: {tally.complete} complete, {tally.incomplete} incomplete, {tally.missing} missing, "

@@ -1,11 +1,14 @@
 """A live receiver's transport, ring and link, from the options of `framelane recv`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+
+from framelane.cli.publishing import published
 from framelane.models import wire
 from framelane.models.errors import ConfigError
 from framelane.models.plan_file import load_plan
@@ -14,7 +17,6 @@ from framelane.models.session_link import PORT
 from framelane.models.session_plan import SessionPlan
 from framelane.models.slots import FREE_RUNNING
 from framelane.receiver.background import Background
-from framelane.receiver.memory import host_memory
 from framelane.receiver.packet_port import PacketPort
 from framelane.receiver.ring import Ring
 from framelane.receiver.session_server import SessionServer
@@ -23,6 +25,9 @@ from framelane.receiver.transport import Transport
 from framelane.receiver.udp_port import UdpPort
 from framelane.receiver.verbs import VerbsTransport
 from framelane.receiver.verbs.nic_counters import NicCounters
+
+RingMemory = Callable[[Session | SessionPlan], Any]
+"""Makes the memory of the ring, an array of numpy or CuPy, uint8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +48,15 @@ class LiveOptions:
     gid_index: int | None = None
     polling: bool = False
     huge_pages: bool = False
+    ring: Literal["host", "gpu"] = "host"
+    """Whose memory the frames are placed in."""
     free_running: bool = False
     frames: int | None = None
     idle: float | None = None
 
     def __post_init__(self) -> None:
-        needs = {"interface": "packet", "port": "udp", "device": "verbs", "gid_index": "verbs", "polling": "verbs"}
+        needs = {"interface": "packet", "port": "udp"}
+        needs |= dict.fromkeys(("device", "gid_index", "polling", "ring"), "verbs")
         for each in fields(self)[2:]:
             option, kind = f"--{each.name.replace('_', '-')}", needs.get(each.name)
             if getattr(self, each.name) == each.default:
@@ -75,6 +83,8 @@ class LiveOptions:
             raise ConfigError("an RDMA device makes a QP and a region anew every time: give --plan, not --session")
         if self.session is not None and (self.publish is not None or self.free_running):
             raise ConfigError("--publish and --free-running are of a new session: give --plan, or leave them out")
+        if self.ring == "gpu" and self.huge_pages:
+            raise ConfigError("--huge-pages are of the host: leave them out with --ring gpu")
         if self.transport == "packet" and self.interface is None:
             raise ConfigError("--transport packet takes what comes in on an interface: give --interface")
 
@@ -92,51 +102,52 @@ class LiveReceiver:
 
 
 @contextmanager
-def open_live(options: LiveOptions) -> Iterator[LiveReceiver]:
+def open_live(options: LiveOptions, memory: RingMemory) -> Iterator[LiveReceiver]:
     """Open the wire, then the link, then publish the session: it is served from the moment it can be read."""
     with ExitStack() as stack:
-        session, ring, line = _open(options)
+        session, ring, line = _open(options, memory)
         nic = line.nic if isinstance(line, VerbsTransport) else None
         transport = stack.enter_context(Background(line, (lambda: nic.writes() or 0) if nic else None))
         host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
         server = stack.enter_context(SessionServer(session, host, port))
-        if options.publish is not None:
-            session.save(options.publish, mode=0o600)
+        stack.enter_context(published(session, options.publish))
         yield LiveReceiver(session, ring, transport, server, nic)
 
 
-def _open(options: LiveOptions) -> tuple[Session, Ring, Transport]:
+def _open(options: LiveOptions, memory: RingMemory) -> tuple[Session, Ring, Transport]:
     if options.plan is None:
         assert options.session is not None
         session = Session.load(options.session)
-        return _open_soft_nic(options, session)
+        return _open_soft_nic(options, session, memory)
     plan = load_plan(options.plan)
     window_end = FREE_RUNNING if options.free_running else plan.n_slots
     if options.transport != "verbs":
-        return _open_soft_nic(options, Session.random(plan, window_end))
-    return _open_verbs(options, plan, window_end)
+        return _open_soft_nic(options, Session.random(plan, window_end), memory)
+    return _open_verbs(options, plan, window_end, memory)
 
 
-def _open_soft_nic(options: LiveOptions, session: Session) -> tuple[Session, Ring, Transport]:
+def _open_soft_nic(options: LiveOptions, session: Session, memory: RingMemory) -> tuple[Session, Ring, Transport]:
     if session.service != "UC":
         raise ConfigError(f"a soft NIC serves UC, not {session.service}: choose service UC, or --transport verbs")
-    ring = Ring(session, host_memory(session.layout.ring_bytes, huge_pages=options.huge_pages))
+    ring = Ring(session, memory(session))
     port: Port
     if options.interface is not None:
         port = PacketPort(options.interface)
     else:
         port = UdpPort(session, wire.ROCE_PORT if options.port is None else options.port)
-    return session, ring, SoftNic(port, ring.memory, session)
+    return session, ring, SoftNic(port, np.asarray(ring.memory), session)
 
 
-def _open_verbs(options: LiveOptions, plan: SessionPlan, window_end: int) -> tuple[Session, Ring, Transport]:
-    memory = host_memory(plan.layout.ring_bytes, huge_pages=options.huge_pages)
+def _open_verbs(
+    options: LiveOptions, plan: SessionPlan, window_end: int, memory: RingMemory
+) -> tuple[Session, Ring, Transport]:
+    pages = memory(plan)
     transport = VerbsTransport(
-        memory,
+        pages,
         plan,
         device=options.device,
         gid_index=options.gid_index,
         completions="polling" if options.polling else "events",
         window_end=window_end,
     )
-    return transport.session, Ring(transport.session, memory), transport
+    return transport.session, Ring(transport.session, pages), transport

@@ -2,17 +2,23 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from rich.console import Console
 
+from framelane.cli import recv_summary
 from framelane.cli.frame_writer import FrameWriter
 from framelane.cli.live_loop import LiveLoop
 from framelane.cli.live_transport import LiveReceiver, open_live
+from framelane.cli.ranked_statistics import RunStatistics
 from framelane.cli.recv_options import RecvOptions
+from framelane.cli.recv_pipeline import RecvPipeline
+from framelane.cli.ring_memory import ring_memory
+from framelane.cli.run_watch import OnConsole, RunWatch
 from framelane.cli.stages import say
 from framelane.cli.stopping import stop_on_signals
 from framelane.models.session import Session
 from framelane.receiver.pcap_port import PcapPort
-from framelane.receiver.receiver import Receiver
+from framelane.receiver.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring import Ring
 from framelane.receiver.softnic import SoftNic
 from framelane.receiver.tally import Tally
@@ -24,6 +30,8 @@ class Received:
 
     tally: Tally
     fault: str = ""
+    statistics: RunStatistics | None = None
+    """Of a live run."""
 
     @property
     def good(self) -> bool:
@@ -31,39 +39,55 @@ class Received:
         return self.tally.holds and bool(self.tally.complete + self.tally.incomplete) and not self.fault
 
 
-def run(options: RecvOptions, console: Console) -> Received:
-    """Receive until the capture or the run has ended. FramelaneError for bad input."""
+def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -> Received:
+    """Receive until the capture or the run has ended. FramelaneError for bad input.
+
+    A live run is shown to `watch`, which is the console if not given.
+    """
     if options.live.transport is not None:
-        return _run_live(options, console)
+        return _run_live(options, watch or OnConsole(console))
     assert options.pcap is not None
     assert options.session is not None
     session = Session.load(options.session)
-    writer = FrameWriter(options, session)
-    ring = Ring(session)
-    with SoftNic(PcapPort(options.pcap), ring.memory, session) as transport, writer.open() as write:
+    pipeline = RecvPipeline(options, session)
+    ring = Ring(session, ring_memory(options)(session))
+    with SoftNic(PcapPort(options.pcap), np.asarray(ring.memory), session) as transport:
         receiver = Receiver(ring, transport)
-        while not transport.ended:
-            for frame in receiver.poll(0):
-                write(frame, receiver)
-        for frame in receiver.settle():
-            write(frame, receiver)
+        writer = FrameWriter(options, session, pipeline, receiver)
+
+        def write(frames: list[ReceivedFrame]) -> None:
+            """Write all of them: a capture has no credit, its next packets may be of the same slots."""
+            for frame in frames:
+                writer.put(frame)
+            writer.finish()
+
+        with writer.open(ring):
+            while not (transport.ended or writer.fault):
+                write(receiver.poll(0))
+            write(receiver.settle())
+        fault = f"the run ended early: {writer.fault}" if writer.fault else ""
+        lines = recv_summary.packets(transport.counters, receiver.strays, receiver.first_stray)
     tally = receiver.tally()
-    say(console, "\n".join(writer.summary(transport.counters, receiver, tally)))
-    return Received(tally)
+    lines += recv_summary.frames(options, session, pipeline, writer, tally)
+    say(console, "\n".join([*lines, fault] if fault else lines))
+    return Received(tally, fault)
 
 
-def _run_live(options: RecvOptions, console: Console) -> Received:
-    with stop_on_signals() as stop, open_live(options.live) as live:
-        writer = FrameWriter(options, live.session)
+def _run_live(options: RecvOptions, watch: RunWatch) -> Received:
+    with stop_on_signals() as stop, open_live(options.live, ring_memory(options)) as live:
+        pipeline = RecvPipeline(options, live.session)
         loop = LiveLoop(live, options.live)
-        with writer.open() as write, console.status("nothing has come yet") as status:
-            say(console, _listening(live))
-            for frame in loop.frames(stop, status):
-                write(frame, loop.receiver)
-        counters, tally = live.transport.counters, loop.tally()
-        lines = [*live.server.faults, *_writes(live, loop, tally), *writer.summary(counters, loop.receiver, tally)]
-    say(console, "\n".join([*lines, loop.fault] if loop.fault else lines))
-    return Received(tally, loop.fault)
+        writer = FrameWriter(options, live.session, pipeline, loop.receiver)
+        with writer.open(live.ring), watch.running(_listening(live), stop) as progress:
+            loop.run(writer, stop, progress)
+        tally, counters = loop.tally(), live.transport.counters
+        strays, first_stray = loop.receiver.strays, loop.receiver.first_stray
+        lines = [*live.server.faults, *_writes(live, loop, tally)]
+        lines += recv_summary.packets(counters, strays, first_stray)
+        lines += recv_summary.frames(options, live.session, pipeline, writer, tally)
+    watch.say([*lines, loop.fault] if loop.fault else lines)
+    statistics = RunStatistics(tally, counters, writer.reasons, writer.frames, strays, first_stray)
+    return Received(tally, loop.fault, statistics)
 
 
 def _listening(live: LiveReceiver) -> str:

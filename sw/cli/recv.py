@@ -33,6 +33,13 @@ def recv(
         int | None,
         typer.Option(help="TCP port that tells sources session and credit; 0: any free one.", rich_help_panel=_LIVE),
     ] = None,
+    ring: Annotated[
+        Literal["host", "gpu"] | None,
+        typer.Option(
+            help="Memory that the RDMA device writes to; gpu: with --gpu, by GPUDirect RDMA. The host's, if not given.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = None,
     free_running: Annotated[
         bool, typer.Option(help="Give credit for ever: slots may be overwritten.", rich_help_panel=_LIVE)
     ] = False,
@@ -73,6 +80,9 @@ def recv(
             help="HDF5 file; without, raw words are kept. Corrected images take none.", rich_help_panel=_JUDGE
         ),
     ] = None,
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="Frames are corrected and judged by a GPU.", rich_help_panel=_JUDGE)
+    ] = False,
     threshold: Annotated[
         int | None,
         typer.Option(
@@ -129,10 +139,12 @@ def recv(
     From the wire it ends with --frames, --idle, when all sources have told their end by the link, or with Ctrl-C: what
     has arrived is written.
     """
+    from framelane.cli import ranked
     from framelane.cli.live_transport import LiveOptions
     from framelane.cli.receiving import run
     from framelane.cli.recv_options import RecvOptions
     from framelane.cli.surroundings import Terminal
+    from framelane.receiver.ranks import find_ranks
 
     live = LiveOptions(
         transport=transport,
@@ -146,12 +158,15 @@ def recv(
         gid_index=gid_index,
         polling=polling,
         huge_pages=huge_pages,
+        ring=ring or "host",
         free_running=free_running,
         frames=frames,
         idle=idle,
     )
-    recording = ladder, keep_rejected, keep_seed, peaks, snr
+    recording = ladder, keep_rejected, keep_seed, peaks, snr, gpu
     judging = threshold, minimum_peaks, sparse, dark_period, dark_phase, gain_mode
     options = RecvOptions(pcap, session, output, calibration, *judging, live, *recording)
-    if not run(options, Terminal()).good:
+    ranks = find_ranks()
+    good = run(options, Terminal()).good if ranks is None else ranked.run(options, ranks, Terminal())
+    if not good:
         raise typer.Exit(1)

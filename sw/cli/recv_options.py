@@ -48,6 +48,8 @@ class RecvOptions:
     peaks: Literal["pixels", "bragg"] | None = None
     """What the veto counts."""
     snr: float | None = None
+    gpu: bool = False
+    """Frames are processed by a GPU."""
 
     def __post_init__(self) -> None:
         if (self.pcap is None) == (self.live.transport is None):
@@ -60,6 +62,10 @@ class RecvOptions:
             raise ConfigError("--dark-period tracks the pedestals of a calibration: give --calibration as well")
         if self.gain_mode is not None and self.calibration is None:
             raise ConfigError("--gain-mode chooses of a calibration: give --calibration as well")
+        if self.gpu and self.calibration is None:
+            raise ConfigError("--gpu corrects raw words, by a calibration: give --calibration as well")
+        if self.live.ring == "gpu" and not self.gpu:
+            raise ConfigError("--ring gpu is for frames that a GPU processes: give --gpu as well")
         if self.keep_rejected is not None and not self.minimum_peaks:
             raise ConfigError("--keep-rejected is a share of what is rejected: give --minimum-peaks as well")
         if self.keep_seed is not None and self.keep_rejected is None:

@@ -29,10 +29,13 @@ class WireOptions:
         if self.port is not None and not 1 <= self.port < 1 << 16:
             raise ConfigError(f"UDP port {self.port} does not exist: give 1 to 65535")
 
-    def open(self, session: Session | None) -> UdpSender | PacketSender:
-        """The sender; a UDP one needs a session. TransportError where it cannot be had."""
+    def open(self, session: Session | None, receiver: int = 0) -> UdpSender | PacketSender:
+        """The sender; a UDP one needs a session. TransportError where it cannot be had.
+
+        Each further `receiver` of a host listens at the next UDP port.
+        """
         if self.interface is not None:
             return PacketSender(self.interface)
         if session is None:
             raise ConfigError("a UDP socket needs the session's addresses: give --session")
-        return UdpSender(session, self.port or wire.ROCE_PORT)
+        return UdpSender(session, (self.port or wire.ROCE_PORT) + receiver)

@@ -59,16 +59,26 @@ class Emulator:
         self._stamp(prepared, 0)  # compiled now, and not while a detector waits
         return prepared
 
-    def frame(self, number: int, prepared: PreparedFrame, timestamp_ns: int = 0, bunch_id: int = 0) -> Batch | None:
+    def frame(
+        self,
+        number: int,
+        prepared: PreparedFrame,
+        timestamp_ns: int = 0,
+        bunch_id: int = 0,
+        detector_frame: int | None = None,
+    ) -> Batch | None:
         """The packets of frame `number` with this image, valid until it is used again; None where it has no credit.
 
-        Numbers rise; one that is left out counts as dropped in the trailers.
+        Numbers rise; one that is left out counts as dropped in the trailers. The detector's own number is another where
+        frames go to several sessions in turn.
         """
         self._bd_gen.window_ends[0] = self.window_end
         jobs = self._bd_gen.frame(FrameEvent(number, timestamp_ns, bunch_id, 0))
         if not jobs:
             return None
         (((*_, end), trailer),) = jobs
+        if detector_frame is not None:
+            trailer = replace(trailer, detector_frame=detector_frame)
         self._stamp(prepared, end.destination - self._trailer_address)
         psn = self._psn + len(prepared.packets) & 0xFFFFFF
         word = self._qp.asks_ack(psn, last=True) << 31 | psn

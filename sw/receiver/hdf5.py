@@ -16,7 +16,13 @@ from framelane.receiver import nxmx
 from framelane.receiver.forgiving import ForgivingFile
 from framelane.receiver.random_share import RandomShare
 from framelane.receiver.receiver import ReceivedFrame
+from framelane.receiver.reserving import ReservingFile
 from framelane.receiver.result import Result, SparseRows
+
+_CACHE_BYTES = 1 << 20
+"""Of each dataset so much waits to be written, at most: all of it has to fit what is reserved."""
+_COMPRESSED = 1.02
+"""What cannot be compressed grows by less."""
 
 
 class Hdf5Sink:
@@ -24,15 +30,16 @@ class Hdf5Sink:
 
     `/entry/data/data` is (frames, rows, columns), an image a chunk, bitshuffle and LZ4; beside it, readable without
     their plugin, are a frame's number, time, counts and verdict. A rejected frame has these and no image: its pixels
-    all read as holes. A timestamp or bunch id that did not arrive reads 0. `/entry/sparse` has the rows of accepted
-    frames where the pipeline makes them: those of row r of frame f are at `pointers[f, r]` to `pointers[f, r + 1]` of
-    `columns` and `values`.
+    all read as holes. A timestamp or bunch id that did not arrive reads 0, the detector's number `UNKNOWN_FRAME`.
+    `/entry/sparse` has the rows of accepted frames where the pipeline makes them: those of row r of frame f are at
+    `pointers[f, r]` to `pointers[f, r + 1]` of `columns` and `values`.
 
     `rungs` are the thresholds of the ladder that every result has then, `share` the rejected frames that are kept: both
     are said in the file, so that `VerdictFile` can replay the verdicts. With `bragg` the verdicts are on Bragg peaks.
 
     `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
-    of a corrected one photons all the same. InputError when the file cannot be written.
+    of a corrected one photons all the same. With `reserve` room is held back on the disk: when that is `full`, the
+    frame that found it so is written all the same, and the file can be closed. InputError when it cannot be written.
     """
 
     def __init__(
@@ -43,13 +50,18 @@ class Hdf5Sink:
         rungs: Sequence[int] = (),
         share: RandomShare | None = None,
         bragg: PeakSettings | None = None,
+        reserve: bool = False,
     ) -> None:
         self.path = path
         self._part = PartFile(path)
-        self._disk = ForgivingFile(self._part.path)
+        try:
+            self._disk = self._open(session) if reserve else ForgivingFile(self._part.path)
+        except BaseException:
+            self._part.discard()
+            raise
         self._frames = 0
         self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
-        self._file = h5py.File(self._disk, "w", libver="v110")
+        self._file = h5py.File(self._disk, "w", libver="v110", rdcc_nbytes=_CACHE_BYTES)
         self._entry = nxmx.group(self._file, "entry", "NXentry", default="data")
         self._unit = session.unit
         raw = session.pixels == "raw" and photon_energy_kev is None
@@ -64,11 +76,16 @@ class Hdf5Sink:
         if not raw:
             nxmx.describe_instrument(self._entry, photon_energy_kev)
 
+    @property
+    def full(self) -> str | None:
+        """Why no more frames can be written, where room is reserved; those that were can be kept."""
+        return self._disk.full.strerror if isinstance(self._disk, ReservingFile) and self._disk.full else None
+
     def write(self, frame: ReceivedFrame, result: Result) -> None:
         """Append one frame. What it needs of `result` is copied."""
         counts, verdict = result.counts, result.verdict
         values = (
-            *(frame.number, frame.timestamp_ns or 0, frame.bunch_id or 0, frame.complete),
+            *(frame.number, frame.timestamp_ns or 0, frame.bunch_id or 0, _detector_frame(frame), frame.complete),
             *(counts.holes, counts.saturated, counts.invalid, counts.masked, counts.peaks),
             *(verdict.accepted, verdict.reason),
             *([result.ladder] if "ladder" in self._records else []),
@@ -126,6 +143,14 @@ class Hdf5Sink:
         finally:
             self.discard()
 
+    def _open(self, session: Session) -> ReservingFile:
+        """The file, beside room for a frame of which every pixel is in its sparse rows, of 6 bytes each."""
+        rows = 8 * (session.rows + 1)
+        try:
+            return ReservingFile(self._part.path, round(_COMPRESSED * (4 * session.image_bytes + rows)))
+        except OSError as error:
+            raise self._failure(error) from error
+
     def _append_rows(self, rows: SparseRows | None) -> None:
         """Add the rows of the newest frame; none for a rejected one."""
         n_rows = self._data.shape[1]
@@ -151,7 +176,12 @@ class Hdf5Sink:
 
     def _check(self) -> None:
         if self._disk.error:
-            reason = self._disk.error.strerror
-            raise InputError(
-                f"cannot write {self.path}: {reason}: make room there, or give another file"
-            ) from self._disk.error
+            raise self._failure(self._disk.error) from self._disk.error
+
+    def _failure(self, error: OSError) -> InputError:
+        return InputError(f"cannot write {self.path}: {error.strerror}: make room there, or give another file")
+
+
+def _detector_frame(frame: ReceivedFrame) -> int:
+    """The detector's own number, of the first source that tells."""
+    return next((t.detector_frame for t in frame.trailers if t), nxmx.UNKNOWN_FRAME)

@@ -34,6 +34,7 @@ RECORD: dict[str, Any] = {
     "frame_number": "u8",
     "timestamp_ns": "u8",
     "bunch_id": "u8",
+    "detector_frame": "u8",
     "complete": "?",
     "holes": "u4",
     "saturated": "u4",
@@ -44,6 +45,9 @@ RECORD: dict[str, Any] = {
     "reason": h5py.enum_dtype({reason.name: reason.value for reason in Reason}, basetype="u1"),
 }
 """What is kept of every frame, rejected ones too, and as which type."""
+
+UNKNOWN_FRAME = (1 << 64) - 1
+"""The detector's number of a frame whose trailers did not come."""
 
 RECORDS_A_CHUNK = 256
 
@@ -91,6 +95,7 @@ def make_data(entry: Any, session: Session, raw: bool) -> Any:
     for name, column in RECORD.items():
         extensible(images, name, column, (), chunk=RECORDS_A_CHUNK)
     images["timestamp_ns"].attrs["units"] = "ns"
+    images["detector_frame"].attrs["unknown"] = np.uint64(UNKNOWN_FRAME)
     return data
 
 

@@ -6,25 +6,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models import trailer
+from framelane.models.slots import HOLE_WORD
 from framelane.models.trailer import Trailer
 from framelane.receiver.ring import Ring
 from framelane.receiver.tally import Tally
 from framelane.receiver.transport import Completion, Transport
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ReceivedFrame:
     """A frame in its slot, to be given back by `Receiver.release`.
 
-    `image` is a view of the ring, (rows, columns) uint16; `holes` counts its pixels that were never written; `trailers`
-    has one place a source, None where it did not come.
+    `image` is a view of the ring, (rows, columns) uint16; `trailers` has one place a source, None where it did not
+    come. `known_holes` is the number of its pixels that were never written, where somebody has counted them.
     """
 
     number: int
     slot: int
     image: NDArray[np.uint16]
-    holes: int
+    known_holes: int | None
     trailers: tuple[Trailer | None, ...]
+
+    @property
+    def holes(self) -> int:
+        """Number of pixels that were never written. It takes a pass over the image, unless it is known."""
+        if self.known_holes is None:
+            self.known_holes = int(np.count_nonzero(self.image == HOLE_WORD))
+        return self.known_holes
+
+    def tell_holes(self, holes: int) -> None:
+        """Spare that pass: a pipeline has counted them (`Counts.holes`: no other code goes before that of a hole)."""
+        self.known_holes = holes
 
     @property
     def complete(self) -> bool:
@@ -59,6 +71,8 @@ class Receiver:
         self._drops = [0] * ring.layout.sources
         self._ended: set[int] = set()
         self._arrived: set[int] = set()
+        self._out: dict[int, ReceivedFrame] = {}
+        """Frames that were handed out, and are not released."""
         self._complete = self._incomplete = self._overwritten = self._empty = 0
         self._astray = False
         """Whether the last completion was a stray."""
@@ -91,20 +105,29 @@ class Receiver:
 
     def release(self, frame: ReceivedFrame) -> bool:
         """Give a frame's slot back. False if it may have been overwritten before: what was made of it is void."""
+        complete = frame.complete  # its slot is filled with holes next
         intact = self._ring.release(frame.number)
+        self._out.pop(frame.number, None)
         if not intact:
-            self._count(frame, -1)
             self._overwritten += 1
+        elif complete:
+            self._complete += 1
+        else:
+            self._incomplete += 1
         return intact
 
-    def tally(self, sent: int | None = None) -> Tally:
-        """What became of the `sent` frames (default: those that are closed)."""
+    def tally(self, sent: int | None = None, out: bool = True) -> Tally:
+        """What became of the `sent` frames (default: those that are closed).
+
+        With `out` each frame that is not released is asked whether it is complete, else these are left out.
+        """
         dropped = min(self._empty, min(self._drops))
         closed = self._ring.window.next - self._first
+        whole = [frame.complete for frame in self._out.values()] if out else []
         return Tally(
             sent=closed if sent is None else sent,
-            complete=self._complete,
-            incomplete=self._incomplete,
+            complete=self._complete + sum(whole),
+            incomplete=self._incomplete + len(whole) - sum(whole),
             dropped_at_source=dropped,
             dropped_by_host=self._overwritten,
             missing=self._empty - dropped,
@@ -161,8 +184,8 @@ class Receiver:
         for number in looked:
             sound = ring.sound(number)
             if sound and not ring.blank(number):
-                frames.append(self._frame(number))
-                self._count(frames[-1], 1)
+                self._out[number] = self._frame(number)
+                frames.append(self._out[number])
                 continue
             if number in arrived:
                 self._overwritten += 1
@@ -186,10 +209,4 @@ class Receiver:
     def _frame(self, number: int) -> ReceivedFrame:
         ring = self._ring
         trailers = tuple(ring.trailer(number, source) for source in range(ring.layout.sources))
-        return ReceivedFrame(number, ring.layout.slot(number), ring.image(number), ring.holes(number), trailers)
-
-    def _count(self, frame: ReceivedFrame, step: int) -> None:
-        if frame.complete:
-            self._complete += step
-        else:
-            self._incomplete += step
+        return ReceivedFrame(number, ring.layout.slot(number), ring.image(number), None, trailers)

@@ -11,6 +11,8 @@ from framelane.receiver.gpu._device import cupy, kernel
 
 _THREADS = 256
 _PITCH = 64
+_LARGE_SHIFT, _SMALL_WORD_SHIFT = 18, 17
+"""Of kernels/words.cuh."""
 
 
 class Int16Constants:
@@ -25,6 +27,8 @@ class Int16Constants:
         self.switched = module.asarray(np.ascontiguousarray(pairs[..., 1] << 16 | pairs[..., 0]))
         self.shift = constants.shift.tolist()
         """1 or more: see `_correct_int16.arrange`."""
+        self.word_shift = _SMALL_WORD_SHIFT if self.shift[0] < _LARGE_SHIFT else 0
+        """`word_shift` of kernels/words.cuh for G0."""
 
     @property
     def arguments(self) -> tuple[Any, ...]:

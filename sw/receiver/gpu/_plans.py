@@ -10,21 +10,23 @@ MOST_FRAMES = 64
 
 
 class Plan(NamedTuple):
-    """The macros of kernels/streams.cuh, deferred.cuh and together.cuh, and how many blocks there are."""
+    """The macros of kernels/streams.cuh, ring.cuh, found.cuh and sparse.cu, and how many blocks there are."""
 
     threads: int = 128
     resident: int = 8
     """Blocks that a multiprocessor holds at a time; the registers are enough for so many."""
-    ahead: int = 2
+    ahead: int = 1
     together: int = 1
     per_part: int = 0
     """Frames that a block takes; 0: as many as come to it, where there are as many blocks as the GPU holds."""
-    per_job: int = 64
-    """The same for the jobs of kernels/sparse.cu, 64 at most."""
+    per_job: int = 1
+    """The same for the jobs of kernels/sparse.cu, 256 at most."""
+    shared: int = 0
+    """Bytes of its memory that a block has from the launch, where it needs more than 48 KB."""
     load: int = 0
     store: int = 0
-    full: int = 32
-    keep_g1: int = 1
+    ringed: int = 0
+    keep_g1: int = 0
 
     @property
     def macros(self) -> dict[str, int]:
@@ -36,8 +38,10 @@ class Plan(NamedTuple):
             "TOGETHER": self.together,
             "LOAD": self.load,
             "STORE": self.store,
-            "FULL": self.full,
+            "RINGED": self.ringed,
             "KEEP_G1": self.keep_g1,
+            "JOB_FRAMES": self.per_job,
+            "DYNAMIC": self.shared,
         }
 
     def tiles(self, pixels: int) -> int:
@@ -52,22 +56,22 @@ class Plan(NamedTuple):
 
 
 SINGLE = {
-    "correct_int16": Plan(resident=10, ahead=1, keep_g1=0),
-    "correct_int16_counted": Plan(resident=10, ahead=1, load=3, keep_g1=0),
-    "correct_float32": Plan(resident=9, ahead=1, keep_g1=0),
-    "count": Plan(resident=10, ahead=1, load=1, keep_g1=0),
-    "holes": Plan(threads=256, resident=5, ahead=1),
-    "sparse": Plan(threads=256, resident=4, ahead=1, keep_g1=0),
+    "correct_int16": Plan(resident=12),
+    "correct_int16_counted": Plan(resident=10, load=3),
+    "correct_float32": Plan(threads=256, resident=4),
+    "count": Plan(ahead=2, load=1),
+    "holes": Plan(threads=256, resident=5),
+    "sparse": Plan(threads=256, resident=4),
 }
 """For a single frame."""
 
 BATCH = {
-    "correct_int16": Plan(ahead=4, together=2, per_part=20, load=3, store=1),
-    "correct_int16_counted": Plan(resident=7, ahead=4, together=2, per_part=40, load=3),
-    "correct_float32": Plan(resident=6, ahead=4, together=2, per_part=20, load=3),
-    "count": Plan(threads=256, resident=4, ahead=4),
-    "holes": Plan(threads=256, load=3),
-    "sparse": Plan(threads=256, resident=4, ahead=1),
+    "correct_int16": Plan(resident=6, ahead=8, together=4, per_part=20, load=3, store=1, keep_g1=1),
+    "correct_int16_counted": Plan(resident=6, ahead=8, together=4, load=3, store=1, keep_g1=1),
+    "correct_float32": Plan(resident=5, ahead=8, together=4, per_part=20, load=3, store=1, keep_g1=1),
+    "count": Plan(threads=256, resident=4, ahead=4, together=4),
+    "holes": Plan(threads=256, resident=6, ahead=2, together=2),
+    "sparse": Plan(threads=256, resident=4, ahead=8, together=4, per_job=20, shared=54272, ringed=1),
 }
 """For more of them."""
 

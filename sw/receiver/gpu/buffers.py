@@ -14,7 +14,7 @@ from framelane.receiver.result import Counts, SparseRows
 
 N_COUNTS = 5
 TILES_A_GROUP = 32
-"""TILES_A_GROUP of kernels/sparse.cu."""
+"""TILES_A_GROUP of kernels/look_back.cuh."""
 
 
 class CountBuffers:

@@ -3,19 +3,22 @@
 The kernels decide which frames are accepted, and hand back the results of these alone, into pinned memory of the host.
 """
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_fixed import FixedCalibration
-from framelane.receiver.frame_pipeline import Processed
+from framelane.receiver.frame_pipeline import Processed, refuse_dark
 from framelane.receiver.gpu.gpu_lanes import GpuLanes, Mark, Slots, Way
-from framelane.receiver.gpu.lane import LaneSettings
-from framelane.receiver.gpu.lane_queue import LaneQueue
+from framelane.receiver.gpu.lane import LaneSettings, PeakOptions
+from framelane.receiver.gpu.lane_queue import Finished, LaneQueue
 from framelane.receiver.gpu.launches import PreparedKernels
+from framelane.receiver.gpu.learning import Learning
 from framelane.receiver.gpu.memory import note_filled, ring_address
 from framelane.receiver.gpu.watchdog import Watchdog
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.receiver import ReceivedFrame
 from framelane.receiver.ring import Ring
 from framelane.receiver.veto import Veto
@@ -46,6 +49,9 @@ class GpuFramePipeline:
         veto: Veto,
         sparse_threshold: int | None = None,
         *,
+        rungs: Sequence[int] = (),
+        peaks: PeakOptions | None = None,
+        tracker: PedestalTracker | None = None,
         images: bool = True,
         way: Way | str | None = None,
         lanes: int = LANES,
@@ -57,6 +63,8 @@ class GpuFramePipeline:
         shape = ring.image(ring.window.next).shape
         if fixed.pedestal.shape[1:] != shape:
             raise InputError(f"the calibration is for images {fixed.pedestal.shape[1:]}, those of the ring are {shape}")
+        if tracker is not None and tracker.state.level.shape != shape:
+            raise InputError(f"the tracker is for images {tracker.state.level.shape}, those of the ring are {shape}")
         if fixed.fraction_bits:
             raise ConfigError(
                 f"the pipeline counts whole photons: quantize with 0 fraction bits, not {fixed.fraction_bits}"
@@ -64,7 +72,7 @@ class GpuFramePipeline:
         if lanes < 1 or (way is not None and way not in list(Way)):
             raise ConfigError(f"{lanes} lanes by {way} cannot be: give 1 or more, by {', '.join(Way)}")
         kernels = PreparedKernels(fixed, veto.threshold, sparse_threshold)
-        settings = LaneSettings(veto, sparse_threshold is not None, images)
+        settings = LaneSettings(veto, sparse_threshold is not None, images, rungs, peaks)
         address, self._pin = ring_address(ring.memory)
         on_host = isinstance(ring.memory, np.ndarray)
         copies = on_host if copies is None else copies
@@ -75,7 +83,8 @@ class GpuFramePipeline:
         self._slots = Slots(address, layout.slot_bytes, layout.n_slots, on_host, refill)
         self._stopped = False
         ring.blank(ring.window.next)  # CUDA loads what that needs, which it could not while lanes wait
-        self.lanes = GpuLanes(kernels, settings, self.way, lanes, self._slots, copies, mark)
+        self._learning = Learning(tracker, kernels, fixed.pedestal[0], lanes) if tracker else None
+        self.lanes = GpuLanes(kernels, settings, self.way, lanes, self._slots, copies, mark, self._learning)
         first = layout.slot(ring.window.next)
         ahead = self.way is Way.WAITS
         self._queue = LaneQueue(self.lanes, layout.n_slots, first, ahead, patience_s)
@@ -91,9 +100,11 @@ class GpuFramePipeline:
         """See `FramePipeline`."""
         return self._queue.pending
 
-    def put(self, frame: ReceivedFrame, keep: bool = False) -> None:
+    def put(self, frame: ReceivedFrame, keep: bool = False, dark: bool = False) -> None:
         """See `FramePipeline`."""
-        self._queue.put(frame, keep)
+        if dark and self._learning is None:
+            raise refuse_dark(frame)
+        self._queue.put(frame, keep, self._learning.dark(frame.timestamp_ns) if dark and self._learning else None)
         if self._watchdog:
             self._watchdog.alive()
 
@@ -105,14 +116,7 @@ class GpuFramePipeline:
         if self._queue.fault and not self._stopped:
             self._stopped = True
             self.lanes.release_all()
-        if self._slots.refill:
-            for each in done:
-                if each.lane is not None:
-                    note_filled(self._slots.at(each.frame.slot), self._slots.slot_bytes)
-        return [
-            Processed(each.frame, None if each.lane is None else self.lanes.result(each.lane), each.fault)
-            for each in done
-        ]
+        return [self._processed(each) for each in done]
 
     def close(self) -> None:
         """See `FramePipeline`. Results are not valid any more."""
@@ -127,3 +131,15 @@ class GpuFramePipeline:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _processed(self, done: Finished) -> Processed:
+        """What the caller is told of a frame."""
+        if done.lane is None:
+            return Processed(done.frame, None, done.fault)
+        if self._slots.refill:
+            note_filled(self._slots.at(done.frame.slot), self._slots.slot_bytes)
+        if done.dark and self._learning:
+            self._learning.collect(done.lane, done.dark)
+        result = self.lanes.result(done.lane)
+        done.frame.tell_holes(result.counts.holes)
+        return Processed(done.frame, result)

@@ -14,8 +14,9 @@ from framelane.models.slots import HOLE_WORD
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.driver import driver
 from framelane.receiver.gpu.gpu_error import GpuError
-from framelane.receiver.gpu.lane import Lane, LaneSettings
+from framelane.receiver.gpu.lane import NO_TIMING, Lane, LaneSettings
 from framelane.receiver.gpu.launches import PreparedKernels
+from framelane.receiver.gpu.learning import Dark, Learning
 from framelane.receiver.result import Result
 
 CLOSE_S = 3.0
@@ -59,7 +60,9 @@ class Slots:
 class GpuLanes:
     """`count` lanes for the slots of a ring. See `lane_queue.Lanes`.
 
-    With `copies` the copy engine brings each frame to the GPU, else its kernels read the slot where it is.
+    With `copies` the copy engine brings each frame to the GPU, else its kernels read the slot where it is. All lanes
+    read the same constants: what `learning` does for a dark frame comes after all that was queued before, and before
+    all that is queued later.
     """
 
     def __init__(
@@ -71,8 +74,10 @@ class GpuLanes:
         slots: Slots,
         copies: bool,
         mark: Mark | None = None,
+        learning: Learning | None = None,
     ) -> None:
         self.count, self.way = count, way
+        self._learning = learning
         self._slots = slots
         self._frame_bytes = 2 * kernels.shape[0] * kernels.shape[1]
         self._copies, self._mark = copies, mark
@@ -80,6 +85,7 @@ class GpuLanes:
         self._record = driver().bound("copy a frame", "cuEventRecord")
         self._wait_for = driver().bound("copy a frame", "cuStreamWaitEvent")
         self._copy_stream = driver().stream()
+        self._barrier = driver().call("make an event", "cuEventCreate", NO_TIMING)
         self._kernels_of = kernels  # alive as long as the lanes: launches have addresses of its constants
         self._launch_graph = driver().bound("launch a graph", "cuGraphLaunch")
         unlike = min(1, slots.count - 1)  # where slots do not all begin alike, the first does not tell
@@ -97,7 +103,7 @@ class GpuLanes:
             self.close()
             raise
 
-    def queue(self, lane: int, slot: int, keep: bool | None) -> None:
+    def queue(self, lane: int, slot: int, keep: bool | None, dark: Dark | None = None) -> None:
         """See `Lanes`."""
         each = self.lanes[lane]
         each.number = (each.number + 1) & 0xFFFFFFFF
@@ -105,7 +111,7 @@ class GpuLanes:
             each.wait(self._copy_stream if self._copies else each.stream)
         else:
             each.want(keep)
-        self._issue(lane, slot)
+        self._issue(lane, slot, dark)
 
     def release(self, lane: int, keep: bool) -> None:
         """See `Lanes`."""
@@ -136,26 +142,31 @@ class GpuLanes:
         atexit.unregister(self.release_all)
         self.release_all()
         lanes, self.lanes = self.lanes, []
+        learning, self._learning = self._learning, None
         end = time.monotonic() + CLOSE_S
         try:
             while not all(driver().idle(lane.stream) for lane in lanes):
                 if time.monotonic() > end:
-                    _abandoned.append(lanes)
+                    _abandoned.append((lanes, learning, self._kernels_of))
                     return f"the GPU has not ended its work within {CLOSE_S:g} s: its memory is not freed"
                 time.sleep(1e-3)
         except GpuError as error:
-            _abandoned.append(lanes)
+            _abandoned.append((lanes, learning, self._kernels_of))
             return str(error)
         with contextlib.suppress(GpuError):
+            if learning:
+                learning.finish()
+                learning.close()
             for graph in (graph for graphs in self._graphs for graph in graphs):
                 driver().call("free a graph", "cuGraphExecDestroy", graph)
             for lane in lanes:
                 lane.close()
             if lanes:
                 driver().call("end a stream", "cuStreamDestroy", self._copy_stream)
+                driver().call("end an event", "cuEventDestroy", self._barrier)
         return None
 
-    def _issue(self, lane: int, slot: int) -> None:
+    def _issue(self, lane: int, slot: int, dark: Dark | None = None) -> None:
         """Queue the copy and the kernels for a slot. All copies are on one stream: there is no gap between them."""
         each, mark, place = self.lanes[lane], self._mark, self._slots.at(slot)
         if self._copies:
@@ -166,6 +177,8 @@ class GpuLanes:
                 mark(self._copy_stream, "copied", lane)
             self._record(each.copied, self._copy_stream)
             self._wait_for(each.stream, each.copied, 0)
+        if dark and self._learning:
+            self._learn(self._learning, lane, each.raw if self._copies else place, dark)
         if mark:
             mark(each.stream, "kernels", lane)
         if self._graphs:
@@ -178,6 +191,18 @@ class GpuLanes:
             each.hand_back()
         if mark:
             mark(each.stream, "end", lane)
+
+    def _learn(self, learning: Learning, lane: int, raw: int, dark: Dark) -> None:
+        """Queue that it is learned from a lane's frame, while nothing else is done."""
+        stream = self.lanes[lane].stream
+        others = [other.stream for other in self.lanes if other is not self.lanes[lane]]
+        for other in others:
+            self._record(self._barrier, other)
+            self._wait_for(stream, self._barrier, 0)
+        learning.queue(lane, raw, dark, stream)
+        self._record(self._barrier, stream)
+        for other in others:
+            self._wait_for(other, self._barrier, 0)
 
     def _kernels(self, lane: Lane, place: int) -> None:
         """Queue the kernels for a slot; without the last, where the slot is filled before."""

@@ -75,7 +75,7 @@ class GpuKernels:
         source = frames("raw words", raw, np.uint16, self.shape)
         result = frames("images", image, np.int16, self.shape, source.n)
         name = "correct_int16" if counts is None else "correct_int16_counted"
-        macros = {"COUNTED": int(counts is not None)}
+        macros = {"COUNTED": int(counts is not None), "WORD_SHIFT": self._int16.word_shift}
         constants = (*self._int16.arguments, np.int32(self._peaks.threshold))
         for part in parts(source.n, source.n if counts is None else MOST_FRAMES):
             of = (source.part(part), result.part(part))
@@ -162,11 +162,11 @@ class GpuKernels:
         blocks = launch.blocks(pixels, n, self._multiprocessors)
         before = [argument for array in arrays for argument in (array.address, array.stride)]
         given = (*before, np.uint32(n), np.uint32(pixels), np.uint32(launch.per_part), *arguments)
-        self._queue(kernel(name, function or name, macros), blocks, launch.threads, given)
+        self._queue(kernel(name, function or name, macros), blocks, launch.threads, given, launch.shared)
 
-    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
-        """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream."""
-        function((blocks,), (threads,), arguments)
+    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int) -> None:
+        """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream; `shared` bytes a block."""
+        function((blocks,), (threads,), arguments, shared_mem=shared)
 
 
 def refill(raw: Any) -> None:

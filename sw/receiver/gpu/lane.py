@@ -1,37 +1,51 @@
 """One lane of a GPU: a stream, the kernels for one frame, and memory for its results."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from framelane.models.peak_settings import Panel, PeakSettings
 from framelane.receiver.gpu._device import cupy, kernel
 from framelane.receiver.gpu.buffers import CountBuffers, SparseBuffers
 from framelane.receiver.gpu.driver import driver
+from framelane.receiver.gpu.ladder import GpuLadder
+from framelane.receiver.gpu.lane_memory import DONE, JUDGED, RELEASED, WANTED, LaneMemory
 from framelane.receiver.gpu.launches import Launch, PreparedKernels
-from framelane.receiver.gpu.pinned_buffer import PinnedBuffer
-from framelane.receiver.result import Counts, Result, SparseRows
+from framelane.receiver.gpu.peak_finder import GpuPeakFinder
+from framelane.receiver.result import Result
 from framelane.receiver.veto import Veto
 
-_RELEASED, _WANTED = 0, 1
-"""Words that the host writes: the number of the newest frame that may begin, and of one that is kept."""
-_JUDGED, _DONE = 5, 6
-"""Words of `Report` of kernels/reports.cuh, behind the counts."""
 _FAR = 1 << 30
 """Numbers are compared modulo 2**32: so far ahead, all that wait are released."""
-_NO_TIMING = 0x2
+NO_TIMING = 0x2
 """CU_EVENT_DISABLE_TIMING."""
 _BLOCKS, _THREADS = 8, 256
 """Of the kernel that hands back: more of them would take PCIe from the copies that bring the next frames."""
+_BRIGHT = 4
+"""The place of the bright pixels among the counts."""
+_NULL = np.uintp(0)
+
+
+class PeakOptions(NamedTuple):
+    """What `PeakFinder` is given."""
+
+    settings: PeakSettings
+    panels: Sequence[Panel] | None = None
+    usable: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LaneSettings:
-    """What becomes of a frame: sparse rows, and whole images."""
+    """What becomes of a frame: sparse rows, whole images, a ladder, Bragg peaks."""
 
     veto: Veto
     sparse: bool
     images: bool
+    rungs: Sequence[int] = ()
+    peaks: PeakOptions | None = None
 
 
 class Lane:
@@ -43,31 +57,37 @@ class Lane:
     def __init__(self, kernels: PreparedKernels, settings: LaneSettings, raw: int | None) -> None:
         rows, columns = kernels.shape
         pixels, xp = rows * columns, cupy()
-        self._settings = settings
+        self._veto = settings.veto
         self.stream = driver().stream()
-        self.copied = driver().call("make an event", "cuEventCreate", _NO_TIMING)
+        self.copied = driver().call("make an event", "cuEventCreate", NO_TIMING)
         """Recorded where the frame has been copied."""
         self.number = 0
         """Of the newest frame that it was given work for."""
-        sparse_sizes = (8 * (rows + 1), 4 * pixels, 2 * pixels) if settings.sparse else (0, 0, 0)
-        self._pinned = PinnedBuffer(8, 32, 2 * pixels * settings.images, *sparse_sizes)
-        told, report, image, *rows_of = self._pinned.arrays
-        self._told, self._report = told.view(np.uint32), report.view(np.uint32)
-        self._image = image.view(np.int16).reshape(-1, columns)
-        self._rows = SparseRows(rows_of[0].view(np.int64), rows_of[1].view(np.int32), rows_of[2].view(np.int16))
-
         words = xp.empty((1, rows, columns), np.uint16) if raw is None else _words(raw, kernels.shape)
         counts, state = CountBuffers(1), xp.zeros(4, np.uint32)
-        result = xp.empty((1, rows, columns), np.int16) if settings.images else None
+        shown = settings.images or settings.peaks or len(settings.rungs)
+        image = xp.empty((1, rows, columns), np.int16) if shown else None
         sparse = SparseBuffers(1, kernels.shape, pixels) if settings.sparse else None
-        self._device = (words, counts, state, result, sparse)
+        finder, finding = _finding(settings.peaks, image)
+        limit = finder.limit if finder else None
+        self._host = LaneMemory(kernels.shape, settings.images, settings.sparse, len(settings.rungs), limit)
+        self._told, self._report = self._host.told, self._host.report
+        ladder = GpuLadder(settings.rungs, image, self._host.ladder_at) if len(settings.rungs) else None
+        self._device = (words, counts, state, image, sparse, finder, ladder)
         self.raw = int(words.data.ptr)
-        self._reading = _reading(kernels, words, counts, result, sparse)
+        self._reading = _reading(kernels, words, counts, image, sparse)
+        found = np.uintp(counts.counts.data.ptr + counts.counts.itemsize * _BRIGHT)
+        table = _NULL
+        if finder:
+            found, table = np.uintp(finder.count.data.ptr), np.uintp(finder.table.data.ptr)
+        judged = [self._reading[0], *finding, self._judging(counts, found, state)]
+        self._to_verdict = len(judged)
+        given = image if settings.images else None
         self._launches = [
-            self._reading[0],
-            self._judging(counts, state),
+            *judged,
+            *(ladder.launches if ladder else ()),
             *self._reading[1:],
-            self._handing_back(state, result, sparse),
+            self._handing_back(state, given, sparse, (table, found, np.uint32(limit or 0))),
         ]
         self._wait = driver().bound("wait for a frame", "cuStreamWaitValue32")
         self._wait_flags = _wait_flags()
@@ -75,7 +95,7 @@ class Lane:
 
     def wait(self, stream: Any) -> None:
         """Queue on a stream: what comes after begins when the newest frame is released."""
-        self._wait(stream, self._pinned.addresses[0], self.number, self._wait_flags)
+        self._wait(stream, self._host.released_at, self.number, self._wait_flags)
 
     def process(self, raw: int | None = None) -> None:
         """Queue the kernels for one frame, all but the last; `raw` is another place for it."""
@@ -92,84 +112,86 @@ class Lane:
     def judge_only(self, raw: int) -> None:
         """Queue what it takes to a verdict on a frame at `raw`, and no more."""
         self._reading[0].use(raw)
-        for launch in self._launches[:2]:
+        for launch in self._launches[: self._to_verdict]:
             launch(self.stream)
 
     def want(self, keep: bool) -> None:
         """Whether the newest frame is not to be rejected: to be told before it begins."""
-        self._told[_WANTED] = self.number if keep else 0
+        self._told[WANTED] = self.number if keep else 0
 
     def release(self) -> None:
         """Let the newest frame begin."""
-        self._told[_RELEASED] = self.number
+        self._told[RELEASED] = self.number
 
     def release_all(self) -> None:
         """Let all begin that waits, or ever will."""
-        self._told[_RELEASED] = (self.number + _FAR) & 0xFFFFFFFF
+        self._told[RELEASED] = (self.number + _FAR) & 0xFFFFFFFF
 
     @property
     def judged(self) -> bool:
         """Whether the verdict on the newest frame is there."""
-        return bool(self._report[_JUDGED] == self.number)
+        return bool(self._report[JUDGED] == self.number)
 
     @property
     def done(self) -> bool:
         """Whether all results of the newest frame are there."""
-        return bool(self._report[_DONE] == self.number)
+        return bool(self._report[DONE] == self.number)
 
     def result(self) -> Result:
         """The results of the newest frame when they are there: views."""
-        counts = Counts(*self._report[:_JUDGED].tolist())
-        keep = bool(self._told[_WANTED] == self.number)
-        verdict = self._settings.veto.judge(counts.peaks, counts.holes, keep)
-        rows, sparse = self._rows, None
-        if self._settings.sparse and verdict.accepted:
-            found = rows.pointers[-1]
-            sparse = SparseRows(rows.pointers, rows.columns[:found], rows.values[:found])
-        return Result(self._image if verdict.accepted else self._image[:0], counts, verdict, sparse)
+        return self._host.result(self._veto, bool(self._told[WANTED] == self.number))
 
     def close(self) -> None:
-        """Free all memory: when nothing runs any more, and nobody looks at a result."""
-        self._pinned.close()
+        """Free what nobody else does: when nothing runs any more."""
         driver().call("end a stream", "cuStreamDestroy", self.stream)
         driver().call("end an event", "cuEventDestroy", self.copied)
         self._device = ()  # type: ignore[assignment]
 
-    def _judging(self, counts: CountBuffers, state: Any) -> Launch:
-        told, report = self._pinned.addresses[:2]
-        minimum = np.uint32(min(self._settings.veto.minimum, 0xFFFFFFFF))
-        places = (np.uintp(state.data.ptr), np.uintp(report), np.uintp(told + 4 * _WANTED))
-        arguments = (np.uintp(counts.counts.data.ptr), minimum, *places)
+    def _judging(self, counts: CountBuffers, found: np.uintp, state: Any) -> Launch:
+        minimum = np.uint32(min(self._veto.minimum, 0xFFFFFFFF))
+        places = (np.uintp(state.data.ptr), np.uintp(self._host.report_at), np.uintp(self._host.wanted_at))
+        arguments = (np.uintp(counts.counts.data.ptr), found, minimum, *places)
         return Launch(kernel("judge", "judge", {}), 1, 1, arguments)
 
-    def _handing_back(self, state: Any, result: Any, sparse: SparseBuffers | None) -> Launch:
-        _, report, image, pointers, columns, values = map(np.uintp, self._pinned.addresses)
-        null = np.uintp(0)
-        arguments: list[Any] = [
-            null if result is None else np.uintp(result.data.ptr),
-            image,
-            np.uint64(self._image.nbytes),
-        ]
+    def _handing_back(
+        self, state: Any, image: Any, sparse: SparseBuffers | None, peaks: tuple[np.uintp, np.uintp, np.uint32]
+    ) -> Launch:
+        host = self._host
+        table, found, limit = peaks
+        source = _NULL if image is None else np.uintp(image.data.ptr)
+        arguments: list[Any] = [source, np.uintp(host.image_at), np.uint64(host.image.nbytes)]
         if sparse is None:
-            arguments += [null, null, np.uint32(0), null, null, null, null]
+            arguments += [_NULL, _NULL, np.uint32(0), _NULL, _NULL, _NULL, _NULL]
         else:
             arrays = (sparse.pointers, sparse.columns, sparse.values)
             first, second, third = (np.uintp(array.data.ptr) for array in arrays)
-            arguments += [first, pointers, np.uint32(sparse.shape[0]), second, columns, third, values]
-        arguments += [np.uintp(state.data.ptr), report]
+            to_first, to_second, to_third = map(np.uintp, (host.pointers_at, host.columns_at, host.values_at))
+            arguments += [first, to_first, np.uint32(sparse.shape[0]), second, to_second, third, to_third]
+        arguments += [table, np.uintp(host.peaks_at), found, limit]
+        arguments += [np.uintp(state.data.ptr), np.uintp(host.report_at)]
         return Launch(kernel("hand_back", "hand_back", {}), _BLOCKS, _THREADS, arguments)
 
 
-def _reading(kernels: PreparedKernels, words: Any, counts: CountBuffers, result: Any, sparse: Any) -> list[Launch]:
+def _reading(kernels: PreparedKernels, words: Any, counts: CountBuffers, image: Any, sparse: Any) -> list[Launch]:
     """The kernels that read the frame: counts with its image or without, and sparse rows."""
     before = len(kernels.launches)
-    if result is None:
+    if image is None:
         kernels.count(words, counts)
     else:
-        kernels.correct_int16(words, result, counts)
+        kernels.correct_int16(words, image, counts)
     if sparse is not None:
         kernels.sparse(words, sparse)
     return kernels.launches[before:]
+
+
+def _finding(peaks: PeakOptions | None, image: Any) -> tuple[GpuPeakFinder | None, list[Launch]]:
+    """The finder of the peaks of an image, and its kernels."""
+    launches: list[Launch] = []
+    if peaks is None:
+        return None, launches
+    finder = GpuPeakFinder(image.shape[1:], *peaks, launch=lambda *of_kernel: launches.append(Launch(*of_kernel)))
+    finder.queue(image)
+    return finder, launches
 
 
 def _words(address: int, shape: tuple[int, int]) -> Any:

@@ -2,8 +2,9 @@
 
 A lane processes one frame at a time; the lanes take turns. Where work is queued ahead, a lane has its work
 before its frame is there: for the next slot of the ring, since frame n goes to slot n modulo their number. A frame that
-never comes (its source has dropped it, or it was dark) leaves such a lane with a slot that nobody asks for: it is
-released all the same, as void, and what it makes of the slot is thrown away.
+never comes (its source has dropped it) leaves such a lane with a slot that nobody asks for: it is released all the
+same, as void, and what it makes of the slot is thrown away. So are all that wait when a dark frame comes: what they
+have been given knows nothing of what is learned from it.
 """
 
 import collections
@@ -11,9 +12,10 @@ import select
 import threading
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from framelane.receiver.gpu.gpu_error import GpuError
+from framelane.receiver.gpu.learning import Dark
 from framelane.receiver.receiver import ReceivedFrame
 
 SPIN_S = 1e-4
@@ -31,8 +33,11 @@ class Lanes(Protocol):
 
     count: int
 
-    def queue(self, lane: int, slot: int, keep: bool | None) -> None:
-        """Give a lane that is free the work for a slot, at once, or where `keep` is None when it is released."""
+    def queue(self, lane: int, slot: int, keep: bool | None, dark: Dark | None = None) -> None:
+        """Give a lane that is free the work for a slot, at once, or where `keep` is None when it is released.
+
+        A dark frame is learned from: after the lanes that were given their work before, and before those given later.
+        """
 
     def release(self, lane: int, keep: bool) -> None:
         """Let a lane begin: a store to memory, no more. With `keep` the frame is not rejected."""
@@ -51,6 +56,15 @@ class Finished:
     frame: ReceivedFrame
     lane: int | None
     fault: str | None = None
+    dark: Dark | None = None
+
+
+class _Put(NamedTuple):
+    """What the caller has put."""
+
+    frame: ReceivedFrame
+    keep: bool
+    dark: Dark | None
 
 
 @dataclass(slots=True)
@@ -59,6 +73,7 @@ class _Work:
     slot: int
     frame: ReceivedFrame | None = None
     """None before it is there, and for void work."""
+    dark: Dark | None = None
 
 
 class LaneQueue:
@@ -76,7 +91,7 @@ class LaneQueue:
         self._next_lane = 0
         self._queues_ahead = ahead
         self._patience_s = patience_s
-        self._waiting: collections.deque[tuple[ReceivedFrame, bool]] = collections.deque()
+        self._waiting: collections.deque[_Put] = collections.deque()
         """Frames for which there is no lane yet."""
         self._ahead: collections.deque[_Work] = collections.deque()
         self._running: collections.deque[_Work] = collections.deque()
@@ -93,13 +108,13 @@ class LaneQueue:
         """Frames that were put and have not been taken."""
         return len(self._waiting) + sum(work.frame is not None for work in self._running)
 
-    def put(self, frame: ReceivedFrame, keep: bool) -> None:
+    def put(self, frame: ReceivedFrame, keep: bool, dark: Dark | None = None) -> None:
         """Begin with a frame as soon as a lane is free."""
         with self._lock:
-            if self._ahead and self._ahead[0].slot == frame.slot and not self._waiting and self.fault is None:
+            if self._is_next(frame, dark) and not self._waiting and self.fault is None:
                 self._release(frame, keep)  # before all else: somebody waits for its verdict
                 return
-            self._waiting.append((frame, keep))
+            self._waiting.append(_Put(frame, keep, dark))
             self._fill()
 
     def take(self, timeout_s: float) -> list[Finished]:
@@ -144,35 +159,42 @@ class LaneQueue:
     def _free_lane(self) -> bool:
         return self._held + len(self._running) + len(self._ahead) < self._lanes.count
 
+    def _is_next(self, frame: ReceivedFrame, dark: Dark | None) -> bool:
+        """Whether the oldest lane that waits has been given the work for this frame."""
+        return bool(self._ahead) and self._ahead[0].slot == frame.slot and dark is None
+
     def _fill(self) -> None:
         """Give every free lane work, as long as there is any."""
         if self.fault is not None:
             return
         try:
             while self._waiting:
-                frame, keep = self._waiting[0]
+                frame, keep, dark = self._waiting[0]
                 if self._ahead:
-                    self._release(frame, keep) if self._ahead[0].slot == frame.slot else self._release(None, False)
+                    self._release(frame, keep) if self._is_next(frame, dark) else self._release(None, False)
                 elif self._free_lane():
-                    self._queue(frame.slot, frame, keep)
+                    self._queue(frame.slot, self._waiting[0])
                 else:
                     return
                 if self._running[-1].frame is frame:
                     self._waiting.popleft()
             while self._queues_ahead and self._free_lane():
-                self._queue(self._next_slot, None, None)
+                self._queue(self._next_slot, None)
         except GpuError as error:
             self.end(str(error))
 
-    def _queue(self, slot: int, frame: ReceivedFrame | None, keep: bool | None) -> None:
-        work = _Work(self._next_lane, slot, frame)
-        self._lanes.queue(work.lane, slot, keep)
-        self._next_lane = (work.lane + 1) % self._lanes.count
-        self._next_slot = (slot + 1) % self._n_slots
-        if frame is None:
+    def _queue(self, slot: int, put: _Put | None) -> None:
+        """Give the next lane the work for a frame, or ahead for a slot."""
+        work = _Work(self._next_lane, slot)
+        if put is None:
+            self._lanes.queue(work.lane, slot, None)
             self._ahead.append(work)
         else:
+            self._lanes.queue(work.lane, slot, put.keep, put.dark)
+            work.frame, work.dark = put.frame, put.dark
             self._begun(work)
+        self._next_lane = (work.lane + 1) % self._lanes.count
+        self._next_slot = (slot + 1) % self._n_slots
 
     def _release(self, frame: ReceivedFrame | None, keep: bool) -> None:
         """Let the oldest lane that has its work ahead begin, for this frame, or void."""
@@ -193,7 +215,7 @@ class LaneQueue:
             work = self._running.popleft()
             self._since = time.monotonic()
             if work.frame is not None:
-                found.append(Finished(work.frame, work.lane))
+                found.append(Finished(work.frame, work.lane, None, work.dark))
             self._held += bool(found)  # void lanes before the first result are free at once
         return found
 
@@ -216,8 +238,8 @@ class LaneQueue:
         for work in self._running:
             if work.frame is not None:
                 lane = work.lane if self._lanes.done(work.lane) else None
-                found.append(Finished(work.frame, lane, None if lane is not None else self.fault))
-        found += [Finished(frame, None, self.fault) for frame, _ in self._waiting]
+                found.append(Finished(work.frame, lane, None if lane is not None else self.fault, work.dark))
+        found += [Finished(put.frame, None, self.fault) for put in self._waiting]
         self._running.clear()
         self._waiting.clear()
         return found

@@ -14,6 +14,7 @@ from framelane.models.errors import ConfigError
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.driver import driver
+from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.gpu.pin import Pin
 from framelane.receiver.memory import host_memory
 
@@ -43,10 +44,13 @@ class PinnedArray(np.ndarray[Any, Any]):
             return
         source = _holes().data.ptr
         start, end = self.ctypes.data, self.ctypes.data + self.nbytes
-        for at in range(start, end, _HOLES_BYTES):
-            size = min(_HOLES_BYTES, end - at)
-            driver().call("fill a slot", "cuMemcpyDtoHAsync", at, source, size, _stream())
-        driver().call("fill a slot", "cuStreamSynchronize", _stream())
+        try:
+            for at in range(start, end, _HOLES_BYTES):
+                size = min(_HOLES_BYTES, end - at)
+                driver().call("fill a slot", "cuMemcpyDtoHAsync", at, source, size, _stream())
+            driver().call("fill a slot", "cuStreamSynchronize", _stream())
+        except GpuError:  # it has failed: a core of the host does it
+            super().fill(value)
 
 
 def pinned_memory(
@@ -80,7 +84,8 @@ def gpu_memory(size: int) -> Any:
 
 @cache
 def _gpu_array() -> type:
-    """Arrays of CuPy that are filled when `fill` returns."""
+    """Arrays of CuPy that are filled when `fill` returns. GpuError where the GPU has failed."""
+    xp = cupy()
 
     def fill(self: Any, value: Any) -> None:
         if self.dtype.itemsize != 2 or not self.flags.c_contiguous:
@@ -90,7 +95,14 @@ def _gpu_array() -> type:
         driver().call("fill a slot", "cuMemsetD16Async", self.data.ptr, int(value), self.size, _stream())
         driver().call("fill a slot", "cuStreamSynchronize", _stream())
 
-    return type("GpuArray", (cupy().ndarray,), {"fill": fill})
+    def tobytes(self: Any, order: str = "C") -> bytes:
+        try:
+            copied: bytes = xp.ndarray.tobytes(self, order)
+        except xp.cuda.runtime.CUDARuntimeError as error:
+            raise GpuError(f"the GPU cannot show what is in its memory: {error}") from error
+        return copied
+
+    return type("GpuArray", (xp.ndarray,), {"fill": fill, "tobytes": tobytes})
 
 
 @cache

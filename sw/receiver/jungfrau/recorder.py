@@ -26,7 +26,7 @@ from framelane.models.slots import HOLE_WORD
 from framelane.receiver import nxmx
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.frame_file import Columns, FrameFile
-from framelane.receiver.jungfrau.reserving import ReservingFile
+from framelane.receiver.reserving import ReservingFile
 
 FORMAT = "framelane-raw-1"
 _NOTHING = JfHeader(frame_number=0)

@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,28 @@ from framelane.receiver.pedestal.drift import DriftLimits, DriftRecord, DriftRow
 
 _TICKS_A_SECOND = 1e9 / TICK_NS
 _BINS = 1 << 15
-_MOST_AHEAD = round(_TICKS_A_SECOND / 2)
+MOST_AHEAD = round(_TICKS_A_SECOND / 2)
+"""Half the ticks after which pedestals are written anew in any case."""
 DUE_BITS = 3
 """Pedestals that have drifted by `2**-DUE_BITS` ADU since they were written are written anew."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a tracking is, beside its `TrackerState`. Times are ticks of its clock."""
+
+    frames: int = 0
+    """Dark frames that came."""
+    tick: int = 0
+    """Of the newest,"""
+    timestamp_ns: int = 0
+    """and what its source tells, 0 if it does not."""
+    recorded: int = 0
+    """Of the record's last row."""
+    written: int = 0
+    """When pedestals were written last,"""
+    blocks: int = 0
+    """and how many updates all chips had then."""
 
 
 class PedestalTracker:
@@ -58,6 +77,9 @@ class PedestalTracker:
         if not 0 < record_s < math.inf:
             raise ConfigError(f"a row of the record every {record_s} s cannot be: give a time above 0")
         self.state = state
+        self.settings = settings
+        self.high_gain = high_gain
+        self.progress = Progress()
         self.record = DriftRecord(limits or DriftLimits())
         self.clock = DarkClock(settings.dark_interval_ns)
         self._arrays = tuple(getattr(state, each.name) for each in fields(state))
@@ -74,13 +96,8 @@ class PedestalTracker:
         self._bins = np.zeros((threads, _BINS), np.int32)
         self._pool = concurrent.futures.ThreadPoolExecutor(threads)
         self._modules = np.array_split(np.arange(chips), max(1, rows // module_rows))
-        self._record_ticks = round(record_s * _TICKS_A_SECOND)
-        self._recorded = 0
-        self._frames = 0
-        self._tick = 0
-        self._timestamp_ns = 0
-        self._written = 0
-        self._blocks = 0
+        self.record_ticks = round(record_s * _TICKS_A_SECOND)
+        """From one row of the record to the next at least."""
 
     def take(self, frames: NDArray[np.uint16], timestamps_ns: Sequence[int | None]) -> bool:
         """Take dark frames, C-contiguous uint16 (n, rows, columns), with the time of each if it has one.
@@ -103,17 +120,18 @@ class PedestalTracker:
             take(self._bands[0], self._bins[0])
         else:
             list(self._pool.map(take, self._bands, self._bins))
-        self._frames += n
+        now = self.progress
+        now.frames += n
         if n:
-            self._tick, self._timestamp_ns = int(ticks[-1]), timestamps_ns[-1] or 0
-        if self._tick - self._recorded >= self._record_ticks:
+            now.tick, now.timestamp_ns = int(ticks[-1]), timestamps_ns[-1] or 0
+        if now.tick - now.recorded >= self.record_ticks:
             self.note()
-        return self._n_blocks != self._blocks or self._tick - self._written >= 2 * self._half_due
+        return self._n_blocks != now.blocks or now.tick - now.written >= 2 * self._half_due
 
     def note(self) -> None:
         """Add a row for each module to the record, as at the end of a run, unless its last is of the newest frame."""
-        if self._tick != self._recorded:
-            self._recorded = self._tick
+        if self.progress.tick != self.progress.recorded:
+            self.progress.recorded = self.progress.tick
             for module in range(len(self._modules)):
                 self.record.add(self._row(module))
 
@@ -122,8 +140,8 @@ class PedestalTracker:
         `FixedCalibration.pedestal`. It is meant for the frames until it is due again, so it is that of half the time
         until then."""
         shift = LEVEL_BITS - PEDESTAL_FRACTION_BITS
-        tick = self._tick + self._half_due
-        self._written, self._blocks = self._tick, self._n_blocks
+        tick = self.progress.tick + self._half_due
+        self.progress.written, self.progress.blocks = self.progress.tick, self._n_blocks
 
         def write(band: tuple[int, int]) -> None:
             _pedestal_update.publish(self._arrays, *band, tick, shift, plane)
@@ -133,7 +151,7 @@ class PedestalTracker:
     @property
     def pedestal_adu(self) -> NDArray[np.float32]:
         """The pedestal as it is in the newest dark frame, ADU, float32 (rows, columns)."""
-        return (self.state.pedestal(LEVEL_BITS, self._tick) * 2.0**-LEVEL_BITS).astype(np.float32)
+        return (self.state.pedestal(LEVEL_BITS, self.progress.tick) * 2.0**-LEVEL_BITS).astype(np.float32)
 
     @property
     def _n_blocks(self) -> int:
@@ -143,25 +161,25 @@ class PedestalTracker:
     def _half_due(self) -> int:
         """Ticks in which the fastest chip drifts by half of what makes pedestals due."""
         fastest = max(int(np.abs(self.state.chips[:, Chip.RATE]).max()), 1)
-        return min((1 << RATE_BITS - DUE_BITS - 1) // fastest, _MOST_AHEAD)
+        return min((1 << RATE_BITS - DUE_BITS - 1) // fastest, MOST_AHEAD)
 
     def _row(self, module: int) -> DriftRow:
         chips = self._modules[module]
         state = self.state.chips[chips]
         moments = np.array([_pedestal_update.moments(self._arrays, self._start, int(chip)) for chip in chips])
         n = max(int(moments[:, 0].sum()), 1)
-        passed = (self._tick - state[:, Chip.MIDDLE]).clip(0, MAX_PAUSE)
+        passed = (self.progress.tick - state[:, Chip.MIDDLE]).clip(0, MAX_PAUSE)
         common = state[:, Chip.COMMON] * 2.0**-LEVEL_BITS + state[:, Chip.RATE] * 2.0**-RATE_BITS * passed
         mean = float((moments[:, 1] + moments[:, 0] * common).sum() / n)
         square = float((moments[:, 2] + 2 * common * moments[:, 1] + moments[:, 0] * common**2).sum() / n)
         return DriftRow(
             module=module,
-            timestamp_ns=self._timestamp_ns,
-            elapsed_s=self._tick / _TICKS_A_SECOND,
+            timestamp_ns=self.progress.timestamp_ns,
+            elapsed_s=self.progress.tick / _TICKS_A_SECOND,
             drift_adu=mean,
             rate_adu_per_s=float(state[:, Chip.RATE].mean()) * 2.0**-RATE_BITS * _TICKS_A_SECOND,
             spread_adu=max(square - mean**2, 0.0) ** 0.5,
-            frames=self._frames,
+            frames=self.progress.frames,
             refused=int(state[:, Chip.REFUSED].max()),
             outliers=int(state[:, Chip.OUTLIERS].sum()),
             restarts=int(state[:, Chip.RESTARTS].sum()),

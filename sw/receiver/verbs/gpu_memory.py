@@ -61,7 +61,7 @@ class GpuRegion(LibraryRegion):
         self._must_flush = self._cuda.must_flush(address)
 
     def flush(self) -> None:
-        """Make what the NIC has written so far visible to kernels that start from now on."""
+        """Make what the NIC has written so far visible to kernels that start from now on. Any thread may call it."""
         if self._must_flush:
             self._cuda.flush()
 
@@ -77,6 +77,7 @@ class _Cuda:
                 "a ring in GPU memory needs the package cuda-bindings: `pip install cuda-bindings`"
             ) from error
         self._call("find a GPU", "cuInit", 0)
+        self._context = self._call("find the context of the ring", "cuCtxGetCurrent")
 
     def export(self, address: int, size: int) -> int:
         """The descriptor of a dma-buf of this range."""
@@ -106,6 +107,7 @@ class _Cuda:
         driver = self._driver
         target = driver.CUflushGPUDirectRDMAWritesTarget.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX
         scope = driver.CUflushGPUDirectRDMAWritesScope.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER
+        self._call("flush what the NIC has written", "cuCtxSetCurrent", self._context)  # in this thread, too
         self._call("flush what the NIC has written", "cuFlushGPUDirectRDMAWrites", target, scope)
 
     def _attribute(self, address: int, attribute: Any) -> int:

@@ -18,9 +18,6 @@
 #ifndef COMPACT
 #define COMPACT 1
 #endif
-#ifndef TOGETHER
-#define TOGETHER (SINGLE ? 1 : 2)
-#endif
 // Whether the constants of G1 are kept in shared memory: worth it where most of them are needed.
 #ifndef KEEP_G1
 #define KEEP_G1 (COMPACT && !SINGLE)
@@ -53,7 +50,7 @@ struct Pixels {
 struct Scratch {
     Ring ring;
     alignas(16) float values[TOGETHER][2][THREADS][HALF_GROUP];
-    Pair g1[KEEP_G1 ? THREADS : 1][GROUP];
+    alignas(16) Pair g1[KEEP_G1 ? THREADS : 1][GROUP];
 };
 
 __device__ __forceinline__ float no_value() { return __uint_as_float(0x7FC00000u); }
@@ -115,27 +112,71 @@ __device__ __forceinline__ Pixels load_pixels(const Constants& constants, u32 se
     return pixels;
 }
 
+template <bool WHOLE>
 __device__ __forceinline__ void keep_g1(Scratch& scratch, const Constants& constants, u32 segment, u32 lane) {
 #if KEEP_G1
+    Pair* to = scratch.g1[threadIdx.x];
 #pragma unroll
-    for (u32 i = 0; i < GROUP; i++) {
+    for (u32 i = 0; i < GROUP; i += WHOLE ? 2 : 1) {
         const u32 at = segment + place(lane, i);
-        if (at < constants.count) scratch.g1[threadIdx.x][i] = __ldg(constants.switched + at);
+        if constexpr (WHOLE)
+            copy_constants(to + i, constants.switched + at);
+        else if (at < constants.count)
+            to[i] = __ldg(constants.switched + at);
     }
 #endif
 }
 
-// Correct the words of `special` (see `together`), which lie in the ring from `first` on.
-__device__ __forceinline__ void mend(u32 special, u32 first, const Constants& constants, const Part& part,
+// Begin to read a number where `there`: here, and not where it is first used.
+__device__ __forceinline__ auto fetched(const decltype(Pair::x)* from, bool there) {
+    decltype(Pair::x) value;
+#if COMPACT
+    asm volatile(
+        "{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.f32 %0, 0f00000000; @there ld.global.nc.f32 %0, [%1]; }"
+        : "=&f"(value)
+#else
+    asm volatile(
+        "{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.f64 %0, 0d0000000000000000; @there ld.global.nc.f64 %0, "
+        "[%1]; }"
+        : "=&d"(value)
+#endif
+        : "l"(from), "r"(static_cast<u32>(there)));
+    return value;
+}
+
+// Look at N frames in the ring from `first` on.
+template <u32 N>
+__device__ __forceinline__ Known<Pair> known(u32 first, const Constants& constants, const Part& part,
+                                             const Scratch& scratch) {
+    Known<Pair> all = {};
+#pragma unroll
+    for (u32 f = 0; f < N; f++) {
+        const Words words = group_of(scratch.ring.words[first + f][part.warp * LANES], part.lane);
+        const u32 *w = words.pair, bits = special_bits(words);
+        all.second |= together(bits & gathered(w[0], w[1], w[2], w[3]), f);
+        all.special |= together(bits, f);
+    }
+    if (SINGLE) return {all.special, 0, {}};  // read when they are needed
+    const u32 at = part.segment() + place(part.lane, index_of(lowest(all.second)));
+    const Pair* from = constants.switched + constants.count + at;
+    all.first.x = fetched(&from->x, all.second != 0);
+    all.first.y = fetched(&from->y, all.second != 0);
+    return all;
+}
+
+// Correct the special words among those in the ring from `first` on.
+__device__ __forceinline__ void mend(const Known<Pair>& known, u32 first, const Constants& constants, const Part& part,
                                      Scratch& scratch) {
 #pragma unroll 1
-    for (; special; special &= special - 1) {
+    for (u32 special = known.special; special; special &= special - 1) {
         const u32 bit = lowest(special), f = frame_of(bit), i = index_of(bit);
         const u32 word = scratch.ring.words[first + f][part.warp * LANES][place(part.lane, i)];
         float value = no_value();
         if (word >= NOT_G0 && code_of(word, true, NOT_G0) == 0) {
             Pair c;
-            if (KEEP_G1 && word < 2 * NOT_G0)
+            if (is_lowest(bit, known.second))
+                c = known.first;
+            else if (KEEP_G1 && word < 2 * NOT_G0)
                 c = scratch.g1[KEEP_G1 ? threadIdx.x : 0][i];
             else
                 c = __ldg(constants.switched + (word < 2 * NOT_G0 ? 0 : constants.count) + part.segment() +
@@ -146,47 +187,32 @@ __device__ __forceinline__ void mend(u32 special, u32 first, const Constants& co
     }
 }
 
-// Begin to read the constants of G2 for the first word in it, so that they are there when the word is mended.
-__device__ __forceinline__ void fetch_g2(const Words& words, u32 special, const Constants& constants,
-                                         const Part& part) {
-    const u32 *w = words.pair, second = special & gathered(w[0], w[1], w[2], w[3]);
-    if (second == 0) return;
-    const u32 i = index_of(lowest(second));
-    const Pair* from = constants.switched + constants.count + part.segment() + place(part.lane, i);
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
-}
-
-// Correct TOGETHER frames in the ring, of which there are `frames`; `store(values, f)` takes the result of one.
-template <class Store>
-__device__ __forceinline__ void correct(u32 first, const Pixels& pixels, const Constants& constants, const Part& part,
-                                        u32 frames, Scratch& scratch, Store store) {
-    float result[TOGETHER][GROUP];
-    u32 special = 0;
+// Correct N frames in the ring from `first` on; `store(values, f)` takes the result of one.
+template <u32 N, class Store>
+__device__ __forceinline__ void correct(const Known<Pair>& known, u32 first, const Pixels& pixels,
+                                        const Constants& constants, const Part& part, Scratch& scratch, Store store) {
+    float result[N][GROUP];
 #pragma unroll
-    for (u32 f = 0; f < TOGETHER; f++) {
+    for (u32 f = 0; f < N; f++) {
         const Words words = group_of(scratch.ring.words[first + f][part.warp * LANES], part.lane);
-        const u32 bits = f < frames ? special_bits(words) : 0;
-        fetch_g2(words, bits, constants, part);
-        special |= together(bits, f);
 #pragma unroll
         for (u32 i = 0; i < GROUP; i++) result[f][i] = g0_float(word_of(words, i), pixels.pedestal[i], pixels.scale[i]);
     }
-    if (special) {
+    if (known.special) {
 #pragma unroll
-        for (u32 f = 0; f < TOGETHER; f++) {
+        for (u32 f = 0; f < N; f++) {
             keep16(scratch.values[f][0][threadIdx.x], four(result[f]));
             keep16(scratch.values[f][1][threadIdx.x], four(result[f] + HALF_GROUP));
         }
-        mend(special, first, constants, part, scratch);
+        mend(known, first, constants, part, scratch);
 #pragma unroll
-        for (u32 f = 0; f < TOGETHER; f++) {
+        for (u32 f = 0; f < N; f++) {
             to_four(result[f], kept16(scratch.values[f][0][threadIdx.x]));
             to_four(result[f] + HALF_GROUP, kept16(scratch.values[f][1][threadIdx.x]));
         }
     }
 #pragma unroll
-    for (u32 f = 0; f < TOGETHER; f++)
-        if (f < frames) store(result[f], f);
+    for (u32 f = 0; f < N; f++) store(result[f]);
 }
 
 // Some frames of a tile.
@@ -195,22 +221,37 @@ __device__ __forceinline__ void correct_frames(const u16* raw, i64 raw_stride, f
                                                const Constants& constants, const Part& part, Scratch& scratch) {
     float* to = image + part.first * image_stride;
     Reader<WHOLE> reader(raw, raw_stride, part, constants.count, scratch.ring);
-    for (u32 i = 0; i < AHEAD; i++) reader.read(i);
-    keep_g1(scratch, constants, part.segment(), part.lane);
+    keep_g1<WHOLE>(scratch, constants, part.segment(), part.lane);  // there with the first words
+    for (u32 i = 0; i < AHEAD; i += TOGETHER) reader.template read<TOGETHER>(i);
     const Pixels pixels = load_pixels<WHOLE>(constants, part.segment(), part.lane);
-    u32 first = 0;
+    auto store = [&](const float* values) {
+        store_group<WHOLE>(to, part.segment(), part.lane, constants.count, values);
+        to += image_stride;
+    };
+    u32 first = 0, frame = part.first;
+    wait_for_copies<AHEAD / TOGETHER - 1>();
+    __syncwarp();  // the words of other lanes are there too
+    if (frame + TOGETHER <= part.end) {
+        Known<Pair> all = known<TOGETHER>(first, constants, part, scratch);
 #pragma unroll 1
-    for (u32 frame = part.first; frame < part.end; frame += TOGETHER) {
-        auto store = [&](const float* values, u32) {
-            store_group<WHOLE>(to, part.segment(), part.lane, constants.count, values);
-            to += image_stride;
-        };
-        wait_for_copies<AHEAD - TOGETHER>();
-        __syncwarp();  // the words of other lanes are there too
-        correct(first, pixels, constants, part, part.end - frame, scratch, store);
-        __syncwarp();  // and are not needed any more
-        for (u32 f = 0; f < TOGETHER; f++) reader.read(first + f);
-        first = first + TOGETHER == AHEAD ? 0 : first + TOGETHER;
+        while (true) {
+            correct<TOGETHER>(all, first, pixels, constants, part, scratch, store);
+            __syncwarp();  // and are not needed any more
+            reader.template read<TOGETHER>(first);
+            first = first + TOGETHER == AHEAD ? 0 : first + TOGETHER;
+            frame += TOGETHER;
+            if (frame + TOGETHER > part.end) break;
+            wait_for_copies<AHEAD / TOGETHER - 1>();
+            __syncwarp();
+            all = known<TOGETHER>(first, constants, part, scratch);
+        }
+    }
+    wait_for_copies<0>();
+    __syncwarp();
+#pragma unroll 1
+    for (; frame < part.end; frame++, first++) {
+        const Known<Pair> one = known<1>(first, constants, part, scratch);
+        correct<1>(one, first, pixels, constants, part, scratch, store);
     }
     __syncwarp();
 }
@@ -237,10 +278,10 @@ __device__ __forceinline__ void correct_tiles(const u16* raw, float* image, cons
         __syncwarp();
         keep16(scratch.ring.words[0][threadIdx.x], item.words);
         __syncwarp();
-        auto store = [&](const float* values, u32) {
+        auto store = [&](const float* values) {
             store_group<WHOLE>(image, part.segment(), part.lane, constants.count, values);
         };
-        correct(0, item.pixels, constants, part, 1, scratch, store);
+        correct<1>(known<1>(0, constants, part, scratch), 0, item.pixels, constants, part, scratch, store);
     };
     for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});
 }

@@ -17,6 +17,10 @@
 #ifndef COUNTED
 #define COUNTED 0
 #endif
+// `word_shift` of the shift of G0.
+#ifndef WORD_SHIFT
+#define WORD_SHIFT 0
+#endif
 // Whether the constants of G1 are kept in shared memory: worth it where most of them are needed.
 #ifndef KEEP_G1
 #define KEEP_G1 (!SINGLE)
@@ -43,14 +47,14 @@ struct Pixels {
 #else
     G0 pixel[GROUP];
 #endif
-    u32 usable[4];  // all ones in the half of a pixel that is not masked
-    u32 masked;     // bit i for pixel i
+    u32 most[4];  // the largest value of two pixels, or MASKED
+    u32 masked;   // bit i for pixel i
 };
 
 // Of every thread, what it picks from by an index.
 struct Scratch {
     Ring ring;
-    alignas(16) u16 values[TOGETHER][THREADS][GROUP];
+    alignas(16) u16 values[TOGETHER][THREADS][GROUP];  // PLACE bytes from one to the next
     alignas(16) u32 g1[KEEP_G1 ? THREADS : 1][GROUP];
 };
 
@@ -66,7 +70,8 @@ __device__ __forceinline__ Pixels pixels_of(const Words& pedestal, const Words& 
     for (u32 i = 0; i < 4; i++) {
         const u32 m = mantissa.pair[i];
         there[i] = (((m & ~HIGH_BITS) + ~HIGH_BITS) | m) & HIGH_BITS;  // in the halves that are not 0
-        all.usable[i] = signs_of(there[i]);
+        const u32 usable = signs_of(there[i]);
+        all.most[i] = (0x7FBC7FBCu & usable) | (0x80018001u & ~usable);  // MAX_VALUE
     }
     all.masked = in_order(gathered(there[0], there[1], there[2], there[3])) ^ 0xFF;
 #if SINGLE
@@ -74,16 +79,21 @@ __device__ __forceinline__ Pixels pixels_of(const Words& pedestal, const Words& 
     all.mantissa = mantissa;
 #else
 #pragma unroll
-    for (u32 i = 0; i < GROUP; i++) all.pixel[i] = g0_constants(word_of(pedestal, i), word_of(mantissa, i), shift);
+    for (u32 i = 0; i < GROUP; i++) {
+        all.pixel[i] = g0_constants(word_of(pedestal, i), word_of(mantissa, i), shift);
+        asm volatile("" : "+r"(all.pixel[i].by));  // else it is made anew for every word
+    }
 #endif
     return all;
 }
 
-__device__ __forceinline__ i32 value_of(u32 word, const Pixels& pixels, u32 i, u32 shift) {
+__device__ __forceinline__ i32 value_of(const Words& words, const Pixels& pixels, u32 i, u32 shift) {
 #if SINGLE
-    return g0_value(word, word_of(pixels.pedestal, i), word_of(pixels.mantissa, i), shift);
+    return g0_value(word_of(words, i), word_of(pixels.pedestal, i), word_of(pixels.mantissa, i), shift);
+#elif WORD_SHIFT
+    return g0_value(i % 2 ? words.pair[i / 2] >> 16 << WORD_SHIFT : words.pair[i / 2] << WORD_SHIFT, pixels.pixel[i]);
 #else
-    return g0_value(word, pixels.pixel[i], shift);
+    return g0_value(word_of(words, i), pixels.pixel[i]);
 #endif
 }
 
@@ -92,8 +102,8 @@ __device__ __forceinline__ void keep_g1(Scratch& scratch, const Constants& const
     u32* to = scratch.g1[threadIdx.x];
     const u32* from = constants.switched + at;
     if (at + GROUP <= constants.count) {
-        keep16(to, __ldg(reinterpret_cast<const uint4*>(from)));
-        keep16(to + 4, __ldg(reinterpret_cast<const uint4*>(from) + 1));
+        copy_constants(to, from);
+        copy_constants(to + GROUP / 2, from + GROUP / 2);
     } else {
         for (u32 i = 0; i < GROUP && at + i < constants.count; i++) to[i] = __ldg(from + i);
     }
@@ -112,29 +122,35 @@ __device__ __forceinline__ u32 switched_constants(const Scratch& scratch, const 
     return __ldg(constants.switched + (word < 2 * NOT_G0 ? 0 : constants.count) + at + i);
 }
 
-// Begin to read the constants of G2 for the first word in it, so that they are there when the word is mended.
-__device__ __forceinline__ void fetch_g2(const Words& words, u32 special, const Constants& constants, u32 at) {
-    const u32 *w = words.pair, second = special & gathered(w[0], w[1], w[2], w[3]);
-    if (second == 0) return;
-    const u32* from = constants.switched + constants.count + at + index_of(lowest(second));
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+// Look at N frames in the ring from `place` on.
+template <u32 N, bool WHOLE>
+__device__ __forceinline__ Known<u32> known(u32 place, const Reader<WHOLE>& reader, const Constants& constants,
+                                            u32 at) {
+    Known<u32> all = {};
+#pragma unroll
+    for (u32 f = 0; f < N; f++) {
+        const Words words = reader.words(place + f);
+        const u32 *w = words.pair, bits = special_bits(words);
+        all.second |= together(bits & gathered(w[0], w[1], w[2], w[3]), f);
+        all.special |= together(bits, f);
+    }
+    all.first = fetched(constants.switched + constants.count + at + index_of(lowest(all.second)), all.second != 0);
+    return all;
 }
 
 // Two values, clipped, or the code of a masked pixel.
-__device__ __forceinline__ u32 clipped(i32 low, i32 high, u32 usable) {
+__device__ __forceinline__ u32 clipped(i32 low, i32 high, u32 most) {
     u32 both;
     asm("cvt.pack.sat.s16.s32 %0, %1, %2;" : "=r"(both) : "r"(high), "r"(low));
-    both = smaller_halves(larger_halves(both, 0x80448044u), 0x7FBC7FBCu);  // -32700, 32700
-    return (both & usable) | (0x80018001u & ~usable);                      // MASKED
+    return smaller_halves(larger_halves(both, 0x80448044u), most);  // -MAX_VALUE
 }
 
 __device__ __forceinline__ Words corrected_as_g0(const Words& words, const Pixels& pixels, u32 shift) {
     Words result;
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
-        const i32 low = value_of(words.pair[i] & 0xFFFF, pixels, 2 * i, shift);
-        const i32 high = value_of(words.pair[i] >> 16, pixels, 2 * i + 1, shift);
-        result.pair[i] = clipped(low, high, pixels.usable[i]);
+        const i32 low = value_of(words, pixels, 2 * i, shift), high = value_of(words, pixels, 2 * i + 1, shift);
+        result.pair[i] = clipped(low, high, pixels.most[i]);
     }
     return result;
 }
@@ -151,15 +167,16 @@ __device__ __forceinline__ u32 peaks_of(const Words& values, i32 threshold) {
 
 // Correct the words of `special` (see `together`), which lie in the ring from `place` on; their frames begin with
 // `frame` and their pixels at `at`.
-__device__ __forceinline__ void mend(u32 special, u32 place, const Pixels& pixels, const Constants& constants, u32 at,
-                                     u32 frame, u32 tile, Shared& shared, const Sums& sums) {
+__device__ __forceinline__ void mend(const Known<u32>& known, u32 place, const Pixels& pixels,
+                                     const Constants& constants, u32 at, u32 frame, u32 tile, Shared& shared,
+                                     const Sums& sums) {
     Scratch& scratch = shared.scratch;
     u32 rare = 0;
 #pragma unroll 1
-    for (; special; special &= special - 1) {
+    for (u32 special = known.special; special; special &= special - 1) {
         const u32 bit = lowest(special), f = frame_of(bit), i = index_of(bit);
         const u32 word = scratch.ring.words[place + f][threadIdx.x][i];
-        const u32 c = switched_constants(scratch, constants, word, at, i);
+        const u32 c = is_lowest(bit, known.second) ? known.first : switched_constants(scratch, constants, word, at, i);
         if (surely_has_value(word, c >> 16))
             scratch.values[f][threadIdx.x][i] =
                 static_cast<u16>(switched_value(word, c & 0xFFFF, c >> 16, shift_of(constants, word)));
@@ -189,30 +206,24 @@ __device__ __forceinline__ void mend(u32 special, u32 place, const Pixels& pixel
     }
 }
 
-// Correct TOGETHER frames in the ring, of which there are `frames`; `store(words, f)` takes the result of one.
-template <class Store>
-__device__ __forceinline__ void correct(u32 place, const Pixels& pixels, const Constants& constants, u32 at, u32 frame,
-                                        u32 frames, u32 tile, Shared& shared, const Sums& sums, Store store) {
-    Words result[TOGETHER];
-    u32 special = 0;
+// Correct N frames in the ring from `place` on; `store(words, f)` takes the result of one.
+template <u32 N, bool WHOLE, class Store>
+__device__ __forceinline__ void correct(const Known<u32>& known, u32 place, const Reader<WHOLE>& reader,
+                                        const Pixels& pixels, const Constants& constants, const Part& part, u32 at,
+                                        u32 frame, Shared& shared, const Sums& sums, Store store) {
+    const u32 values = shared_address(shared.scratch.values[0][threadIdx.x]);
+    Words result[N];
 #pragma unroll
-    for (u32 f = 0; f < TOGETHER; f++) {
-        const Words words = kept_words(shared.scratch.ring.words[place + f][threadIdx.x]);
-        const u32 bits = f < frames ? special_bits(words) : 0;
-        fetch_g2(words, bits, constants, at);
-        special |= together(bits, f);
-        result[f] = corrected_as_g0(words, pixels, constants.shift0);
-    }
-    if (special) {
+    for (u32 f = 0; f < N; f++) result[f] = corrected_as_g0(reader.words(place + f), pixels, constants.shift0);
+    if (known.special) {
 #pragma unroll
-        for (u32 f = 0; f < TOGETHER; f++) keep_words(shared.scratch.values[f][threadIdx.x], result[f]);
-        mend(special, place, pixels, constants, at, frame, tile, shared, sums);
+        for (u32 f = 0; f < N; f++) keep_words(values + f * PLACE, result[f]);
+        mend(known, place, pixels, constants, at, frame, part.tile, shared, sums);
 #pragma unroll
-        for (u32 f = 0; f < TOGETHER; f++) result[f] = kept_words(shared.scratch.values[f][threadIdx.x]);
+        for (u32 f = 0; f < N; f++) result[f] = kept_words(values + f * PLACE);
     }
 #pragma unroll
-    for (u32 f = 0; f < TOGETHER; f++)
-        if (f < frames) store(result[f], f);
+    for (u32 f = 0; f < N; f++) store(result[f], f);
 }
 
 // Some frames of a tile.
@@ -223,23 +234,36 @@ __device__ __forceinline__ void correct_frames(const u16* raw, i64 raw_stride, i
     const u32 at = part.segment() + part.lane * GROUP, n = pixels_from(at, constants.count, GROUP);
     i16* to = image + part.first * image_stride + at;
     Reader<WHOLE> reader(raw, raw_stride, part, constants.count, shared.scratch.ring);
-    for (u32 i = 0; i < AHEAD; i++) reader.read(i);
-    keep_g1(shared.scratch, constants, at);
+    keep_g1(shared.scratch, constants, at);  // there with the first words
+    for (u32 i = 0; i < AHEAD; i += TOGETHER) reader.template read<TOGETHER>(i);
     const Pixels pixels = pixels_of(load_constants(constants.pedestal, at, constants.count),
                                     load_constants(constants.mantissa, at, constants.count, 1), constants.shift0);
     if (COUNTED) count_masked(shared.counters, part, pixels.masked);
-    u32 place = 0;
+    u32 place = 0, frame = part.first;
+    auto store = [&](const Words& result, u32 f) {
+        store_words<WHOLE>(reinterpret_cast<u16*>(to), result, n);
+        to += image_stride;
+        if (COUNTED) keep_peaks(shared.counters, part, peaks_of(result, constants.threshold), frame + f);
+    };
+    wait_for_copies<AHEAD / TOGETHER - 1>();
+    if (frame + TOGETHER <= part.end) {
+        Known<u32> all = known<TOGETHER>(place, reader, constants, at);
 #pragma unroll 1
-    for (u32 frame = part.first; frame < part.end; frame += TOGETHER) {
-        auto store = [&](const Words& result, u32 f) {
-            store_words<WHOLE>(reinterpret_cast<u16*>(to), result, n);
-            to += image_stride;
-            if (COUNTED) keep_peaks(shared.counters, part, peaks_of(result, constants.threshold), frame + f);
-        };
-        wait_for_copies<AHEAD - TOGETHER>();
-        correct(place, pixels, constants, at, frame, part.end - frame, part.tile, shared, sums, store);
-        for (u32 f = 0; f < TOGETHER; f++) reader.read(place + f);
-        place = place + TOGETHER == AHEAD ? 0 : place + TOGETHER;
+        while (true) {
+            correct<TOGETHER>(all, place, reader, pixels, constants, part, at, frame, shared, sums, store);
+            reader.template read<TOGETHER>(place);
+            place = place + TOGETHER == AHEAD ? 0 : place + TOGETHER;
+            frame += TOGETHER;
+            if (frame + TOGETHER > part.end) break;
+            wait_for_copies<AHEAD / TOGETHER - 1>();
+            all = known<TOGETHER>(place, reader, constants, at);
+        }
+    }
+    wait_for_copies<0>();
+#pragma unroll 1
+    for (; frame < part.end; frame++, place++) {
+        const Known<u32> one = known<1>(place, reader, constants, at);
+        correct<1>(one, place, reader, pixels, constants, part, at, frame, shared, sums, store);
     }
 }
 
@@ -268,7 +292,7 @@ __device__ __forceinline__ void correct_tiles(const u16* raw, i16* image, const 
         if (special) {
             keep_words(shared.scratch.ring.words[0][threadIdx.x], item.words);
             keep_words(shared.scratch.values[0][threadIdx.x], result);
-            mend(special, 0, pixels, constants, at, 0, tile, shared, sums);
+            mend({special, 0, 0}, 0, pixels, constants, at, 0, tile, shared, sums);
             result = kept_words(shared.scratch.values[0][threadIdx.x]);
         }
         store_words<WHOLE>(reinterpret_cast<u16*>(image + at), result, pixels_from(at, constants.count, GROUP));

@@ -14,13 +14,9 @@
 #ifndef REFILLED
 #define REFILLED 0
 #endif
-// Whether the limits of G1 are kept in shared memory: worth it where most of them are needed.
-#ifndef KEEP_G1
-#define KEEP_G1 0
-#endif
 
 #include "counts.cuh"
-#include "deferred.cuh"
+#include "picked.cuh"
 
 struct Limits {
     const u16* of;
@@ -35,9 +31,8 @@ struct Pixels {
 };
 
 struct Shared {
-    Deferred list;
+    Picked picked;
     Counters counters;
-    alignas(16) u16 g1[KEEP_G1 ? TILE : 8];
 };
 
 __device__ __forceinline__ Pixels pixels_of(const Words& limits) {
@@ -51,50 +46,56 @@ __device__ __forceinline__ Pixels pixels_of(const Words& limits) {
     return all;
 }
 
-// Count 8 words; those that are special are left to `judge`.
-__device__ __forceinline__ u32 count_group(const Words& words, const Pixels& pixels, const Part& part, u32 entries,
-                                           u32 frame, u32 step, Shared& shared) {
+// Count 8 words as if all of them were in G0; those that are special (see `together`), which `judge` takes.
+__device__ __forceinline__ u32 count_group(const Words& words, const Pixels& pixels, const Part& part, u32 frame, u32 i,
+                                           Shared& shared) {
     u32 peaks = 0;
 #pragma unroll
-    for (u32 i = 0; i < 4; i++) {
-        const u32 w = words.pair[i];
+    for (u32 k = 0; k < 4; k++) {
+        const u32 w = words.pair[k];
         // The high bit of a half is set where its word of G0 reaches the limit, or where it is in G1.
-        peaks = add_high_bits(((w | HIGH_BITS) - pixels.limit[i]) & ~w & HIGH_BITS, peaks);
+        peaks = add_high_bits(((w | HIGH_BITS) - pixels.limit[k]) & ~w & HIGH_BITS, peaks);
     }
     keep_peaks(shared.counters, part, peaks, frame);
-    return defer(shared.list, part, entries, any_special(words), words, step, pixels.masked);
+    return together(special_bits(words), i);
 }
 
-// Count the special words among 8 of `frame`, whose first is pixel `at`.
-__device__ __forceinline__ void judge(const u16* words, u32 masked, u32 at, u32 frame, const Limits& limits, u32 tile,
-                                      Shared& shared, const Sums& sums) {
-    i32 saturated = 0, invalid = 0, peaks = 0, masks = 0;
-    u32 holes = 0;
-#pragma unroll 1
-    for (u32 bits = special_bits(kept_words(words)); bits; bits &= bits - 1) {
-        const u32 i = index_of(lowest(bits)), word = words[i], stage = stage_of(word);
-        const i32 code = code_of(word, true, HIGH_GAIN ? ADC_MASK : NOT_G0);
-        const bool written = code != HOLE && code != INVALID;
-        u32 limit = MASKED_LIMIT;
-        if (KEEP_G1 && stage == 1)
-            limit = shared.g1[KEEP_G1 ? at + i - tile * TILE : 0];
-        else if (written)
-            limit = __ldg(limits.of + stage * limits.pitch + at + i);
-        const bool no_mask = limit != MASKED_LIMIT;
-        holes |= (code == HOLE ? 1u : 0u) << i;
-        invalid += code == INVALID;
-        masks += (written && !no_mask) - static_cast<i32>(masked >> i & 1);
-        saturated += code == SATURATED && no_mask;
-        peaks += code == 0 && no_mask && (word & ADC_MASK) < limit;
-        // What was counted before: in G1 always, at the end of HG0 where the limit is not beyond it.
-        peaks -= stage == 1 || (stage == 0 && limit <= ADC_MASK);
-    }
+constexpr u32 WAS_MASKED = 1u << 7;  // in a picked word's number, beside its frame: in G0
+
+// Count a special word.
+__device__ __forceinline__ void judge(u32 entry, const Limits& limits, const Part& part, Shared& shared,
+                                      const Sums& sums) {
+    const u32 word = picked_word(entry), stage = stage_of(word), pixel = part.segment() + picked_place(entry);
+    const u32 frame = picked_number(entry) & ~WAS_MASKED;
+    const i32 code = code_of(word, true, HIGH_GAIN ? ADC_MASK : NOT_G0);
+    const bool written = code != HOLE && code != INVALID;
+    const u32 limit = written ? __ldg(limits.of + stage * limits.pitch + pixel) : MASKED_LIMIT;
+    const bool no_mask = limit != MASKED_LIMIT;
     i32* counts = shared.counters.frame[frame];
-    count_holes(shared.counters, tile, sums, holes, at, frame);
-    add(counts[SATURATEDS], saturated);
-    add(counts[INVALIDS], invalid);
-    add(counts[MASKEDS], masks);
-    add(counts[PEAKS], peaks);
+    // What was counted before: masked pixels, and peaks in G1 always, at the end of HG0 where the limit is not beyond.
+    add(counts[MASKEDS], (written && !no_mask) - (entry >> 31));
+    add(counts[PEAKS],
+        (code == 0 && no_mask && (word & ADC_MASK) < limit) - (stage == 1 || (stage == 0 && limit <= ADC_MASK)));
+    add(counts[SATURATEDS], code == SATURATED && no_mask);
+    add(counts[INVALIDS], code == INVALID);
+    count_holes(shared.counters, part.tile, sums, code == HOLE, pixel, frame);
+}
+
+// Count the frames of which all words of a lane are holes; what else is special.
+__device__ __forceinline__ u32 count_lost(u32 special, const Pixels& pixels, const Part& part, u32 at, u32 frame,
+                                          u32 place, Shared& shared, const Sums& sums) {
+    if (__popc(special) < GROUP) return special;
+#pragma unroll 1
+    for (u32 f = 0; f < TOGETHER; f++) {
+        const Words words = kept_words(shared.picked.ring.words[place + f][threadIdx.x]);
+        const u32* w = words.pair;
+        const u32 all = of_first(0xFFFFFFFF, f + 1) & ~of_first(0xFFFFFFFF, f);
+        if ((special & all) != all || w[0] != HIGH_BITS || w[1] != w[0] || w[2] != w[0] || w[3] != w[0]) continue;
+        count_holes(shared.counters, part.tile, sums, 0xFF, at, frame + f);
+        add(shared.counters.frame[frame + f][MASKEDS], -__popc(pixels.masked));
+        special &= ~all;
+    }
+    return special;
 }
 
 // The frames of one tile.
@@ -102,37 +103,31 @@ template <bool WHOLE>
 __device__ __forceinline__ void count_frames(u16* raw, i64 raw_stride, const Limits& limits, const Part& part,
                                              Shared& shared, const Sums& sums) {
     const u32 at = part.segment() + part.lane * GROUP, n = pixels_from(at, limits.count, GROUP);
-    u16 *next = raw + part.first * raw_stride + at, *here = next;
+    u16* here = raw + part.first * raw_stride + at;
     Pixels pixels;
-    u32 entries = 0;
+    Pending pending = {};
+    u32 special = 0;
 
-    auto load = [&] {
-        const Words words = load_words<WHOLE>(next, n);
-        next += raw_stride;
-        return words;
-    };
     auto prepare = [&] {
-#if KEEP_G1
-        keep_words(shared.g1 + part.warp * SEGMENT + part.lane * GROUP,
-                   load_constants(limits.of + limits.pitch, at, limits.count));
-#endif
         pixels = pixels_of(load_constants(limits.of, at, limits.count, NOT_MET));
         count_masked(shared.counters, part, pixels.masked);
     };
-    auto process = [&](const Words& words, u32 frame) {
-        if (REFILLED) {
+    auto process = [&](const Words& words, u32 frame, u32 i) {
+        if (REFILLED && frame < part.end) {
             store_words<WHOLE>(here, Words{{HIGH_BITS, HIGH_BITS, HIGH_BITS, HIGH_BITS}}, n);
             here += raw_stride;
         }
-        entries = count_group(words, pixels, part, entries, frame, frame, shared);
+        special |= count_group(words, pixels, part, frame, i, shared);
     };
-    auto pause = [&](bool last) {
-        entries =
-            drain(shared.list, part, entries, last ? 1 : FULL, [&](const u16* words, u32 lane, u32 masked, u32 frame) {
-                judge(words, masked, part.segment() + lane * GROUP, frame, limits, part.tile, shared, sums);
-            });
+    auto take = [&](u32 entry) { judge(entry, limits, part, shared, sums); };
+    auto pause = [&](u32 frame, u32 place) {
+        special = count_lost(of_first(special, part.end - frame), pixels, part, at, frame, place, shared, sums);
+        auto number = [&](u32 f, u32 i) { return frame + f + (pixels.masked >> i & 1) * WAS_MASKED; };
+        pick(shared.picked, part, pending, place, special, number, take);
+        special = 0;
     };
-    for_frames<WHOLE ? AHEAD : 1>(part, load, prepare, process, pause);
+    for_frames<WHOLE>(part, raw, raw_stride, limits.count, shared.picked.ring, prepare, process, pause);
+    if (pending.n) take_pending(shared.picked, part, pending, take);
 }
 
 #if SINGLE
@@ -144,7 +139,6 @@ struct Item {
 template <bool WHOLE>
 __device__ __forceinline__ void count_tiles(u16* raw, const Limits& limits, u32 first, u32 tiles, Shared& shared,
                                             const Sums& sums) {
-    u32 entries = 0;
     auto load = [&](u32 tile) {
         const u32 at = tile * TILE + threadIdx.x * GROUP;
         return Item{load_words<WHOLE>(raw + at, pixels_from(at, limits.count, GROUP)),
@@ -158,10 +152,14 @@ __device__ __forceinline__ void count_tiles(u16* raw, const Limits& limits, u32 
                                pixels_from(at, limits.count, GROUP));
         const Pixels pixels = pixels_of(item.limits);
         count_masked(shared.counters, part, pixels.masked);
-        entries = count_group(item.words, pixels, part, entries, 0, tile, shared);
-        entries = drain(shared.list, part, entries, 1, [&](const u16* words, u32 lane, u32 masked, u32) {
-            judge(words, masked, part.segment() + lane * GROUP, 0, limits, tile, shared, sums);
-        });
+        u32 special = count_group(item.words, pixels, part, 0, 0, shared);
+        keep_words(shared.picked.ring.words[0][threadIdx.x], item.words);
+        special = count_lost(special, pixels, part, at, 0, 0, shared, sums);
+        auto number = [&](u32, u32 i) { return (pixels.masked >> i & 1) * WAS_MASKED; };
+        auto take = [&](u32 entry) { judge(entry, limits, part, shared, sums); };
+        Pending pending = {};
+        pick(shared.picked, part, pending, 0, special, number, take);
+        if (pending.n) take_pending(shared.picked, part, pending, take);
         end_tile(shared.counters, part, sums);
     };
     for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});

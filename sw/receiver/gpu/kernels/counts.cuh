@@ -13,8 +13,8 @@ enum Count : u32 { HOLES, SATURATEDS, INVALIDS, MASKEDS, PEAKS, COUNTS, HOLES_HE
 
 struct Counters {
     i32 frame[MOST_FRAMES][COUNTS + 1];
-    u32 peaks[MOST_FRAMES][WARPS];  // that each warp found in the present tile
-    u32 masked[WARPS];              // its pixels there that are masked in G0
+    u32 peaks[MOST_FRAMES + AHEAD][WARPS];  // 128 times those that each warp found in the present tile
+    u32 masked[WARPS];                      // its pixels there that are masked in G0
 };
 
 // Where the sums go. Blocks add to `work`, zero before and after: (frames, 5) counts, (frames, sources) holes, and how
@@ -68,7 +68,7 @@ __device__ __forceinline__ void end_tile(Counters& counters, const Part& part, c
     for (u32 frame = part.first + threadIdx.x; frame < part.end; frame += THREADS) {
         i32* counts = counters.frame[frame];
         for (u32 warp = 0; warp < WARPS; warp++) {
-            counts[PEAKS] += static_cast<i32>(counters.peaks[frame][warp]);
+            counts[PEAKS] += static_cast<i32>(counters.peaks[frame][warp] / 128);
             counts[MASKEDS] += static_cast<i32>(counters.masked[warp]);
         }
         if (sums.holes != nullptr) add(sums.holes_of(frame) + part.tile * TILE / sums.pixels, counts[HOLES_HERE]);
@@ -116,5 +116,5 @@ __device__ __forceinline__ u32 add_high_bits(u32 bits, u32 sum) { return __dp4a(
 
 // Keep the peaks of the warp, whose threads found `sum` by `add_high_bits`; all lanes together, once a frame and tile.
 __device__ __forceinline__ void keep_peaks(Counters& counters, const Part& part, u32 sum, u32 frame) {
-    counters.peaks[frame][part.warp] = __reduce_add_sync(ALL_LANES, sum) >> 7;
+    counters.peaks[frame][part.warp] = __reduce_add_sync(ALL_LANES, sum);
 }

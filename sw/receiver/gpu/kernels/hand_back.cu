@@ -1,12 +1,16 @@
-// The results of a frame to the host, where it is handed back: its image, its sparse rows, or both; then DONE.
+// The results of a frame to the host: the table of its Bragg peaks; its image and its sparse rows where it is handed
+// back; then DONE.
 //
 //   image     (bytes) and where it goes, or null
 //   pointers  (rows + 1) i64, column (capacity) i32, value (capacity) i16 and where they go, or null
+//   table     the first `limit` peaks of `found`, and where they go, or null
 //   state, report   see `reports.cuh`
 //
 // All begin at multiples of 16 bytes, and end there: up to 15 bytes behind them are copied too.
 
 #include "reports.cuh"
+
+constexpr u64 PEAK_BYTES = 112;  // of PEAK_SUMS of models/peak_finder.py
 
 // Copy `bytes` with all blocks.
 __device__ __forceinline__ void copy(void* to, const void* from, u64 bytes) {
@@ -18,17 +22,19 @@ __device__ __forceinline__ void copy(void* to, const void* from, u64 bytes) {
 
 extern "C" __global__ void hand_back(const void* image, void* image_to, u64 bytes, const i64* pointers,
                                      i64* pointers_to, u32 rows, const i32* column, i32* column_to, const i16* value,
-                                     i16* value_to, u32* state, volatile u32* report) {
+                                     i16* value_to, const void* table, void* table_to, const u32* found, u32 limit,
+                                     u32* state, volatile u32* report) {
+    if (table) copy(table_to, table, min(*found, limit) * PEAK_BYTES);
     if (state[GIVEN]) {
         if (image) copy(image_to, image, bytes);
         if (pointers) {
-            const u64 found = static_cast<u64>(pointers[rows]);
+            const u64 pixels = static_cast<u64>(pointers[rows]);
             copy(pointers_to, pointers, (rows + 1) * sizeof(i64));
-            copy(column_to, column, found * sizeof(i32));
-            copy(value_to, value, found * sizeof(i16));
+            copy(column_to, column, pixels * sizeof(i32));
+            copy(value_to, value, pixels * sizeof(i16));
         }
-        __threadfence_system();
     }
+    if (state[GIVEN] || table) __threadfence_system();
     __syncthreads();
     if (threadIdx.x != 0) return;
     __threadfence();

@@ -11,39 +11,35 @@
 #endif
 
 #include "counts.cuh"
+#include "ring.cuh"
 
-__device__ __forceinline__ void count_group(const Words& words, u32 at, u32 frame, u32 tile, Counters& counters,
+__device__ __forceinline__ void count_group(const Words& words, u32 at, u32 frame, const Part& part, Counters& counters,
                                             const Sums& sums) {
     u32 found = 0;
 #pragma unroll
     for (u32 i = 0; i < 4; i++) found |= words.pair[i] & ~(words.pair[i] << 1) & HIGH_BITS;
-    if (found == 0) return;  // no word of gain code 10
+    if (found == 0 || frame >= part.end) return;  // no word of gain code 10
     u32 holes = 0;
 #pragma unroll
     for (u32 i = 0; i < GROUP; i++) holes |= (word_of(words, i) == HOLE_WORD ? 1u : 0u) << i;
-    count_holes(counters, tile, sums, holes, at, frame);
+    count_holes(counters, part.tile, sums, holes, at, frame);
 }
 
 // The frames of one tile.
 template <bool WHOLE>
-__device__ __forceinline__ void count_frames(u16* raw, i64 raw_stride, u32 count, const Part& part, Counters& counters,
-                                             const Sums& sums) {
+__device__ __forceinline__ void count_frames(u16* raw, i64 raw_stride, u32 count, const Part& part, Ring& ring,
+                                             Counters& counters, const Sums& sums) {
     const u32 at = part.segment() + part.lane * GROUP, n = pixels_from(at, count, GROUP);
-    u16 *next = raw + part.first * raw_stride + at, *here = next;
+    u16* here = raw + part.first * raw_stride + at;
 
-    auto load = [&] {
-        const Words words = load_words<WHOLE>(next, n);
-        next += raw_stride;
-        return words;
-    };
-    auto process = [&](const Words& words, u32 frame) {
-        if (REFILLED) {
+    auto process = [&](const Words& words, u32 frame, u32) {
+        if (REFILLED && frame < part.end) {
             store_words<WHOLE>(here, Words{{HIGH_BITS, HIGH_BITS, HIGH_BITS, HIGH_BITS}}, n);
             here += raw_stride;
         }
-        count_group(words, at, frame, part.tile, counters, sums);
+        count_group(words, at, frame, part, counters, sums);
     };
-    for_frames<WHOLE ? AHEAD : 1>(part, load, [] {}, process, [](bool) {});
+    for_frames<WHOLE, false>(part, raw, raw_stride, count, ring, [] {}, process, [](u32, u32) {});
 }
 
 #if SINGLE
@@ -60,8 +56,9 @@ __device__ __forceinline__ void count_tiles(u16* raw, u32 count, u32 first, u32 
         if (REFILLED)
             store_words<WHOLE>(raw + at, Words{{HIGH_BITS, HIGH_BITS, HIGH_BITS, HIGH_BITS}},
                                pixels_from(at, count, GROUP));
-        count_group(words, at, 0, tile, counters, sums);
-        end_tile(counters, part_of(tile, 0, 1), sums);
+        const Part part = part_of(tile, 0, 1);
+        count_group(words, at, 0, part, counters, sums);
+        end_tile(counters, part, sums);
     };
     for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});
 }
@@ -71,6 +68,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     count_holes(u16* raw, i64 raw_stride, u32 frames, u32 count, u32 per_part, u32* holes, u32* work, u32 n_sources,
                 u32 share) {
     __shared__ Counters counters;
+    __shared__ Ring ring;
     clear(counters);
     const Sums sums = {nullptr, holes, work, n_sources, share, frames};
 #if SINGLE
@@ -80,9 +78,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 #else
     for_parts(frames, count, per_part, [&](const Part& part) {
         if (ALIGNED && part.segment() + SEGMENT <= count)
-            count_frames<true>(raw, raw_stride, count, part, counters, sums);
+            count_frames<true>(raw, raw_stride, count, part, ring, counters, sums);
         else
-            count_frames<false>(raw, raw_stride, count, part, counters, sums);
+            count_frames<false>(raw, raw_stride, count, part, ring, counters, sums);
         end_tile(counters, part, sums);
     });
 #endif

@@ -139,16 +139,57 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x < CHIP_COLUMNS) home[threadIdx.x] = chip[threadIdx.x];
 }
 
-// Write the pedestal at `tick` in 2**(shift - LEVEL_BITS) ADU, (rows, columns) u16.
-extern "C" __global__ void publish(const i32* level, const i32* rate, const i64* chips, i64 tick, i32 shift, u32 rows,
-                                   u32 columns, u16* plane) {
-    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= rows * columns) return;
+// A pixel's pedestal at `tick` in 2**(shift - LEVEL_BITS) ADU.
+__device__ __forceinline__ u16 published(const i32* level, const i32* rate, const i64* chips, i64 tick, i32 shift,
+                                         u32 i, u32 columns) {
     State s = {};
     s.level = const_cast<i32*>(level);
     s.rate = const_cast<i32*>(rate);
     const u32 across = (columns + CHIP - 1) / CHIP, row = i / columns;
     const i64* chip = chips + (row / CHIP * across + (i - row * columns) / CHIP) * CHIP_COLUMNS;
     const i64 passed = clip(tick - chip[MIDDLE], 0, MAX_PAUSE);
-    plane[i] = static_cast<u16>(clip(pedestal_of(s, i, chip, passed, shift), 0, 0xFFFF));
+    return static_cast<u16>(clip(pedestal_of(s, i, chip, passed, shift), 0, 0xFFFF));
+}
+
+// Write the pedestal at `tick`, (rows, columns) u16.
+extern "C" __global__ void publish(const i32* level, const i32* rate, const i64* chips, i64 tick, i32 shift, u32 rows,
+                                   u32 columns, u16* plane) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * columns) plane[i] = published(level, rate, chips, tick, shift, i, columns);
+}
+
+// What is known of the pedestals that were written last, in words; NOW: whether they are written anew, for AT.
+enum Due : u32 { THEN_BLOCKS, WRITTEN, AT, NOW };
+
+// Whether pedestals are due after frames at `ticks`: as `PedestalTracker.take` and `write_quarters`. A chip that drifts
+// by 1 in RATE_BITS has half of what makes them due after `half_due` ticks; `most` is the longest half. One warp.
+extern "C" __global__ void decide(const i64* chips, u32 n, const i64* ticks, u32 frames, i64 half_due, i64 most,
+                                  i64* due) {
+    i64 blocks = 0, fastest = 1;
+    for (u32 chip = threadIdx.x; chip < n; chip += LANES) {
+        const i64 rate = chips[chip * CHIP_COLUMNS + RATE];
+        blocks += chips[chip * CHIP_COLUMNS + BLOCKS];
+        fastest = max(fastest, rate < 0 ? -rate : rate);
+    }
+#pragma unroll
+    for (u32 step = LANES / 2; step; step /= 2) {
+        blocks += __shfl_down_sync(0xFFFFFFFF, blocks, step);
+        fastest = max(fastest, __shfl_down_sync(0xFFFFFFFF, fastest, step));
+    }
+    if (threadIdx.x != 0) return;
+    due[NOW] = 0;
+    if (frames == 0) return;
+    const i64 tick = ticks[frames - 1], half = min(half_due / fastest, most);
+    if (blocks == due[THEN_BLOCKS] && tick - due[WRITTEN] < 2 * half) return;
+    due[THEN_BLOCKS] = blocks;
+    due[WRITTEN] = tick;
+    due[AT] = tick + half;
+    due[NOW] = 1;
+}
+
+// Write the pedestal where it is due.
+extern "C" __global__ void publish_due(const i32* level, const i32* rate, const i64* chips, const i64* due, i32 shift,
+                                       u32 rows, u32 columns, u16* plane) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (due[NOW] && i < rows * columns) plane[i] = published(level, rate, chips, due[AT], shift, i, columns);
 }

@@ -10,5 +10,6 @@ enum State : u32 {
     BLOCKS,    // blocks that have handed back their part
 };
 
-// In pinned memory of the host. JUDGED and DONE are the number of the frame when what comes before is there.
-enum Report : u32 { REPORTED_COUNTS, JUDGED = 5, DONE = 6 };
+// In pinned memory of the host. JUDGED and DONE are the number of the frame when what comes before is there; FOUND is
+// the number of peaks that the verdict is on.
+enum Report : u32 { REPORTED_COUNTS, JUDGED = 5, DONE = 6, FOUND = 7 };

@@ -4,10 +4,19 @@
 
 #include "streams.cuh"
 
+// Frames that a thread takes together, 4 at most.
+#ifndef TOGETHER
+#define TOGETHER 1
+#endif
+
+static_assert(AHEAD % TOGETHER == 0, "frames are taken from the ring by turns");
+
 // Words on their way into shared memory: a thread's own, of AHEAD frames.
 struct Ring {
     alignas(16) u16 words[AHEAD][THREADS][GROUP];
 };
+
+constexpr u32 PLACE = sizeof(Ring) / AHEAD;  // bytes from one of a thread's places to the next
 
 // A policy of the L2 cache.
 __device__ __forceinline__ u64 first_out() {
@@ -16,9 +25,8 @@ __device__ __forceinline__ u64 first_out() {
     return policy;
 }
 
-// Begin to copy 16 bytes to shared memory.
-__device__ __forceinline__ void copy16(void* to, const void* from) {
-    const u32 address = static_cast<u32>(__cvta_generic_to_shared(to));
+// Begin to copy 16 bytes to an address of shared memory.
+__device__ __forceinline__ void copy16(u32 address, const void* from) {
 #if LOAD == 3
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
 #else
@@ -28,9 +36,15 @@ __device__ __forceinline__ void copy16(void* to, const void* from) {
 #endif
 }
 
+// The same with constants, which other blocks read as well.
+__device__ __forceinline__ void copy_constants(void* to, const void* from) {
+    const u32 address = static_cast<u32>(__cvta_generic_to_shared(to));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+}
+
 __device__ __forceinline__ void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Wait for all copies of this thread but those of the newest PENDING calls of end_copies.
+// Wait for all copies of this thread but those before the newest PENDING calls of end_copies.
 template <u32 PENDING>
 __device__ __forceinline__ void wait_for_copies() {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
@@ -42,8 +56,8 @@ struct Reader {
     const u16* next;
     i64 stride;
     u32 frame, end;
-    u32 n;  // words that there are
-    Ring& ring;
+    u32 n;     // words that there are
+    u32 ring;  // address of this thread's words
 
     __device__ __forceinline__ Reader(const u16* raw, i64 raw_stride, const Part& part, u32 pixels, Ring& to)
         : next(raw + part.first * raw_stride + part.segment() + part.lane * GROUP),
@@ -51,18 +65,86 @@ struct Reader {
           frame(part.first),
           end(part.end),
           n(pixels_from(part.segment() + part.lane * GROUP, pixels, GROUP)),
-          ring(to) {}
+          ring(shared_address(to.words[0][threadIdx.x])) {}
 
-    // Begin to read the next frame, if there is one, into its place of the ring; in any case this counts as a copy.
+    // Begin to read the next COUNT frames, as far as there are, into their places of the ring, as one copy.
+    template <u32 COUNT>
     __device__ __forceinline__ void read(u32 place) {
-        if (frame < end) {
-            if constexpr (WHOLE)
-                copy16(ring.words[place][threadIdx.x], next);
-            else
-                keep_words(ring.words[place][threadIdx.x], load_words<false>(next, n));
+        const u32 to = ring + place * PLACE;
+        if (frame + COUNT <= end) {
+#pragma unroll
+            for (u32 i = 0; i < COUNT; i++) read_to(to + i * PLACE);
+        } else {
+#pragma unroll 1
+            for (u32 i = 0; frame + i < end; i++) read_to(to + i * PLACE);
         }
-        next += stride;
-        frame++;
+        frame += COUNT;
         end_copies();
     }
+
+    __device__ __forceinline__ void read_to(u32 to) {
+        if constexpr (WHOLE)
+            copy16(to, next);
+        else
+            keep_words(to, load_words<false>(next, n));
+        next += stride;
+    }
+
+    // The words in a place.
+    __device__ __forceinline__ Words words(u32 place) const { return kept_words(ring + place * PLACE); }
 };
+
+// Whether `for_frames` has the frames that are under way in the ring, or in registers.
+#ifndef RINGED
+#define RINGED 0
+#endif
+
+// Read and process the frames of a part. `prepare()` is called while the first are read. `process(words, frame, i)`
+// takes one, the i-th of TOGETHER; behind the last frame it takes any words. `pause(frame, place)` is called after
+// every TOGETHER with the first of them: with KEPT their words lie in the ring, from `place` on.
+template <bool WHOLE, bool KEPT = true, class Prepare, class Process, class Pause>
+__device__ __forceinline__ void for_frames(const Part& part, const u16* raw, i64 raw_stride, u32 pixels, Ring& ring,
+                                           Prepare prepare, Process process, Pause pause) {
+    const u32 at = part.segment() + part.lane * GROUP, n = pixels_from(at, pixels, GROUP);
+#if RINGED
+    Reader<WHOLE> reader(raw, raw_stride, part, pixels, ring);
+    for (u32 i = 0; i < AHEAD; i += TOGETHER) reader.template read<TOGETHER>(i);
+    prepare();
+    u32 place = 0;
+#pragma unroll 1
+    for (u32 frame = part.first; frame < part.end; frame += TOGETHER) {
+        wait_for_copies<AHEAD / TOGETHER - 1>();
+#pragma unroll
+        for (u32 i = 0; i < TOGETHER; i++) process(reader.words(place + i), frame + i, i);
+        pause(frame, place);
+        reader.template read<TOGETHER>(place);
+        place = place + TOGETHER == AHEAD ? 0 : place + TOGETHER;
+    }
+#else
+    const u16* next = raw + part.first * raw_stride + at;
+    const u32 kept = shared_address(ring.words[0][threadIdx.x]);
+    Words words[TOGETHER] = {};
+#pragma unroll
+    for (u32 i = 0; i < TOGETHER; i++, next += raw_stride)
+        if (part.first + i < part.end) words[i] = load_words<WHOLE>(next, n);
+    prepare();
+#pragma unroll 1
+    for (u32 frame = part.first; frame < part.end; frame += TOGETHER) {
+#pragma unroll
+        for (u32 i = 0; i < TOGETHER; i++) {
+            process(words[i], frame + i, i);
+            if (KEPT) keep_words(kept + i * PLACE, words[i]);
+        }
+        // Not one by one: the compiler would wait for each.
+        if (frame + 2 * TOGETHER <= part.end) {
+#pragma unroll
+            for (u32 i = 0; i < TOGETHER; i++, next += raw_stride) words[i] = load_words<WHOLE>(next, n);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < TOGETHER; i++, next += raw_stride)
+                if (frame + TOGETHER + i < part.end) words[i] = load_words<WHOLE>(next, n);
+        }
+        pause(frame, 0);
+    }
+#endif
+}

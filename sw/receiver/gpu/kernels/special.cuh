@@ -49,3 +49,20 @@ __device__ __forceinline__ bool any_special(const Words& words) {
 #endif
     return found != 0;
 }
+
+// Begin to read a constant where `there`, else 0: here, and not where it is first used.
+__device__ __forceinline__ u32 fetched(const u32* from, bool there) {
+    u32 value;
+    asm volatile("{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.u32 %0, 0; @there ld.global.nc.u32 %0, [%1]; }"
+                 : "=&r"(value)
+                 : "l"(from), "r"(static_cast<u32>(there)));
+    return value;
+}
+
+__device__ __forceinline__ u32 fetched(const u16* from, bool there) {
+    u32 value;
+    asm volatile("{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.u32 %0, 0; @there ld.global.nc.u16 %0, [%1]; }"
+                 : "=&r"(value)
+                 : "l"(from), "r"(static_cast<u32>(there)));
+    return value;
+}

@@ -13,6 +13,13 @@
 #ifndef LOAD
 #define LOAD 0
 #endif
+#if LOAD == 0
+#define LOAD_HOW ".cs"
+#elif LOAD == 1
+#define LOAD_HOW ".L1::no_allocate"
+#else
+#define LOAD_HOW ""
+#endif
 
 // How results are stored: 0 evict first, 1 as usual.
 #ifndef STORE
@@ -99,17 +106,9 @@ __device__ __forceinline__ u32 pixels_from(u32 at, u32 pixels, u32 most) {
 
 __device__ __forceinline__ uint4 load16(const void* from) {
     uint4 v;
-#if LOAD == 0
-    asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global" LOAD_HOW ".v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(from));
-#elif LOAD == 1
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from));
-#else
-    v = *static_cast<const uint4*>(from);
-#endif
     return v;
 }
 
@@ -117,8 +116,9 @@ __device__ __forceinline__ void store16(void* to, uint4 v) {
 #if STORE == 0
     asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
                  : "memory");
-#else
-    *static_cast<uint4*>(to) = v;
+#else  // by name: the compiler makes four of some of these where it may
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
 #endif
 }
 
@@ -167,65 +167,47 @@ __device__ __forceinline__ u32 word_of(const Words& words, u32 i) {
     return i % 2 ? words.pair[i / 2] >> 16 : words.pair[i / 2] & 0xFFFF;
 }
 
+// An address in the memory of the block; in a register from here on, since it takes instructions to make.
+__device__ __forceinline__ u32 shared_address(const void* of) {
+    u32 address = static_cast<u32>(__cvta_generic_to_shared(of));
+    asm volatile("" : "+r"(address));
+    return address;
+}
+
 // Memory of the block as 16 bytes: what is read or written there as something else is so before, or after.
-__device__ __forceinline__ void keep16(void* to, uint4 v) {
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(static_cast<u32>(__cvta_generic_to_shared(to))),
-                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+__device__ __forceinline__ void keep16(u32 to, uint4 v) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
                  : "memory");
 }
 
-__device__ __forceinline__ uint4 kept16(const void* from) {
+__device__ __forceinline__ void keep16(void* to, uint4 v) { keep16(static_cast<u32>(__cvta_generic_to_shared(to)), v); }
+
+__device__ __forceinline__ uint4 kept16(u32 from) {
     uint4 v;
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(static_cast<u32>(__cvta_generic_to_shared(from)))
+                 : "r"(from)
                  : "memory");
     return v;
 }
 
-__device__ __forceinline__ void keep_words(void* to, const Words& words) {
+__device__ __forceinline__ uint4 kept16(const void* from) {
+    return kept16(static_cast<u32>(__cvta_generic_to_shared(from)));
+}
+
+template <class Where>
+__device__ __forceinline__ void keep_words(Where to, const Words& words) {
     keep16(to, make_uint4(words.pair[0], words.pair[1], words.pair[2], words.pair[3]));
 }
 
-__device__ __forceinline__ Words kept_words(const void* from) {
+template <class Where>
+__device__ __forceinline__ Words kept_words(Where from) {
     const uint4 v = kept16(from);
     return {{v.x, v.y, v.z, v.w}};
 }
 
-// Read and process frames, AHEAD_OF of them under way: `load()` begins to read the next one, `prepare()` is called
-// while the first are read, `process(words, frame)` takes one, `pause(last)` is called after every AHEAD_OF.
-template <u32 AHEAD_OF, class Load, class Prepare, class Process, class Pause>
-__device__ __forceinline__ void for_frames(const Part& part, Load load, Prepare prepare, Process process, Pause pause) {
-    Words words[AHEAD_OF];
-#pragma unroll
-    for (u32 i = 0; i < AHEAD_OF; i++)
-        if (part.first + i < part.end) words[i] = load();
-    prepare();
-    u32 frame = part.first;
-    if constexpr (AHEAD_OF ==
-                  1) {  // of more, without the questions below, the first would wait for the last one's words
-#pragma unroll 1
-        for (; frame + 1 < part.end; frame++) {
-            process(words[0], frame);
-            words[0] = load();
-            pause(false);
-        }
-    }
-#pragma unroll 1
-    for (; frame < part.end; frame += AHEAD_OF) {
-#pragma unroll
-        for (u32 i = 0; i < AHEAD_OF; i++) {
-            if (frame + i < part.end) {
-                process(words[i], frame + i);
-                if (frame + i + AHEAD_OF < part.end) words[i] = load();
-            }
-        }
-        pause(frame + AHEAD_OF >= part.end);
-    }
-}
-
-// The same for every so many tiles of a single frame, from `first` to before `tiles`: `load(tile)` begins to read one
-// with its constants, `process(item, tile)` takes them.
+// Read and process every so many tiles of a single frame, AHEAD_OF of them under way, from `first` to before `tiles`:
+// `load(tile)` begins to read one with its constants, `process(item, tile)` takes them.
 template <u32 AHEAD_OF, class Load, class Process, class Pause>
 __device__ __forceinline__ void for_tiles(u32 first, u32 tiles, Load load, Process process, Pause pause) {
     decltype(load(0u)) items[AHEAD_OF];

@@ -1,13 +1,8 @@
-// Special words of up to 4 frames in one number, so that a thread mends them together.
+// Special words of up to 4 frames in one number, so that a thread takes them together.
 #pragma once
 
 #include "ring.cuh"
 #include "special.cuh"
-
-// Frames that a thread takes together, 4 at most.
-#ifndef TOGETHER
-#define TOGETHER (SINGLE ? 1 : 2)
-#endif
 
 // The special_bits of frame `f` where they have their place beside those of others.
 __device__ __forceinline__ u32 together(u32 special, u32 f) { return special >> 2 * f; }
@@ -15,4 +10,14 @@ __device__ __forceinline__ u32 together(u32 special, u32 f) { return special >> 
 // The frame, and the word, that a bit stands for.
 __device__ __forceinline__ u32 frame_of(u32 bit) { return 3 - bit % 8 / 2; }
 
-static_assert(AHEAD % TOGETHER == 0 || SINGLE, "frames are taken from the ring by turns");
+// What is known of the words of a thread in a few frames before they are corrected: those that are special, those of
+// them that are in G2, and the constants of the first of these. They are read a step ahead: a pixel in G2 is so seldom
+// that its constants are in no cache.
+template <class Constant>
+struct Known {
+    u32 special, second;
+    Constant first;
+};
+
+// Whether a bit is the lowest of some.
+__device__ __forceinline__ bool is_lowest(u32 bit, u32 of) { return (of & -of) >> bit == 1; }

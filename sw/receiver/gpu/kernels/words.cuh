@@ -77,18 +77,25 @@ WORDS i32 g0_value(u32 word, u32 pedestal, u32 mantissa, u32 shift) {
     return shifted(multiplied(charge, static_cast<i32>(mantissa), 1LL << (shift - 1)), shift);
 }
 
-// The same for many words: constants of a pixel for one multiplication.
+// The same for many words: constants of a pixel, scaled so that one multiplication has the value in its upper half.
+// With a small `shift` the constants have no room for all of that: then words are shifted to the left by `word_shift`.
 struct G0 {
     u32 by;
-    i64 from;
+    u64 from;
 };
 
+constexpr u32 LARGE_SHIFT = 18, SMALL_WORD_SHIFT = 17;
+
+WORDS u32 word_shift(u32 shift) { return shift < LARGE_SHIFT ? SMALL_WORD_SHIFT : 0; }
+
 WORDS G0 g0_constants(u32 pedestal, u32 mantissa, u32 shift) {
-    return {4 * mantissa, (1LL << (shift - 1)) - static_cast<i64>(pedestal) * mantissa};
+    const u64 product = static_cast<u64>(pedestal) * mantissa;
+    return {mantissa << (34 - shift - word_shift(shift)), (1ULL << 31) - (product << (32 - shift))};
 }
 
-WORDS i32 g0_value(u32 word, G0 pixel, u32 shift) {
-    return shifted(static_cast<i64>(static_cast<u64>(word) * pixel.by) + pixel.from, shift);
+// `word` is shifted already.
+WORDS i32 g0_value(u32 word, G0 pixel) {
+    return static_cast<i32>((static_cast<u64>(word) * pixel.by + pixel.from) >> 32);
 }
 
 // Whether a word of G1 or G2 surely has a value; most of them.
