@@ -73,6 +73,37 @@ def test_a_receiver_that_goes_ends_the_run(
     assert "ended by the receiver, which has closed the session's link, after " in out
 
 
+@pytest.mark.parametrize(
+    ("grows", "frames", "status", "blame"),
+    [
+        (False, (), 0, None),
+        (True, (), 1, "frames were dropped for want of credit: the receiver does not keep up with this rate"),
+        (False, ("--frames", 5000), 1, "ended by the receiver, which has closed the session's link, after "),
+    ],
+)
+def test_frames_that_are_dropped_when_the_receiver_ends_are_not_its_fault(
+    run_cli: RunCli,
+    make_session: MakeSession,
+    network: tuple[str, str],
+    grows: bool,
+    frames: tuple[object, ...],
+    status: int,
+    blame: str | None,
+) -> None:
+    """At its end it gives no more credit, and takes what is on its way: then it closes the link."""
+    server = SessionServer(make_session(), "127.0.0.1", 0)
+    growing = after(1.0, lambda: server.publish(500 if grows else 0))
+    timer = after(2.0, server.close)
+    wire = ("--transport", "packet", "--interface", "lo", "--rate", 100, *frames)
+    got, out, err = run_cli("emulate", "--to", f"127.0.0.1:{server.address[1]}", *wire)
+    growing.join()
+    timer.join()
+    assert (got, err) == (status, "")
+    assert ("does not keep up" in out) == grows
+    assert " 0 dropped" not in out
+    assert blame is None or blame in out
+
+
 @pytest.mark.parametrize("command", ["emulate", "replay"])
 def test_a_signal_ends_a_run_on_an_interface_that_takes_nothing_any_more(
     make_session: MakeSession, network: tuple[str, str], tmp_path: Path, command: str

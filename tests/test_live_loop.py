@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from framelane.cli.live_loop import LiveLoop
-from framelane.cli.live_transport import LiveOptions, LiveReceiver
+from framelane.cli.live_transport import LiveOptions, LiveWire
 from framelane.cli.stopping import Stop
 from framelane.driver.sender import UdpSender
 from framelane.driver.session_client import SessionClient
@@ -78,12 +78,13 @@ def test_a_report_that_overtakes_the_packets_closes_no_frame(
         Background(Sluggish(port, ring.memory, session)) as transport,
     ):
         options = LiveOptions(transport="udp", session=Path("session.json"))
-        loop = LiveLoop(LiveReceiver(session, ring, transport, server), options)
+        receiver = Receiver(ring, transport)
+        loop = LiveLoop(LiveWire(session, ring, transport), receiver, server, options)
         time.sleep(0.8)  # several polls have found nothing
         sender.send(tx([image.tobytes() for image in images], TxConfig.of(session)))
         client.report(0, offered=3, dropped=0, ended=True)
         with Console(quiet=True).status("") as status:
-            work = Released(loop.receiver)
+            work = Released(receiver)
             loop.run(work, Stop(), status)
         assert work.frames == [(0, True), (1, True), (2, True)]
         assert str(loop.tally()).startswith("3 sent = 3 complete")

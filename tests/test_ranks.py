@@ -66,6 +66,8 @@ def test_verdicts_of_all_ranks_are_judged_again_in_one_file(run_cli: RunCli, tmp
         assert all((file["entry/data/data"][n] == -32768).all() for n in rejected[:3])
     lowest = str(int(peaks.min()))
     assert f"{np.count_nonzero(accepted)} frames with enough peaks, {len(rejected)} rejected" in text
+    assert "all ranks: a peak is a pixel of at least 2 photons" in text
+    assert text.count("a peak is") == 1
     status, out, _ = run_cli("whatif", tmp_path / "run.h5", "--minimum-peaks", lowest)
     assert status == 0
     assert [line.split()[-2:] for line in out.splitlines() if "enough peaks" in line] == [
@@ -100,6 +102,27 @@ def test_what_the_other_ranks_have_is_kept_where_one_fails_later(run_cli: RunCli
         assert file["entry/data/detector_frame"][:].tolist() == list(range(0, 20, 2))
         assert "Is a directory" in file["entry/ranks/1"].attrs["fault"]
         assert not file["entry/ranks/1"].attrs["good"]
+
+
+_NO_MASTER = """
+import framelane.cli.ranked as ranked
+def write_master(path, parts):
+    raise MemoryError("no room for the master")
+ranked.write_master = write_master
+"""
+
+
+@needs_mpi
+def test_an_error_that_nobody_expects_at_the_end_lets_no_rank_wait(run_cli: RunCli, tmp_path: Path) -> None:
+    with Run(tmp_path, program=_NO_MASTER + FRAMELANE) as run:
+        run.wait_ready()
+        assert run.emulate(run_cli, "--frames", 20, "--rate", 200)[0] == 0
+        text = run.end()
+    assert run.status not in (0, -1)
+    assert "loss identity: 20 sent = 20 complete" in text
+    assert "MemoryError: no room for the master" in text
+    assert (tmp_path / "run_0.h5").is_file()
+    assert (tmp_path / "run_1.h5").is_file()
 
 
 @needs_mpi
@@ -160,21 +183,38 @@ def test_nobody_waits_for_a_rank_that_was_killed(tmp_path: Path) -> None:
 
 
 _SILENT = """
-import sys, time
+import socket, sys, time
 from mpi4py import MPI
 from framelane.receiver.ranks import Ranks
+if {apart}:
+    socket.gethostname = lambda: f"host{MPI.COMM_WORLD.Get_rank()}"
 with Ranks(MPI.COMM_WORLD, patience_s=1.0) as ranks:
     if ranks.rank == {silent}:
-        time.sleep(30)
+        time.sleep({asleep})
     told = ranks.gather(ranks.rank * 10)
     print("rank", ranks.rank, "told", told, "answer", ranks.answer("done"), flush=True)
 """
 
 
+def _silent(silent: int, apart: bool, asleep: float) -> str:
+    """A rank sleeps; two ranks on one host, or as if they were apart."""
+    program = _SILENT.replace("{silent}", str(silent)).replace("{apart}", str(apart))
+    return program.replace("{asleep}", str(asleep))
+
+
 @needs_mpi
 @pytest.mark.parametrize("silent", [0, 1])
-def test_a_rank_that_is_silent_for_long_counts_as_lost(tmp_path: Path, silent: int) -> None:
-    with Run(tmp_path, program=_SILENT.replace("{silent}", str(silent))) as run:
+def test_a_rank_of_the_same_host_is_waited_for_as_long_as_it_lives(tmp_path: Path, silent: int) -> None:
+    with Run(tmp_path, program=_silent(silent, apart=False, asleep=3)) as run:
+        text = run.end()
+    assert run.status == 0
+    assert "rank 0 told [0, 10] answer done" in text
+
+
+@needs_mpi
+@pytest.mark.parametrize("silent", [0, 1])
+def test_a_rank_of_another_host_that_is_silent_for_long_counts_as_lost(tmp_path: Path, silent: int) -> None:
+    with Run(tmp_path, program=_silent(silent, apart=True, asleep=30)) as run:
         begun = time.monotonic()
         text = run.end()
     assert time.monotonic() - begun < 20

@@ -9,10 +9,11 @@ import pytest
 
 from framelane.cli.bench_gpu_ranks import _rows
 from framelane.cli.live_transport import LiveOptions
-from framelane.cli.ranked import of_rank
+from framelane.cli.ranked import RankOutcome, notes, of_rank
 from framelane.cli.ranked_gpu import near
 from framelane.cli.recv_options import RecvOptions
 from framelane.models.errors import ConfigError
+from framelane.receiver.ranks import Lost
 
 
 @dataclass
@@ -64,6 +65,15 @@ def test_a_capture_is_of_one_session() -> None:
 def test_the_output_is_that_of_all_ranks() -> None:
     with pytest.raises(ConfigError, match="without braces"):
         on(Place(0, 0), options("run_{rank}.h5"))
+
+
+def test_what_ranks_have_to_say_is_said_once_with_their_numbers() -> None:
+    told = [
+        RankOutcome("host", "", Path(f"run_{n}.h5"), notes=("all", *which)) for n, which in enumerate(["ab", "b", ""])
+    ]
+    assert notes(told) == ["all ranks: all", "rank 0: a", "ranks 0, 1: b"]
+    assert notes([*told, Lost("it was killed")])[0] == "ranks 0, 1, 2: all"
+    assert notes(told[:1])[1] == "rank 0: a"
 
 
 def test_a_rank_keeps_to_the_cores_near_its_gpu_where_there_are_some(tmp_path: Path) -> None:

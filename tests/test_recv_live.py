@@ -207,6 +207,24 @@ def test_options_that_cannot_be_are_one_sentence(
 
 
 @pytest.mark.parametrize("how", ["pcap", "live"])
+def test_a_calibration_of_another_shape_is_said_with_the_plan_or_the_session(
+    run_cli: RunCli, plan: Any, tmp_path: Path, make_session: Callable[..., Session], how: str
+) -> None:
+    make_session(rows=ROWS, columns=COLUMNS).save(tmp_path / "old.json")
+    plan()
+    gain = np.ones((3, 8, COLUMNS)) * np.array([[[40.0]], [[-1.5]], [[-0.1]]])
+    write_calibration(tmp_path / "c.h5", Calibration(np.full(gain.shape, 3000.0), gain, 12.4))
+    live = ["--transport", "udp", "--plan", tmp_path / "plan.toml", "--link-port", 0, "--port", 0]
+    capture = ["--pcap", tmp_path / "a.pcap", "--session", tmp_path / "old.json"]
+    (tmp_path / "a.pcap").touch()
+    options = ["--calibration", tmp_path / "c.h5", "--output", tmp_path / "frames.h5"]
+    status, _, err = run_cli("recv", *(live if how == "live" else capture), *options)
+    which = f"plan {tmp_path}/plan.toml" if how == "live" else f"session {tmp_path}/old.json"
+    assert status == 2
+    assert f"c.h5 is for 8 x {COLUMNS} pixels, the {which} for {ROWS} x {COLUMNS}: give the calibration" in err
+
+
+@pytest.mark.parametrize("how", ["pcap", "live"])
 def test_images_that_are_corrected_already_are_nothing_for_a_gpu(
     run_cli: RunCli, plan: Any, tmp_path: Path, make_session: Callable[..., Session], how: str
 ) -> None:

@@ -112,6 +112,28 @@ def test_nobody_else_speaks_for_a_source_while_it_is_connected(server: SessionSe
         assert eventually(lambda: server.reports[0].offered == 4)
 
 
+def test_a_source_that_goes_without_its_end_is_known_until_it_comes_back(server: SessionServer) -> None:
+    def tell(source: int, offered: int, ended: bool = False) -> None:
+        with SessionClient(*server.address) as client:
+            client.report(source, offered, offered, ended)
+            assert eventually(lambda: source in server.reports and server.reports[source].offered == offered)
+
+    tell(0, 3)
+    tell(1, 3, ended=True)
+    with SessionClient(*server.address):
+        pass
+    assert eventually(lambda: server.gone == [0])
+    tell(0, 4, ended=True)
+    assert eventually(lambda: server.gone == [])
+    with SessionClient(*server.address) as client:
+        client.report(0, 5, 5)
+        assert eventually(lambda: server.reports[0].offered == 5)
+        server.close()
+        assert client.wait_closed(5)
+    time.sleep(0.1)
+    assert server.gone == [], "the receiver has ended it"
+
+
 def test_a_source_that_never_reads_does_not_hold_the_receiver_up(server: SessionServer) -> None:
     with socket.create_connection(server.address) as deaf, SessionClient(*server.address) as client:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)

@@ -21,7 +21,9 @@ from framelane.models.jf_fixed import quantize
 from framelane.receiver import _correct_float32
 from framelane.receiver.correction import Correction
 
-BATCH = 8
+BATCH, SMALL_BATCH = 32, 8
+"""Images at once, whose constants are read once: many leave two threads more of the memory, few are best for one."""
+
 ROUNDS = 25
 """All variants by turns, so many times: what else the machine does meets all alike.
 
@@ -35,6 +37,10 @@ COPY, PLAIN, NUMBA, NUMPY = "copy of the result", "plain numba", "numba", "numpy
 FLAT = "plain numba, flat"
 
 
+Key = tuple[str, str, int, int]
+"""What is measured, its result, the threads, and the batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """Something to measure: `call` handles so many `images`."""
@@ -45,6 +51,11 @@ class Variant:
     call: Callable[[], object]
     images: int = BATCH
 
+    @property
+    def key(self) -> Key:
+        """It among the others."""
+        return self.what, self.output, self.threads, self.images
+
 
 def on_the_cpu() -> tuple[list[dict[str, Any]], list[Target]]:
     """One row a variant: milliseconds of CPU and of time for an image, and how many times as fast as others it is."""
@@ -54,20 +65,19 @@ def on_the_cpu() -> tuple[list[dict[str, Any]], list[Target]]:
     times = _rounds(variants)
     rows = []
     for variant in variants:
-        key = variant.what, variant.output, variant.threads
-        cpu, wall = times[key]
-        row = {"what": variant.what, "output": variant.output, "threads": variant.threads}
+        cpu, wall = times[variant.key]
+        row = dict(zip(("what", "output", "threads", "batch"), variant.key, strict=True))
         row |= {"cpu_ms": statistics.median(cpu), "least_wall_ms": min(wall)}
         for other in (COPY, PLAIN):
-            row[f"times_{other.split()[0]}"] = _times(times[other, variant.output, 1][0], cpu)
+            row[f"times_{other.split()[0]}"] = _times(times[other, variant.output, 1, BATCH][0], cpu)
         rows.append(row)
     targets = []
     for output, limit in TIMES_PLAIN.items():
-        cpu, wall = times[NUMBA, output, 1]
-        plain = _times(times[PLAIN, output, 1][0], cpu)
+        cpu, wall = times[NUMBA, output, 1, BATCH]
+        plain = _times(times[PLAIN, output, 1, BATCH][0], cpu)
         targets.append(Target(f"{output}: times faster than plain numba, 1 thread", plain, "", limit, "higher"))
         if len(os.sched_getaffinity(0)) > 1:
-            two = min(wall) / min(times[NUMBA, output, 2][1])
+            two = min(wall) / min(times[NUMBA, output, 2, BATCH][1])
             what = f"{output}: times faster on 2 threads than on 1"
             targets.append(Target(what, two, "", TIMES_TWO_THREADS, "higher"))
     return rows, targets
@@ -104,6 +114,7 @@ def _to_float32(raw: NDArray[np.uint16], calibration: Calibration) -> list[Varia
         Variant(FLAT, "float32", 1, flat),
         Variant(NUMBA, "float32", 1, lambda: one(raw, result)),
         Variant(NUMBA, "float32", 2, lambda: two(raw, result)),
+        *_small_batch("float32", one, two, raw, result),
         Variant(NUMPY, "float32", 1, lambda: by_numpy(raw[:1], result[:1]), 1),
     ]
 
@@ -126,7 +137,19 @@ def _to_int16(raw: NDArray[np.uint16], calibration: Calibration) -> list[Variant
         Variant(PLAIN, "int16", 1, plain),
         Variant(NUMBA, "int16", 1, lambda: one(raw, result)),
         Variant(NUMBA, "int16", 2, lambda: two(raw, result)),
+        *_small_batch("int16", one, two, raw, result),
         Variant(NUMPY, "int16", 1, lambda: by_numpy(raw[:1], result[:1]), 1),
+    ]
+
+
+def _small_batch(
+    output: str, one: Correction, two: Correction, raw: NDArray[np.uint16], result: NDArray[Any]
+) -> list[Variant]:
+    """The same with fewer images at once."""
+    few, into = raw[:SMALL_BATCH], result[:SMALL_BATCH]
+    return [
+        Variant(NUMBA, output, 1, lambda: one(few, into), SMALL_BATCH),
+        Variant(NUMBA, output, 2, lambda: two(few, into), SMALL_BATCH),
     ]
 
 
@@ -137,18 +160,18 @@ def _copied_by_two(copied: NDArray[Any], result: NDArray[Any]) -> Callable[[], o
     return lambda: list(pool.map(lambda half: np.copyto(*half), halves))
 
 
-def _rounds(variants: list[Variant]) -> dict[tuple[str, str, int], tuple[list[float], list[float]]]:
+def _rounds(variants: list[Variant]) -> dict[Key, tuple[list[float], list[float]]]:
     """For each variant the milliseconds of CPU and of time for an image, one of each a round."""
-    times: dict[tuple[str, str, int], tuple[list[float], list[float]]] = {}
+    times: dict[Key, tuple[list[float], list[float]]] = {}
     for variant in variants:
         variant.call()
-        times[variant.what, variant.output, variant.threads] = [], []
+        times[variant.key] = [], []
     for _ in range(ROUNDS):
         for variant in variants:
             start, start_cpu = time.perf_counter(), time.process_time()
             variant.call()
             cpu, wall = time.process_time() - start_cpu, time.perf_counter() - start
-            both = times[variant.what, variant.output, variant.threads]
+            both = times[variant.key]
             both[0].append(cpu / variant.images * 1e3)
             both[1].append(wall / variant.images * 1e3)
     return times

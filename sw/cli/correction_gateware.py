@@ -30,7 +30,7 @@ def in_gateware() -> tuple[list[dict[str, Any]], list[Target]]:
     row = {
         **{"what": f"gateware, {WIDTH} bits at {CLOCK_HZ / 1e6:g} MHz", "output": "int16", "threads": None},
         **{"cpu_ms": None, "least_wall_ms": found.cycles / CLOCK_HZ * 1e3, "times_copy": None, "times_plain": None},
-        **{"clocks": found.cycles, "latency_clocks": found.latency},
+        **{"batch": 1, "clocks": found.cycles, "latency_clocks": found.latency},
     }
     a_clock = images[0].size / found.cycles
     return [row], [Target("gateware: pixels a clock", a_clock, "", LANES, "higher")]

@@ -7,7 +7,7 @@ from framelane.cli.bench import Target
 _HEAD = """# The speed of the correction
 
 JUNGFRAU words to photons on the CPU, by `framelane.receiver.correction`: an image of 4M pixels (8 modules, tiled from
-the real frames where they are), in a batch of 8 with the result in memory that is used again. Written by
+the real frames where they are), in batches, with the result in memory that is used again. Written by
 `make bench BENCH=jf_correct`; all numbers are in `build/bench/jf_correct.json`.
 
 "Plain numba" is a loop over the pixels of one image: to float32 over rows and columns with the gain stage as an index,
@@ -16,14 +16,15 @@ to int16. "Copy" copies the result. Images and results are in large pages. Every
 time of all threads: the median over the rounds, and so are the ratios, of CPU times in the same round. Of the time on
 the clock, which is longer when other programs run, it is the least.
 
-| variant | result | threads | CPU, ms | clock, ms | times as fast as plain numba | as the copy |
-|---|---|---|---|---|---|---|
+| variant | result | threads | batch | CPU, ms | clock, ms | times as fast as plain numba | as the copy |
+|---|---|---|---|---|---|---|---|
 """
 
 _SECOND = """
 What a second thread can gain is what memory leaves over: only copying the result, two threads are {float32:.2f} times
 as fast to float32 and {int16:.2f} times to int16 in the same run, and one thread of the correction already takes little
-longer than the copy.
+longer than the copy. In small batches more constants are read for an image, so that memory is the limit of two threads
+sooner; in large ones one thread is slower, since it follows more streams.
 """
 
 _TAIL = """
@@ -47,8 +48,8 @@ after it came. Its area is in [area.md](area.md).
 def page(rows: list[dict[str, Any]], gateware: list[dict[str, Any]], targets: list[Target]) -> str:
     """The page's text, from the rows and targets of the bench."""
     lines = [
-        f"| {row['what']} | {row['output']} | {row['threads']} | {row['cpu_ms']:.2f} | {row['least_wall_ms']:.2f} "
-        f"| {row['times_plain']:.2f} | {row['times_copy']:.2f} |\n"
+        f"| {row['what']} | {row['output']} | {row['threads']} | {row['batch']} "
+        f"| {row['cpu_ms']:.2f} | {row['least_wall_ms']:.2f} | {row['times_plain']:.2f} | {row['times_copy']:.2f} |\n"
         for row in rows
     ]
     promises = [

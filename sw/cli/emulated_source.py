@@ -52,6 +52,10 @@ class Route:
         """When the receiver was told, and what had been offered then."""
         self._starved = self._starves = False
         """Whether the last frame was dropped; whether the receiver has not been told that this has begun."""
+        self._end = credit.window_end
+        """The credit, as it was last seen,"""
+        self._before = 0
+        """and how many frames had been dropped until then."""
 
     @property
     def number(self) -> int:
@@ -63,11 +67,22 @@ class Route:
         """Whether the next frame may be sent."""
         return self.number < self.credit.window_end
 
+    @property
+    def dropped_at_end(self) -> int:
+        """Frames that were dropped after the last credit of a receiver that has gone: it was ending then."""
+        self._look()
+        return self.dropped - self._before if self.credit.closed else 0
+
+    def _look(self) -> None:
+        if (end := self.credit.window_end) > self._end:
+            self._end, self._before = end, self.dropped
+
     def send(self, image: int, detector_frame: int | None) -> Batch | None:
         """Send the next frame; its packets, None where it was dropped for want of credit, or as the receiver has gone.
 
         The detector's number is its own where none is given.
         """
+        self._look()
         number, detector = self.number, self.number if detector_frame is None else detector_frame
         prepared = self._prepared[image % len(self._prepared)]
         self._emulator.window_end = 0 if self.credit.closed else self.credit.window_end
@@ -178,10 +193,12 @@ class EmulatedSource:
             which = f"receiver {number}: " if len(self._routes) > 1 else ""
             if credit.closed and not closed:
                 faults.append(f"{which}it has closed the session's link: {route.dropped} of its frames were dropped")
-            elif route.dropped and credit.grows:
+            elif route.dropped > route.dropped_at_end and credit.grows:
                 faults.append(
                     f"{which}frames were dropped for want of credit: the receiver does not keep up with this rate"
                 )
+            elif route.dropped_at_end and outcome.offered == frames:
+                faults.append(f"{which}the receiver has ended: the last {route.dropped_at_end} frames were dropped")
             waits = outcome.offered != frames and not route.has_credit
             if not credit.grows and (route.dropped or (waits and not stop.wanted)):
                 faults.append(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import Protocol
 
-from framelane.cli.live_transport import LiveOptions, LiveReceiver
+from framelane.cli.live_transport import LiveOptions, LiveWire
 from framelane.cli.run_watch import Progress
 from framelane.cli.stopping import Stop
 from framelane.models.errors import TransportError
@@ -12,6 +12,7 @@ from framelane.models.session_link import Report
 from framelane.receiver.background import POLL_S
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.receiver import ReceivedFrame, Receiver
+from framelane.receiver.session_server import SessionServer
 from framelane.receiver.tally import Tally
 
 _POLL_S = 0.005
@@ -46,27 +47,29 @@ class Work(Protocol):
 
 
 class LiveLoop:
-    """Hands the frames of `live`, as they are over, to what becomes of them, until the run has ended.
+    """Hands the frames of `receiver`, as they are over, to what becomes of them, until the run has ended.
 
     Where the wire fails, or the work, the run ends with what has arrived, and `fault` says why.
     """
 
-    def __init__(self, live: LiveReceiver, options: LiveOptions) -> None:
-        self.receiver = Receiver(live.ring, live.transport)
+    def __init__(self, wire: LiveWire, receiver: Receiver, server: SessionServer, options: LiveOptions) -> None:
         self.fault = ""
         self.ended = False
         """All sources have told their end."""
         self.packets = 0
         """How many packets the sources have sent, as the trailers that came say."""
-        self._live = live
+        self._receiver, self._transport, self._ring = receiver, wire.transport, wire.ring
+        self._server = server
         self._options = options
-        self._first = live.ring.window.next
+        self._first = wire.ring.window.next
         self._frames = 0
-        self._trailers = [0] * live.session.sources
+        self._trailers = [0] * wire.session.sources
         """How many of each source have come with the frames that are over."""
-        self._lost = [0] * live.session.sources
+        self._lost = [0] * wire.session.sources
         """How many of each source never came."""
-        self._given_at = 0.0
+        self._newest = [-1] * wire.session.sources
+        """The last frame of each source of which a trailer came."""
+        self._given_at = monotonic()
         """When the last frame was given back: a source without credit sends nothing before."""
         self._told: list[Report] = []
         """What all sources have told, until it is dealt with."""
@@ -76,6 +79,7 @@ class LiveLoop:
 
     def run(self, work: Work, stop: Stop, status: Progress) -> None:
         """All frames; those that are not whole at the end, too. `status` shows how it goes."""
+        self._given_at = monotonic()
         try:
             self._go_on(work, stop, status)
             if stop.wanted:
@@ -84,7 +88,7 @@ class LiveLoop:
             self._end(error)
         try:
             if not self._enough:
-                self._put(work, self.receiver.settle())
+                self._put(work, self._receiver.settle())
         except GpuError as error:
             self._end(error)
         work.finish()
@@ -93,18 +97,27 @@ class LiveLoop:
 
     def tally(self) -> Tally:
         """What became of the frames: all that the sources offered, or, where they go on, those that are over here."""
-        reports = self._live.server.reports.values()
-        return self.receiver.tally(max(report.offered for report in reports) - self._first if self.ended else None)
+        reports = self._server.reports.values()
+        return self._receiver.tally(max(report.offered for report in reports) - self._first if self.ended else None)
+
+    def gone(self) -> list[str]:
+        """A sentence for each source that has gone without its end."""
+        reports, lines = self._server.reports, []
+        for source in self._server.gone:
+            known = max(reports[source].offered - 1, self._newest[source])
+            after = "" if known < self._first else f" after frame {known}"
+            lines.append(f"source {source} has gone without telling its end: what it had sent{after} is not known")
+        return lines
 
     def _end(self, reason: object) -> None:
         self.fault = self.fault or f"the run ended early: {reason}"
 
     def _go_on(self, work: Work, stop: Stop, status: Progress) -> None:
         """Receive until somebody wants the end. Credit is given as frames are given back, none after a fault."""
-        publish, ring = self._live.server.publish, self._live.ring
+        publish, ring = self._server.publish, self._ring
         shown, before = monotonic(), 0
         while not (self.ended or stop.wanted or work.fault or self._enough or self._idle):
-            self._put(work, self.receiver.poll(0 if work.pending else _POLL_S) + self._settle())
+            self._put(work, self._receiver.poll(0 if work.pending else _POLL_S) + self._settle())
             for _ in work.take(_TAKE_S):
                 self._given_at = monotonic()
                 if not work.fault:
@@ -117,11 +130,11 @@ class LiveLoop:
 
     def _drain(self, work: Work) -> None:
         """What has arrived when the user wants the end; no more credit is given."""
-        transport = self._live.transport
-        most_s = _DRAIN_FREE_S if self._live.ring.window.free_running else _DRAIN_S
+        transport = self._transport
+        most_s = _DRAIN_FREE_S if self._ring.window.free_running else _DRAIN_S
         begun, end = transport.polls, monotonic() + most_s
         while not self.ended and monotonic() < end:
-            self._put(work, self.receiver.poll(0 if work.pending else _POLL_S))
+            self._put(work, self._receiver.poll(0 if work.pending else _POLL_S))
             for _ in work.take(_TAKE_S):
                 pass
             # The poll that was under way then may have looked before the last packets came.
@@ -134,6 +147,7 @@ class LiveLoop:
             for source, trailer in enumerate(frame.trailers):
                 if trailer:
                     self._trailers[source] += 1
+                    self._newest[source] = frame.number
                     self.packets += trailer.packets + 1
             work.put(frame)
 
@@ -142,14 +156,14 @@ class LiveLoop:
 
         Of frames without credit nothing else is heard: without this their credit would stand still.
         """
-        transport, reports = self._live.transport, self._live.server.reports
+        transport, reports = self._transport, self._server.reports
         for report in self._given_up:
             self._lost[report.source] = report.offered - report.dropped - self._trailers[report.source]
         self._given_up = []
         for source, report in reports.items():
             if report.ended and self._here(report):
-                self.receiver.end_source(source)
-        if len(reports) < self._live.session.sources:
+                self._receiver.end_source(source)
+        if len(reports) < len(self._trailers):
             return []
         if all(map(self._here, reports.values())):
             return self._close(list(reports.values()))
@@ -159,7 +173,7 @@ class LiveLoop:
         if transport.fruitless < _SETTLED or transport.polls - self._told_at <= _SETTLED:
             return []
         self._given_up = self._told
-        return self.receiver.poll(0) + self._close(self._told)
+        return self._receiver.poll(0) + self._close(self._told)
 
     def _here(self, report: Report) -> bool:
         """Whether every trailer that a source has sent has come, but for those that were given up."""
@@ -172,7 +186,7 @@ class LiveLoop:
         self.ended = not going
         offered = min((report.offered for report in going), default=max(report.offered for report in told))
         dropped = min(report.dropped for report in told)
-        return self.receiver.settle(max(0, offered - self._first), dropped)
+        return self._receiver.settle(max(0, offered - self._first), dropped)
 
     @property
     def _enough(self) -> bool:
@@ -183,14 +197,15 @@ class LiveLoop:
     def _idle(self) -> bool:
         """Whether nothing has come for longer than the user wants to wait, and nothing was given back."""
         idle_s = self._options.idle
-        quiet_s = min(self._live.transport.fruitless * POLL_S, monotonic() - self._given_at)
+        quiet_s = min(self._transport.fruitless * POLL_S, monotonic() - self._given_at)
         return idle_s is not None and quiet_s > idle_s
 
     def _line(self, rate: float) -> str:
-        tally, counters = self.receiver.tally(out=False), self._live.transport.counters
+        tally, counters = self._receiver.tally(out=False), self._transport.counters
         refused = sum(counters.refused.values())
         return (
             f"frames: {tally.complete} complete, {tally.incomplete} incomplete, {tally.missing} missing, "
             f"{tally.dropped_at_source + tally.dropped_by_host} dropped, {rate:.0f}/s; packets: {counters.packets}, "
             f"{refused} refused, {counters.queue_drops} lost in the queue"
+            + "".join(f"; source {source} has gone" for source in self._server.gone)
         )

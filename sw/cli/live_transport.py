@@ -1,7 +1,7 @@
 """A live receiver's transport, ring and link, from the options of `framelane recv`."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -90,28 +90,31 @@ class LiveOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveReceiver:
-    """What `open_live` has opened."""
+class LiveWire:
+    """What `open_wire` has opened."""
 
     session: Session
     ring: Ring
     transport: Background
-    server: SessionServer
     nic: NicCounters | None = None
     """Of an RDMA device."""
 
 
 @contextmanager
-def open_live(options: LiveOptions, memory: RingMemory) -> Iterator[LiveReceiver]:
-    """Open the wire, then the link, then publish the session: it is served from the moment it can be read."""
-    with ExitStack() as stack:
-        session, ring, line = _open(options, memory)
-        nic = line.nic if isinstance(line, VerbsTransport) else None
-        transport = stack.enter_context(Background(line, (lambda: nic.writes() or 0) if nic else None))
-        host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
-        server = stack.enter_context(SessionServer(session, host, port))
-        stack.enter_context(published(session, options.publish))
-        yield LiveReceiver(session, ring, transport, server, nic)
+def open_wire(options: LiveOptions, memory: RingMemory) -> Iterator[LiveWire]:
+    """Open the wire. Nobody hears of its session before it is `served`."""
+    session, ring, line = _open(options, memory)
+    nic = line.nic if isinstance(line, VerbsTransport) else None
+    with Background(line, (lambda: nic.writes() or 0) if nic else None) as transport:
+        yield LiveWire(session, ring, transport, nic)
+
+
+@contextmanager
+def served(session: Session, options: LiveOptions) -> Iterator[SessionServer]:
+    """Open the link, then publish the session: it is served from the moment it can be read."""
+    host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
+    with SessionServer(session, host, port) as server, published(session, options.publish):
+        yield server
 
 
 def _open(options: LiveOptions, memory: RingMemory) -> tuple[Session, Ring, Transport]:

@@ -7,9 +7,7 @@ import typer
 
 STATUS = """Exit status 0: all files are in it.
 
-1: some are left out, and the sentence says why.
-
-2: bad input, or no file can be used; nothing is written."""
+2: a file is missing, damaged or of another run, and one sentence says which; nothing is written."""
 
 
 def master(
@@ -18,7 +16,8 @@ def master(
 ) -> None:
     """Link the files of several receivers as one run, in the order of the detector's frame numbers.
 
-    As `framelane recv` under MPI does at its end: for receivers that ran without MPI, or whose rank 0 was killed.
+    As `framelane recv` under MPI does at its end: for receivers that ran without MPI, or whose rank 0 was killed. Files
+    of other settings, and those that have the same frame of the detector, are of different runs: they are refused.
     """
     from framelane.cli.output import check_no_input
     from framelane.cli.stages import say
@@ -27,10 +26,8 @@ def master(
     from framelane.receiver.master_file import Part, write_master
 
     check_no_input(output, files)
-    made = write_master(output, [Part(path) for path in files])
-    sentences = [f"rank {rank}: {why}" for rank, why in made.left_out.items()]
-    if not made.frames:
-        raise InputError("; ".join(sentences))
-    say(Terminal(), "\n".join([*sentences, f"see {output}, of {made.frames} frames"]))
-    if sentences:
-        raise typer.Exit(1)
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path}: {'it is no file' if path.exists() else 'no such file'}: give files of a run")
+    made = write_master(output, [Part(path) for path in files], whole=True)
+    say(Terminal(), f"see {output}, of {made.frames} frames")

@@ -37,9 +37,13 @@ class RankOutcome:
     path: Path
     kept: bool = False
     """There is a file, of this run."""
+    stamp: tuple[int, int] | None = None
+    """Its bytes, and when it was changed, in nanoseconds since 1970: by these it is known elsewhere."""
     good: bool = False
     fault: str = ""
     lines: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Those of `lines` that are said of a good run, too."""
     statistics: RunStatistics | None = None
 
     @property
@@ -120,7 +124,7 @@ def run(options: RecvOptions, ranks: Ranks, console: Console) -> bool:
         with stop_on_signals() as stop:  # a rank that waits hears of it, too
             ranks.stops = lambda: stop.wanted
             told = ranks.gather(outcome)
-            good = told is not None and _sum_up(options, told, console)
+            good = told is not None and _summed_up(options, told, console)
             answer = ranks.answer(good)
     return answer is True
 
@@ -131,7 +135,7 @@ def _receive(options: RecvOptions, ranks: Ranks, console: Console) -> RankOutcom
     try:
         own = of_rank(options, ranks)
         older = _identity(own.output)
-        outcome = replace(outcome, path=own.output, gpu=_gpu(own, ranks))
+        outcome = replace(outcome, path=own.output.absolute(), gpu=_gpu(own, ranks))
         received = receiving.run(own, console, watch)
     except NotAllReady as error:
         if ranks.rank:
@@ -142,7 +146,8 @@ def _receive(options: RecvOptions, ranks: Ranks, console: Console) -> RankOutcom
             traceback.print_exc()
         if watch.ready:
             kept = _identity(outcome.path) not in (None, older)
-            return replace(outcome, kept=kept, fault=_sentence(error), lines=tuple(watch.lines))
+            outcome = replace(outcome, kept=kept, stamp=_stamp(outcome.path))
+            return replace(outcome, fault=_sentence(error), lines=tuple(watch.lines))
         faults = agree(ranks, _sentence(error))
         if ranks.rank or not isinstance(error, Exception):
             raise SystemExit(2) from error
@@ -150,9 +155,11 @@ def _receive(options: RecvOptions, ranks: Ranks, console: Console) -> RankOutcom
     return replace(
         outcome,
         kept=_identity(own.output) not in (None, older),
+        stamp=_stamp(own.output),
         good=received.good,
         fault=received.fault,
         lines=tuple(watch.lines),
+        notes=received.notes,
         statistics=received.statistics,
     )
 
@@ -160,6 +167,10 @@ def _receive(options: RecvOptions, ranks: Ranks, console: Console) -> RankOutcom
 def _identity(path: Path) -> int | None:
     """Of the file of this name, which each run makes anew; None where there is none."""
     return path.stat().st_ino if path.is_file() else None
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    return (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
 
 
 def _sentence(error: BaseException) -> str:
@@ -217,30 +228,60 @@ def _gpu(options: RecvOptions, ranks: Ranks) -> str:
     return choose_gpu(ranks.local_rank)
 
 
+def _summed_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: Console) -> bool:
+    """`_sum_up`, whatever goes wrong there: the other ranks wait for the answer."""
+    try:
+        return _sum_up(options, told, console)
+    except Exception:
+        traceback.print_exc()
+        return False
+
+
 def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: Console) -> bool:
     """On rank 0: say what came of each rank and of all, and write the master; whether all are good."""
     parts = [
         Part(None, about={"good": False, "fault": each.why})
         if isinstance(each, Lost)
-        else Part(each.path if each.kept else None, each.written if each.statistics else None, each.about)
+        else Part(each.path if each.kept else None, each.written if each.statistics else None, each.about, each.stamp)
         for each in told
     ]
     try:
         master = write_master(options.output, parts)
-    except (InputError, OSError) as error:
+    except Exception as error:  # what came is said all the same
+        if not isinstance(error, InputError | OSError):
+            traceback.print_exc()
         master, see = Master(0, {}), _sentence(error)
     else:
         see = f"see {options.output}, of {master.frames} frames" if master.frames else "nothing is written"
     for rank, each in enumerate(told):
         for line in _lines(each, master.left_out.get(rank)):
             say(console, f"rank {rank}: {line}")
+    for line in notes(told):
+        say(console, line)
     there = [each.statistics for each in told if isinstance(each, RankOutcome) and each.statistics]
     total = sum(there, RunStatistics.none())
     lines = recv_summary.packets(total.counters, total.strays, total.first_stray)
     if options.minimum_peaks:
         lines.append(recv_summary.verdicts(total.reasons))
+    if unwritten := total.tally.complete + total.tally.incomplete - total.written:
+        lines.append(f"{unwritten} frames came that are not in the files")
     say(console, "\n".join([f"{len(there)} of {len(told)} ranks:", *lines, f"loss identity: {total.tally}", see]))
     return not master.left_out and bool(master.frames) and all(isinstance(t, RankOutcome) and t.good for t in told)
+
+
+def notes(told: Sequence[RankOutcome | Lost]) -> list[str]:
+    """The notes of all ranks: each line once, with the ranks that have it."""
+    ranks: dict[str, list[int]] = {}
+    for rank, each in enumerate(told):
+        for line in dict.fromkeys(each.notes if isinstance(each, RankOutcome) else ()):
+            ranks.setdefault(line, []).append(rank)
+    return [f"{_named(who, len(told))}: {line}" for line, who in ranks.items()]
+
+
+def _named(ranks: Sequence[int], size: int) -> str:
+    if len(ranks) == size > 1:
+        return "all ranks"
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
 
 
 def _lines(told: RankOutcome | Lost, left_out: str | None) -> list[str]:
@@ -250,5 +291,6 @@ def _lines(told: RankOutcome | Lost, left_out: str | None) -> list[str]:
     statistics, frames = told.statistics, f"{told.written} frames" if told.statistics else "it has failed"
     where = f"{frames}, on {', '.join(filter(None, (told.host, told.gpu)))}"
     well = told.good and statistics is not None and statistics.tally.complete == statistics.tally.sent
-    lines = [*(() if well else told.lines), *((told.fault,) if told.fault and told.fault not in told.lines else ())]
+    said = () if well else tuple(line for line in told.lines if line not in told.notes)
+    lines = [*said, *((told.fault,) if told.fault and told.fault not in told.lines else ())]
     return [f"{where}, see {told.path}" if told.kept else where, *lines, *((left_out,) if left_out else ())]

@@ -8,7 +8,7 @@ from rich.console import Console
 from framelane.cli import recv_summary
 from framelane.cli.frame_writer import FrameWriter
 from framelane.cli.live_loop import LiveLoop
-from framelane.cli.live_transport import LiveReceiver, open_live
+from framelane.cli.live_transport import LiveWire, open_wire, served
 from framelane.cli.ranked_statistics import RunStatistics
 from framelane.cli.recv_options import RecvOptions
 from framelane.cli.recv_pipeline import RecvPipeline
@@ -32,6 +32,8 @@ class Received:
     fault: str = ""
     statistics: RunStatistics | None = None
     """Of a live run."""
+    notes: tuple[str, ...] = ()
+    """Of what a live run has said, that which is to be known even where all went well."""
 
     @property
     def good(self) -> bool:
@@ -68,41 +70,46 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
         fault = f"the run ended early: {writer.fault}" if writer.fault else ""
         lines = recv_summary.packets(transport.counters, receiver.strays, receiver.first_stray)
     tally = receiver.tally()
+    lines += recv_summary.thresholds(options, session, pipeline)
     lines += recv_summary.frames(options, session, pipeline, writer, tally)
     say(console, "\n".join([*lines, fault] if fault else lines))
     return Received(tally, fault)
 
 
 def _run_live(options: RecvOptions, watch: RunWatch) -> Received:
-    with stop_on_signals() as stop, open_live(options.live, ring_memory(options)) as live:
-        pipeline = RecvPipeline(options, live.session)
-        loop = LiveLoop(live, options.live)
-        writer = FrameWriter(options, live.session, pipeline, loop.receiver)
-        with writer.open(live.ring), watch.running(_listening(live), stop) as progress:
-            loop.run(writer, stop, progress)
-        tally, counters = loop.tally(), live.transport.counters
-        strays, first_stray = loop.receiver.strays, loop.receiver.first_stray
-        lines = [*live.server.faults, *_writes(live, loop, tally)]
+    with stop_on_signals() as stop, open_wire(options.live, ring_memory(options)) as wire:
+        session = wire.session
+        pipeline = RecvPipeline(options, session)
+        receiver = Receiver(wire.ring, wire.transport)
+        writer = FrameWriter(options, session, pipeline, receiver)
+        # The pipeline is compiled before anybody hears of the session: a detector does not wait.
+        with writer.open(wire.ring), served(session, options.live) as server:
+            loop = LiveLoop(wire, receiver, server, options.live)
+            with watch.running(_listening(session, *server.address), stop) as progress:
+                loop.run(writer, stop, progress)
+        tally, counters = loop.tally(), wire.transport.counters
+        strays, first_stray = receiver.strays, receiver.first_stray
+        notes = [*server.faults, *loop.gone(), *recv_summary.thresholds(options, session, pipeline)]
+        lines = [*notes, *_writes(wire, loop, tally)]
         lines += recv_summary.packets(counters, strays, first_stray)
-        lines += recv_summary.frames(options, live.session, pipeline, writer, tally)
+        lines += recv_summary.frames(options, session, pipeline, writer, tally)
     watch.say([*lines, loop.fault] if loop.fault else lines)
     statistics = RunStatistics(tally, counters, writer.reasons, writer.frames, strays, first_stray)
-    return Received(tally, loop.fault, statistics)
+    return Received(tally, loop.fault, statistics, tuple(notes))
 
 
-def _listening(live: LiveReceiver) -> str:
-    session, (host, port) = live.session, live.server.address
+def _listening(session: Session, host: str, port: int) -> str:
     return (
         f"waiting for {session.source.ip} over {session.service}, {session.rows} x {session.columns} pixels, "
         f"{session.n_slots} slots; the sources find the session at TCP {host}:{port}: Ctrl-C ends the run and keeps it"
     )
 
 
-def _writes(live: LiveReceiver, loop: LiveLoop, tally: Tally) -> list[str]:
+def _writes(wire: LiveWire, loop: LiveLoop, tally: Tally) -> list[str]:
     """What an RDMA device has counted, beside what the sources have sent: nobody else may write to the ring."""
-    writes = live.nic.writes() if live.nic else None
+    writes = wire.nic.writes() if wire.nic else None
     if writes is None:
         return []
     line = f"{writes} packets came to the device, {loop.packets} were sent with the trailers that came"
-    known = loop.ended and tally.complete == tally.sent - tally.dropped_at_source and live.session.service == "UC"
+    known = loop.ended and tally.complete == tally.sent - tally.dropped_at_source and wire.session.service == "UC"
     return [line + (": somebody else sends to this port" if known and writes > loop.packets else "")]

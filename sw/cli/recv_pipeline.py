@@ -11,6 +11,7 @@ from framelane.cli.recv_options import RecvOptions
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.models.jf_pedestal_state import TrackerState
+from framelane.models.jf_scene import CHIP
 from framelane.models.peak_settings import Panel
 from framelane.models.session import Session
 from framelane.receiver.corrected import CorrectedImages
@@ -19,6 +20,7 @@ from framelane.receiver.frame_pipeline import FramePipeline, make_frame_pipeline
 from framelane.receiver.peaks import PeakFinder
 from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.pipeline import raw_words
+from framelane.receiver.receiver import ReceivedFrame
 from framelane.receiver.ring import Ring
 
 MODULE = (512, 1024)
@@ -57,7 +59,17 @@ class RecvPipeline:
         return self._correction.tracker if self._correction else None
 
     def open(self, ring: Ring) -> FramePipeline:
-        """The pipeline for the frames of `ring`."""
+        """The pipeline for the frames of `ring`. All that it runs is compiled, and not while frames come."""
+        pipeline = self._make(ring)
+        if self.judges and not self._options.gpu:  # that of a GPU has compiled its kernels; raw words need no code
+            shape = self._session.rows, self._session.columns
+            pipeline.put(ReceivedFrame(0, 0, np.zeros(shape, np.uint16), None, ()), keep=True)
+            pipeline.take(0)
+            if self.tracker is not None:
+                compile_tracking(self.tracker)
+        return pipeline
+
+    def _make(self, ring: Ring) -> FramePipeline:
         options, session, correction = self._options, self._session, self._correction
         shape = session.rows, session.columns
         panels = _panels(shape)
@@ -80,11 +92,23 @@ class RecvPipeline:
         return CpuFramePipeline(CorrectedImages(shape, options.veto, options.sparse, None, bits, self.rungs, finder))
 
 
+def compile_tracking(like: PedestalTracker) -> None:
+    """Compile what a tracker as this one runs, by another one of a single chip."""
+    chip = CHIP, CHIP
+    state = TrackerState.start(np.zeros(chip, np.float32))
+    tracker = PedestalTracker(state, like.settings, high_gain=like.high_gain, threads=1)
+    tracker.take(np.zeros((1, *chip), np.uint16), [1])
+    tracker.write_quarters(np.zeros(chip, np.uint16))
+    tracker.progress.recorded = -1
+    tracker.note()
+
+
 def check_pixels(options: RecvOptions, pixels: str) -> None:
     """ConfigError where the options are not for such pixels, raw or corrected by their source."""
     if pixels != "corrected":
         return
-    whose = f"the images of the session {options.session or options.live.plan} are corrected by their source"
+    source = f"session {options.session}" if options.session else f"plan {options.live.plan}"
+    whose = f"the images of the {source} are corrected by their source"
     if options.gpu:
         raise ConfigError(f"{whose}, the GPU has nothing to correct: leave out --gpu and --calibration")
     if options.calibration is not None:
@@ -115,8 +139,9 @@ def _correction(options: RecvOptions, session: Session) -> Correction | None:
         return None
     with open_calibration(options.calibration, options.gain_mode, options.session, None) as file:
         if (file.rows, file.columns) != (session.rows, session.columns):
+            source = f"session {options.session}" if options.session else f"plan {options.live.plan}"
             raise InputError(
-                f"{file.path} is for {file.rows} x {file.columns} pixels, the session {options.session} for "
+                f"{file.path} is for {file.rows} x {file.columns} pixels, the {source} for "
                 f"{session.rows} x {session.columns}: give the calibration of this detector"
             )
         calibration = file.calibration

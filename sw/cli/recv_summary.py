@@ -33,6 +33,17 @@ def packets(counters: Counters, strays: int, first_stray: str) -> list[str]:
     return lines + [line for line, n in oddities.items() if n]
 
 
+def thresholds(options: RecvOptions, session: Session, pipeline: RecvPipeline) -> list[str]:
+    """What counts as a peak, and what the sparse rows hold."""
+    if not pipeline.judges:
+        return []
+    of = f"of the peak finder, snr {options.bragg.snr:g}, of pixels" if options.bragg else "a pixel"
+    lines = [f"a peak is {of} of at least {options.veto.threshold} {session.unit}"]
+    if options.sparse is not None:
+        lines.append(f"sparse rows hold the pixels of at least {options.sparse} {session.unit}")
+    return lines
+
+
 def frames(
     options: RecvOptions, session: Session, pipeline: RecvPipeline, writer: FrameWriter, tally: Tally
 ) -> list[str]:
@@ -41,13 +52,8 @@ def frames(
     if named:
         more = ", ..." if len(writer.incomplete) > len(named) else ""
         lines.append(f"incomplete frames: {', '.join(map(str, named))}{more}")
-    if pipeline.judges:
-        of = f"of the peak finder, snr {options.bragg.snr:g}, of pixels" if options.bragg else "a pixel"
-        lines.append(f"a peak is {of} of at least {options.veto.threshold} {session.unit}")
-        if options.minimum_peaks:
-            lines.append(verdicts(writer.reasons))
-        if options.sparse is not None:
-            lines.append(f"sparse rows hold the pixels of at least {options.sparse} {session.unit}")
+    if pipeline.judges and options.minimum_peaks:
+        lines.append(verdicts(writer.reasons))
     if pipeline.tracker is not None:
         lines += _drift(pipeline.tracker, options.drift_file)
     if writer.unwritten:

@@ -59,6 +59,7 @@ def run(options: WhatIfOptions, console: Console) -> Verdicts:
         new = judge_again(record, veto, share)
     say(console, f"recorded: {_rule(Veto(record.threshold, record.minimum), record.share, record)}")
     say(console, f"what if:  {_rule(veto, share, record)}")
+    say(console, f"numbers:  {_numbers(record)}")
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("frames", "recorded", "what if"):
         table.add_column(name, justify="left" if name == "frames" else "right")
@@ -79,6 +80,13 @@ def _rule(veto: Veto, share: RandomShare | None, record: VerdictFile) -> str:
     return f"at least {veto.minimum} {what} of at least {veto.threshold} {record.unit}{kept}"
 
 
+def _numbers(record: VerdictFile) -> str:
+    """What frames are named by."""
+    if not record.linked:
+        return "frame_number, the receiver's own"
+    return f"detector_frame, the detector's own{', or rank:frame_number' if record.unnamed.any() else ''}"
+
+
 def _changes(record: VerdictFile, new: Verdicts) -> list[str]:
     was, then = (reasons != Reason.TOO_FEW_PEAKS for reasons in (record.reasons, new.reasons))
     gained, lost = new.known & ~was & then, new.known & was & ~then
@@ -90,9 +98,9 @@ def _changes(record: VerdictFile, new: Verdicts) -> list[str]:
 
 
 def _named(record: VerdictFile, chosen: NDArray[np.bool_]) -> str:
-    numbers = record.numbers[chosen].tolist()
-    more = ", ..." if len(numbers) > _MOST_NAMED else ""
-    return f": {', '.join(map(str, numbers[:_MOST_NAMED]))}{more}" if numbers else ""
+    frames = np.flatnonzero(chosen).tolist()
+    more = ", ..." if len(frames) > _MOST_NAMED else ""
+    return f": {', '.join(map(record.name, frames[:_MOST_NAMED]))}{more}" if frames else ""
 
 
 def _doubt(record: VerdictFile, new: Verdicts, veto: Veto) -> list[str]:

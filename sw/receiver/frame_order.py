@@ -40,6 +40,19 @@ def _as_before(numbers: NDArray[np.uint64], unknown: int) -> NDArray[np.uint64]:
     return np.concatenate([np.zeros(1, np.uint64), numbers])[last]
 
 
+def twice(numbers: Sequence[NDArray[np.uint64]], unknown: int) -> tuple[int, int, int] | None:
+    """The first number that two files have, and which two; None where each that is known is in one file."""
+    known = [np.unique(column[column != unknown]) for column in numbers]
+    files = np.repeat(np.arange(len(known)), [len(column) for column in known])
+    every = np.concatenate(known)
+    by_number = np.argsort(every, kind="stable")
+    same = np.flatnonzero(np.diff(every[by_number]) == 0)
+    if not len(same):
+        return None
+    one, other = by_number[same[0]], by_number[same[0] + 1]
+    return int(every[one]), int(files[one]), int(files[other])
+
+
 def pieces(at: Integers, places: Integers) -> Iterator[Piece]:
     """The frames of one file: at `at`, which rises, are those from `places`.
 

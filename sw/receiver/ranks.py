@@ -173,7 +173,7 @@ class Ranks:
                 self._listen()  # what it has sent before
                 if not self._has_told(rank):
                     self._lost[rank] = Lost("its process has ended without a word: was it killed?")
-            elif silent_s > self._patience_s:
+            elif silent_s > self._patience_s and self._places[rank].host != self.host:
                 self._lost[rank] = Lost(f"nothing was heard of it for {silent_s:.0f} s")
 
     def _gone(self, rank: int) -> bool:

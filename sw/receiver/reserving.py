@@ -23,15 +23,16 @@ class ReservingFile(ForgivingFile):
     def __init__(self, path: Path, frame_bytes: int) -> None:
         super().__init__(path)
         self.full: OSError | None = None
-        room = frame_bytes + SLACK_BYTES
-        limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-        self._most = None if limit == resource.RLIM_INFINITY else limit - room
+        self._room = room = frame_bytes + SLACK_BYTES
+        self._limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self._most = None if self._limit == resource.RLIM_INFINITY else self._limit - room
         self._reserve = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115  (freed below)
         try:
-            os.posix_fallocate(self._reserve.fileno(), 0, room if self._most is None else max(1, min(room, limit)))
-        except BaseException:
+            wanted = room if self._most is None else max(1, min(room, self._limit))
+            os.posix_fallocate(self._reserve.fileno(), 0, wanted)
+        except BaseException as error:
             self.close()
-            raise
+            raise (self._explained(error, path.parent) if isinstance(error, OSError) else error) from error
 
     def close(self) -> None:
         """Close the file, and give the room back."""
@@ -40,12 +41,26 @@ class ReservingFile(ForgivingFile):
 
     def _put(self, view: memoryview) -> int:
         if self.full is None and self._most is not None and self.tell() + len(view) > self._most:
-            self.full = OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+            self.full = self._explained(OSError(errno.EFBIG, ""))
         try:
             return super()._put(view)
         except OSError as error:
             if self.full is not None:
                 raise
-            self.full = error
+            self.full = self._explained(error)
             self._reserve.close()
             return super()._put(view)
+
+    def _explained(self, error: OSError, folder: Path | None = None) -> OSError:
+        """The error with the limit that was met, or the room that `folder` has, and what is reserved."""
+        code, why = error.errno or 0, f"{_mb(self._room)} are for the end of the file"
+        if code == errno.EFBIG:
+            why = f"files end at {_mb(self._limit)}, see `ulimit -f`, of which {why}"
+        elif folder is not None:
+            free = os.statvfs(folder)
+            why = f"{_mb(free.f_bavail * free.f_frsize)} are free, and {why}"
+        return OSError(code, f"{os.strerror(code)} ({why})")
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

@@ -33,6 +33,7 @@ class SessionServer:
         self._reports: dict[int, Report] = {}
         self._owners: dict[int, socket.socket] = {}
         """Which connection speaks for a source."""
+        self._gone: set[int] = set()
         self._closed = False
         self.faults: list[str] = []
         """What was wrong with sources that were cut off."""
@@ -53,6 +54,12 @@ class SessionServer:
         """The newest report of each source that has made one."""
         with self._lock:
             return dict(self._reports)
+
+    @property
+    def gone(self) -> list[int]:
+        """The sources whose connection has ended, not by `close`, when they had told something, but not their end."""
+        with self._lock:
+            return sorted(self._gone)
 
     def publish(self, window_end: int) -> None:
         """Say the credit to all sources, if it has grown."""
@@ -105,7 +112,11 @@ class SessionServer:
     def _cut(self, client: socket.socket) -> None:
         """Close a connection, within the lock."""
         self._clients.discard(client)
-        self._owners = {source: owner for source, owner in self._owners.items() if owner is not client}
+        left = [source for source, owner in self._owners.items() if owner is client]
+        for source in left:
+            del self._owners[source]
+        if not self._closed:
+            self._gone.update(source for source in left if source in self._reports and not self._reports[source].ended)
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
         client.close()
@@ -149,6 +160,7 @@ class SessionServer:
             if known and (report.offered < known.offered or report.dropped < known.dropped):
                 raise InputError(f"source {report.source} has begun anew: start the receiver anew, too")
             self._reports[report.source] = report
+            self._gone.discard(report.source)
 
 
 def _advice(error: OSError, port: int) -> str:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
 from framelane.receiver.checked_file import CheckedFile
+from framelane.receiver.nxmx import UNKNOWN_FRAME
 from framelane.receiver.random_share import RandomShare
 from framelane.receiver.veto import Reason
 
@@ -23,6 +24,7 @@ class VerdictFile(CheckedFile):
     needed: ClassVar[str] = "give a file that framelane recv has written"
 
     numbers: NDArray[np.uint64]
+    """The receiver's own: in a file of several receivers each has its own."""
     holes: NDArray[np.int64]
     reasons: NDArray[np.uint8]
     """Values of `Reason`."""
@@ -32,12 +34,17 @@ class VerdictFile(CheckedFile):
     minimum: int
     share: RandomShare | None
     counts: dict[int, NDArray[np.int64]]
+    linked: bool
+    """It is a master, of the files of several receivers."""
+    unnamed: NDArray[np.bool_]
+    """In a master: frames whose detector's number is not known, or is that of another frame, too."""
     judged_by: str
     """What was counted: "peaks" (pixels), or "bragg_peaks", of which only those of the run's own settings are known."""
 
     def _load(self) -> None:
         self.numbers = self._read(f"{_DATA}/frame_number", (None,), "u", np.uint64)
         n = len(self.numbers)
+        self._number(n)
         self.holes = self._read(f"{_DATA}/holes", (n,), "u", np.int64)
         self.reasons = self._read(f"{_DATA}/reason", (n,), "u", np.uint8)
         if unknown := set(self.reasons.tolist()) - set(Reason):
@@ -58,6 +65,23 @@ class VerdictFile(CheckedFile):
                 f"{self.path} holds raw words, no peaks were counted: give a file of photons (recv --calibration)"
             )
         self.counts = {**({} if self.judged_by == "bragg_peaks" else self._ladder(n)), self.threshold: peaks}
+
+    def name(self, frame: int) -> str:
+        """What the user calls a frame: its number; in a master the detector's, `rank:number` where it has no name."""
+        if not self.linked:
+            return str(self.numbers[frame])
+        if self.unnamed[frame]:
+            return f"{self._ranks[frame]}:{self.numbers[frame]}"
+        return str(self._detector[frame])
+
+    def _number(self, n: int) -> None:
+        self.linked = self._has(f"{_DATA}/rank")
+        self.unnamed = np.zeros(n, np.bool_)
+        if self.linked:
+            self._ranks = self._read(f"{_DATA}/rank", (n,), "u", np.int64)
+            self._detector = self._read(f"{_DATA}/detector_frame", (n,), "u", np.uint64)
+            _, of, times = np.unique(self._detector, return_inverse=True, return_counts=True)
+            self.unnamed = (times[of] > 1) | (self._detector == UNKNOWN_FRAME)
 
     def _ladder(self, n: int) -> dict[int, NDArray[np.int64]]:
         if not self._has(f"{_DATA}/ladder"):
