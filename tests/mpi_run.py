@@ -37,6 +37,7 @@ def plan(folder: Path, pixels: str = "raw") -> Path:
     path = folder / "plan.toml"
     path.write_text(
         f'rows = {ROWS}\ncolumns = {COLUMNS}\nn_slots = {SLOTS}\npixels = "{pixels}"\n'
+        f"src_port = {49152 + secrets.randbelow(16000)}\n"  # others run at the same time
         'source = { mac = "02:00:00:00:00:01", ip = "127.0.0.2" }\n'
         'receiver = { mac = "02:00:00:00:00:02", ip = "127.0.0.1" }\n'
     )

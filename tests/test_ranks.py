@@ -24,7 +24,8 @@ def test_a_run_of_two_ranks_is_one_file_in_the_order_of_the_detector(run_cli: Ru
     with Run(tmp_path) as run:
         run.wait_ready()
         pictures = sent(tmp_path)
-        assert run.emulate(run_cli, "--bunch", 3, "--frames", 50, "--rate", 200)[0] == 0
+        told = run.emulate(run_cli, "--bunch", 3, "--frames", 50)
+        assert told[0] == 0, told
         text = run.end()
     assert run.status == 0, text
     assert "loss identity: 50 sent = 50 complete + 0 incomplete" in text
@@ -52,7 +53,7 @@ def test_verdicts_of_all_ranks_are_judged_again_in_one_file(run_cli: RunCli, tmp
     with Run(tmp_path, "--minimum-peaks", "30", "--threshold", "2", pixels="corrected") as run:
         run.wait_ready()
         pictures = sent(tmp_path)
-        run.emulate(run_cli, "--frames", 40, "--rate", 200)
+        run.emulate(run_cli, "--frames", 40)
         text = run.end()
     assert run.status == 0, text
     counts = [int(np.count_nonzero((image >= 2) & (image != 32767))) for image in pictures]
@@ -93,7 +94,7 @@ def test_what_the_other_ranks_have_is_kept_where_one_fails_later(run_cli: RunCli
     with Run(tmp_path) as run:
         run.wait_ready()
         (tmp_path / "run_1.h5").mkdir()
-        assert run.emulate(run_cli, "--frames", 20, "--rate", 200)[0] == 0
+        assert run.emulate(run_cli, "--frames", 20)[0] == 0
         text = run.end()
     assert run.status not in (0, -1)
     assert "rank 1: it has failed, on " in text
@@ -116,7 +117,7 @@ ranked.write_master = write_master
 def test_an_error_that_nobody_expects_at_the_end_lets_no_rank_wait(run_cli: RunCli, tmp_path: Path) -> None:
     with Run(tmp_path, program=_NO_MASTER + FRAMELANE) as run:
         run.wait_ready()
-        assert run.emulate(run_cli, "--frames", 20, "--rate", 200)[0] == 0
+        assert run.emulate(run_cli, "--frames", 20)[0] == 0
         text = run.end()
     assert run.status not in (0, -1)
     assert "loss identity: 20 sent = 20 complete" in text
@@ -129,7 +130,7 @@ def test_an_error_that_nobody_expects_at_the_end_lets_no_rank_wait(run_cli: RunC
 def test_a_rank_without_frames_is_told_of_and_the_rest_is_linked(run_cli: RunCli, tmp_path: Path) -> None:
     with Run(tmp_path, "--idle", "2") as run:
         run.wait_ready()
-        run_cli("emulate", "--to", f"127.0.0.1:{run.port}", "--port", run.port, "--frames", 20, "--rate", 200)
+        run_cli("emulate", "--to", f"127.0.0.1:{run.port}", "--port", run.port, "--frames", 20)
         text = run.end()
     assert run.status not in (0, -1)
     assert "rank 1: no frame came" in text

@@ -306,7 +306,7 @@ def test_a_source_that_is_killed_leaves_a_run_that_ends_when_nothing_comes(tmp_p
     options = write_plan(tmp_path, port, n_slots=16)
     with receiving(tmp_path, *options, "--idle", 12) as run:
         host, tcp = run.address
-        command = ["emulate", "--to", f"{host}:{tcp}", "--port", str(port), "--rate", "300"]
+        command = ["emulate", "--to", f"{host}:{tcp}", "--port", str(port)]
         with run.link() as watch:
             with subprocess.Popen([*FRAMELANE, *command], stdout=subprocess.DEVNULL) as source:
                 assert wait_until(lambda: watch.window_end > 60)
