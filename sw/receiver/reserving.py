@@ -11,13 +11,16 @@ from framelane.receiver.forgiving import ForgivingFile
 SLACK_BYTES = 32 << 20
 """What HDF5 may still have to write of a file's structure, at most: its cache of that is as large."""
 
+_NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+
 
 class ReservingFile(ForgivingFile):
     """A `ForgivingFile` beside which room is reserved, `frame_bytes` and `SLACK_BYTES`.
 
     When a write fails the room is given back and the write done again: `full` is why, and what is under way can be
     ended. The room has no name, so a process that is killed leaves none of it. A limit of the size of files
-    (`ulimit -f`) is taken to begin before it does, by so much. OSError where there is no such room.
+    (`ulimit -f`) is taken to begin before it does, by so much. OSError where there is no such room. A file system that
+    reserves nothing for a file without a name (9p) is written to without.
     """
 
     def __init__(self, path: Path, frame_bytes: int) -> None:
@@ -30,9 +33,14 @@ class ReservingFile(ForgivingFile):
         try:
             wanted = room if self._most is None else max(1, min(room, self._limit))
             os.posix_fallocate(self._reserve.fileno(), 0, wanted)
-        except BaseException as error:
+        except OSError as error:
+            self._reserve.close()
+            if error.errno in _NO_ROOM:
+                super().close()
+                raise self._explained(error, path.parent) from error
+        except BaseException:
             self.close()
-            raise (self._explained(error, path.parent) if isinstance(error, OSError) else error) from error
+            raise
 
     def close(self) -> None:
         """Close the file, and give the room back."""
