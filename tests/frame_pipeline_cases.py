@@ -245,6 +245,30 @@ def run_case(make: Callable[..., FramePipeline], ring: Ring, case: Case, **optio
         run.pedestal.check(tracker)
 
 
+def run_in_order(
+    make: Callable[..., FramePipeline],
+    ring: Ring,
+    shape: tuple[int, int],
+    sparse_threshold: int | None,
+    images: bool,
+) -> None:
+    """Eight frames of every kind go through what `make` makes: they come out in order, with the models' bits."""
+    fixed, veto = calibration(shape), Veto(THRESHOLD, 50)
+    raws = [words(shape, number, KINDS[number % len(KINDS)]) for number in range(8)]
+    with make(ring, fixed, veto, sparse_threshold, images=images) as pipeline:
+        for number, raw in enumerate(raws):
+            pipeline.put(place(ring, number, raw), keep=number == 1)
+        assert pipeline.pending == 8
+
+        def check(done: Processed) -> None:
+            assert done.fault is None
+            expected = Expected(raws[done.frame.number], fixed, veto)
+            expected.check(done.result, sparse_threshold, images, done.frame.number == 1)
+
+        assert all_of(pipeline, check) == list(range(8))
+        assert pipeline.fault is None
+
+
 def _dark(fixed: FixedCalibration, number: int, drift: float, rng: np.random.Generator) -> NDArray[np.uint16]:
     """A dark frame that has drifted with its number; now and then bright ones, holes, and a word of another stage."""
     shape = fixed.pedestal.shape[1:]

@@ -17,17 +17,17 @@ from frame_pipeline_cases import (
     MakeSession,
     Run,
     Scene,
-    all_of,
     calibration,
     place,
     run_case,
+    run_in_order,
     run_of,
     words,
 )
 from frame_pipeline_reference import Expected
 from framelane.models.errors import ConfigError
 from framelane.receiver.cpu_frame_pipeline import CpuFramePipeline
-from framelane.receiver.frame_pipeline import Processed, make_frame_pipeline
+from framelane.receiver.frame_pipeline import make_frame_pipeline
 from framelane.receiver.pedestal.tracked_pipeline import TrackedPipeline
 from framelane.receiver.pipeline import Pipeline
 from framelane.receiver.receiver import ReceivedFrame
@@ -36,7 +36,6 @@ from framelane.receiver.ring import Ring
 from framelane.receiver.veto import Reason, Veto
 
 SHAPE = (16, 100)
-KINDS = ("photons", "faint", "holes", "anything")
 
 
 @pytest.mark.parametrize("images", [True, False])
@@ -44,20 +43,8 @@ KINDS = ("photons", "faint", "holes", "anything")
 def test_every_frame_comes_out_in_its_order_with_the_models_bits(
     make_session: MakeSession, images: bool, sparse_threshold: int | None
 ) -> None:
-    ring, fixed, veto = Ring(make_session(n_slots=8)), calibration(SHAPE), Veto(THRESHOLD, 50)
-    raws = [words(SHAPE, number, KINDS[number % 4]) for number in range(8)]
-    with make_frame_pipeline(np, ring, fixed, veto, sparse_threshold, images=images) as pipeline:
-        for number, raw in enumerate(raws):
-            pipeline.put(place(ring, number, raw), keep=number == 1)
-        assert pipeline.pending == 8
-
-        def check(done: Processed) -> None:
-            raw = raws[done.frame.number]
-            assert done.fault is None
-            Expected(raw, fixed, veto).check(done.result, sparse_threshold, images, done.frame.number == 1)
-
-        assert all_of(pipeline, check) == list(range(8))
-        assert pipeline.fault is None
+    ring = Ring(make_session(n_slots=8))
+    run_in_order(partial(make_frame_pipeline, np), ring, SHAPE, sparse_threshold, images)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

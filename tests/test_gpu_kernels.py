@@ -1,7 +1,6 @@
 """The kernels on a GPU: the bits of the host, for every word, shape, gap and density."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver.correction import Correction
 from framelane.receiver.gpu import kernels
-from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.kernels import CountBuffers, GpuKernels, SparseBuffers
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pipeline import Pipeline
@@ -30,16 +28,7 @@ THRESHOLD = 10
 BESIDE = 0x8003
 """Between frames: no value, and no code."""
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cp() -> Iterator[Any]:
-    """CuPy; without it, or without a GPU, all tests of this file are skipped."""
-    try:
-        module = cupy()
-    except ConfigError as error:
-        pytest.skip(f"needs a GPU: {error}")
-    yield module
-    module.cuda.Device().synchronize()
+pytestmark = pytest.mark.usefixtures("cp")
 
 
 def scattered(seed: int, shape: tuple[int, int], high_gain: bool = False) -> FixedCalibration:

@@ -1,6 +1,6 @@
 """The GPU's peak finder equals the reference in every integer: its CUDA sources run by the host, and on a GPU."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from framelane.models.jf_correct import correct_int16
 from framelane.models.jf_fixed import quantize
 from framelane.models.peak_finder import Peaks, find_peaks
 from framelane.models.peak_settings import Panel, PeakSettings
-from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.peak_finder import GpuPeakFinder
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.peaks import PeakFinder
@@ -26,17 +25,6 @@ MODULES = Panel.grid(LARGE, 512, 1024)
 EVERYTHING = {"min_pixels": 1, "max_pixels": 1 << 20}
 
 Find = Callable[[NDArray[np.int16]], Peaks]
-
-
-@pytest.fixture(scope="module")
-def cp() -> Iterator[Any]:
-    """CuPy; without it, or without a GPU, the tests that need it are skipped."""
-    try:
-        module = cupy()
-    except ConfigError as error:
-        pytest.skip(f"needs a GPU: {error}")
-    yield module
-    module.cuda.Device().synchronize()
 
 
 @pytest.fixture(scope="module")

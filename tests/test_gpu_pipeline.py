@@ -23,13 +23,13 @@ from frame_pipeline_cases import (
     make_ring,
     place,
     run_case,
+    run_in_order,
     words,
 )
 from frame_pipeline_reference import Expected, PedestalReference, start_of
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver.frame_pipeline import Processed, make_frame_pipeline
-from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.frame_pipeline import GpuFramePipeline
 from framelane.receiver.gpu.gpu_lanes import Way
 from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
@@ -37,59 +37,30 @@ from framelane.receiver.ring import Ring
 from framelane.receiver.veto import Veto
 
 KINDS = ("photons", "faint", "holes", "anything")
-RINGS = ("host", "pinned", "gpu")
 SHAPES = [(16, 100), (7, 333), (64, 1024)]
 VETO = Veto(THRESHOLD, 50)
-
-
-@pytest.fixture
-def xp() -> ModuleType:
-    """CuPy, where there is a GPU."""
-    try:
-        module: ModuleType = cupy()
-    except ConfigError as error:
-        pytest.skip(str(error))
-    return module
-
-
-@pytest.fixture(params=list(itertools.product(Way, RINGS)), ids="-".join)
-def case(request: pytest.FixtureRequest) -> tuple[Way, str]:
-    """Each way with each kind of ring."""
-    way, kind = request.param
-    return Way(way), str(kind)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("images", [True, False])
 @pytest.mark.parametrize("sparse_threshold", [None, SPARSE_THRESHOLD])
 def test_every_frame_comes_out_in_its_order_with_the_models_bits(
-    xp: ModuleType,
+    cp: ModuleType,
     make_session: MakeSession,
-    case: tuple[Way, str],
+    way_and_ring: tuple[Way, str],
     shape: tuple[int, int],
     images: bool,
     sparse_threshold: int | None,
 ) -> None:
-    way, kind = case
-    ring, fixed = make_ring(make_session(n_slots=8, rows=shape[0], columns=shape[1]), kind), calibration(shape)
-    raws = [words(shape, number, KINDS[number % 4]) for number in range(8)]
-    with make_frame_pipeline(xp, ring, fixed, VETO, sparse_threshold, images=images, way=way) as pipeline:
-        for number, raw in enumerate(raws):
-            pipeline.put(place(ring, number, raw), keep=number == 1)
-
-        def check(done: Processed) -> None:
-            raw = raws[done.frame.number]
-            assert done.fault is None
-            Expected(raw, fixed, VETO).check(done.result, sparse_threshold, images, done.frame.number == 1)
-
-        assert all_of(pipeline, check) == list(range(8))
-        assert pipeline.fault is None
+    way, kind = way_and_ring
+    ring = make_ring(make_session(n_slots=8, rows=shape[0], columns=shape[1]), kind)
+    run_in_order(partial(make_frame_pipeline, cp, way=way), ring, shape, sparse_threshold, images)
 
 
 def test_with_frames_that_never_come_and_slots_used_again_all_that_came_is_right(
-    xp: ModuleType, make_session: MakeSession, case: tuple[Way, str]
+    cp: ModuleType, make_session: MakeSession, way_and_ring: tuple[Way, str]
 ) -> None:
-    way, kind = case
+    way, kind = way_and_ring
     shape = (16, 100)
     ring, fixed, rng = make_ring(make_session(n_slots=4), kind), calibration(shape), random.Random(5)
     number = 0
@@ -113,27 +84,27 @@ def test_with_frames_that_never_come_and_slots_used_again_all_that_came_is_right
 
 @pytest.mark.parametrize("wanted", CASES, ids=str)
 def test_whatever_is_asked_for_comes_out_as_the_models_say(
-    xp: ModuleType, make_session: MakeSession, case: tuple[Way, str], wanted: Case
+    cp: ModuleType, make_session: MakeSession, way_and_ring: tuple[Way, str], wanted: Case
 ) -> None:
-    way, kind = case
+    way, kind = way_and_ring
     ring = make_ring(make_session(n_slots=8, rows=wanted.shape[0], columns=wanted.shape[1]), kind)
-    run_case(partial(make_frame_pipeline, xp, way=way), ring, wanted)
+    run_case(partial(make_frame_pipeline, cp, way=way), ring, wanted)
 
 
-def test_nothing_is_allocated_for_a_frame(xp: Any, make_session: MakeSession, case: tuple[Way, str]) -> None:
-    way, kind = case
+def test_nothing_is_allocated_for_a_frame(cp: Any, make_session: MakeSession, way_and_ring: tuple[Way, str]) -> None:
+    way, kind = way_and_ring
     wanted = Run(Case("all", rungs=LADDER, peaks=SPOTS, dark_every=2))
     ring, tracker = make_ring(make_session(), kind), wanted.tracker
-    pool = xp.get_default_memory_pool()
-    with wanted.pipeline(partial(make_frame_pipeline, xp, way=way), ring, tracker) as pipeline:
-        before = (pool.total_bytes(), pool.used_bytes(), xp.cuda.runtime.memGetInfo())
+    pool = cp.get_default_memory_pool()
+    with wanted.pipeline(partial(make_frame_pipeline, cp, way=way), ring, tracker) as pipeline:
+        before = (pool.total_bytes(), pool.used_bytes(), cp.cuda.runtime.memGetInfo())
         for number in range(len(wanted.scenes)):
             wanted.put(pipeline, ring, number)
             assert all_of(pipeline, wanted.check) == [number]
-        assert (pool.total_bytes(), pool.used_bytes(), xp.cuda.runtime.memGetInfo()) == before
+        assert (pool.total_bytes(), pool.used_bytes(), cp.cuda.runtime.memGetInfo()) == before
 
 
-def test_memory_of_the_gpu_is_a_ring_like_any_other(xp: ModuleType, make_session: MakeSession) -> None:
+def test_memory_of_the_gpu_is_a_ring_like_any_other(cp: ModuleType, make_session: MakeSession) -> None:
     session = make_session()
     ring, host = make_ring(session, "gpu"), Ring(session)
     assert ring.holes(0) == 1600
@@ -149,7 +120,7 @@ def test_memory_of_the_gpu_is_a_ring_like_any_other(xp: ModuleType, make_session
     assert (memory.get() == host.memory).all()
 
 
-def test_pinned_memory_is_filled_with_holes_by_the_gpu_and_with_all_else_by_the_host(xp: ModuleType) -> None:
+def test_pinned_memory_is_filled_with_holes_by_the_gpu_and_with_all_else_by_the_host(cp: ModuleType) -> None:
     from framelane.receiver.gpu.memory import pinned_memory
 
     memory = pinned_memory((20 << 20) + 4096)
@@ -163,7 +134,7 @@ def test_pinned_memory_is_filled_with_holes_by_the_gpu_and_with_all_else_by_the_
 
 @pytest.mark.parametrize(("way", "kind"), list(itertools.product(["launches", "graphs"], ["pinned", "gpu"])))
 def test_a_slot_that_was_filled_behind_its_frame_is_not_filled_again_and_has_no_pixel_left(
-    xp: ModuleType, make_session: MakeSession, way: str, kind: str
+    cp: ModuleType, make_session: MakeSession, way: str, kind: str
 ) -> None:
     ring, fixed, raw = make_ring(make_session(), kind), calibration((16, 100)), words((16, 100), 0)
     with GpuFramePipeline(ring, fixed, VETO, SPARSE_THRESHOLD, way=way, refill=True) as pipeline:
@@ -180,7 +151,7 @@ def test_a_slot_that_was_filled_behind_its_frame_is_not_filled_again_and_has_no_
 
 
 def test_a_new_ring_in_memory_that_a_pipeline_has_filled_is_all_holes(
-    xp: ModuleType, make_session: MakeSession
+    cp: ModuleType, make_session: MakeSession
 ) -> None:
     session = make_session()
     ring, fixed, raw = make_ring(session, "pinned"), calibration((16, 100)), words((16, 100), 0)
@@ -201,12 +172,12 @@ def test_a_new_ring_in_memory_that_a_pipeline_has_filled_is_all_holes(
 
 @pytest.mark.parametrize("way", list(Way))
 def test_a_tracker_goes_on_where_the_last_pipeline_has_ended(
-    xp: ModuleType, make_session: MakeSession, way: Way
+    cp: ModuleType, make_session: MakeSession, way: Way
 ) -> None:
     wanted = Run(Case("dark", frames=120, dark_every=2))
     tracker = wanted.tracker
     fixed = PedestalReference(wanted.fixed, start_of(wanted.fixed))
-    for first, module in ((0, xp), (50, np), (80, xp)):
+    for first, module in ((0, cp), (50, np), (80, cp)):
         ring = make_ring(make_session(n_slots=128), "pinned")
         with make_frame_pipeline(module, ring, fixed.fixed, wanted.veto, tracker=tracker, way=way) as pipeline:
             for number in range(first, {0: 50, 50: 80, 80: 120}[first]):
@@ -224,12 +195,12 @@ def test_a_tracker_goes_on_where_the_last_pipeline_has_ended(
 
 @pytest.mark.parametrize("way", ["launches", "graphs"])
 def test_a_dark_frame_is_learned_from_before_its_slot_is_filled(
-    xp: ModuleType, make_session: MakeSession, way: str
+    cp: ModuleType, make_session: MakeSession, way: str
 ) -> None:
     wanted = Run(Case("dark", frames=60, dark_every=2))
     ring = make_ring(make_session(n_slots=64), "pinned")
     tracker = wanted.tracker
-    with wanted.pipeline(partial(make_frame_pipeline, xp, way=way, refill=True), ring, tracker) as pipeline:
+    with wanted.pipeline(partial(make_frame_pipeline, cp, way=way, refill=True), ring, tracker) as pipeline:
         for number in range(60):
             wanted.put(pipeline, ring, number)
         assert all_of(pipeline, wanted.check) == list(range(60))
@@ -238,24 +209,24 @@ def test_a_dark_frame_is_learned_from_before_its_slot_is_filled(
 
 
 def test_a_dark_frame_without_a_tracker_and_a_tracker_of_another_detector_are_refused(
-    xp: ModuleType, make_session: MakeSession
+    cp: ModuleType, make_session: MakeSession
 ) -> None:
     ring, fixed = Ring(make_session()), calibration((16, 100))
     with (
-        make_frame_pipeline(xp, ring, fixed, VETO) as pipeline,
+        make_frame_pipeline(cp, ring, fixed, VETO) as pipeline,
         pytest.raises(ConfigError, match="frame 0 cannot be learned from as a dark frame"),
     ):
         pipeline.put(place(ring, 0, words((16, 100), 0)), dark=True)
     tracker = PedestalTracker(start_of(calibration((16, 99))))
     with pytest.raises(InputError, match=r"the tracker is for images \(16, 99\), those of the ring are \(16, 100\)"):
-        make_frame_pipeline(xp, ring, fixed, VETO, tracker=tracker)
+        make_frame_pipeline(cp, ring, fixed, VETO, tracker=tracker)
 
 
-def test_slots_are_not_refilled_by_work_that_waits_ahead(xp: ModuleType, make_session: MakeSession) -> None:
+def test_slots_are_not_refilled_by_work_that_waits_ahead(cp: ModuleType, make_session: MakeSession) -> None:
     with pytest.raises(ConfigError, match="choose launches or graphs"):
         GpuFramePipeline(Ring(make_session()), calibration((16, 100)), VETO, way="waits", refill=True)
 
 
-def test_a_calibration_of_another_shape_is_refused(xp: ModuleType, make_session: MakeSession) -> None:
+def test_a_calibration_of_another_shape_is_refused(cp: ModuleType, make_session: MakeSession) -> None:
     with pytest.raises(Exception, match=r"is for images \(16, 99\), those of the ring are \(16, 100\)"):
-        make_frame_pipeline(xp, Ring(make_session()), calibration((16, 99)), VETO)
+        make_frame_pipeline(cp, Ring(make_session()), calibration((16, 99)), VETO)

@@ -1,6 +1,5 @@
 """The end of a pipeline on a GPU, and what goes wrong on the real one: nothing that was accepted is lost."""
 
-import itertools
 import signal
 import subprocess
 import sys
@@ -25,31 +24,12 @@ from frame_pipeline_cases import (
     words,
 )
 from frame_pipeline_reference import Expected, PedestalReference, start_of
-from framelane.models.errors import ConfigError
 from framelane.receiver.frame_pipeline import Processed, make_frame_pipeline
-from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.frame_pipeline import LANES, GpuFramePipeline
 from framelane.receiver.gpu.gpu_lanes import Way
 from framelane.receiver.veto import Veto
 
 VETO = Veto(THRESHOLD, 50)
-
-
-@pytest.fixture
-def xp() -> ModuleType:
-    """CuPy, where there is a GPU."""
-    try:
-        module: ModuleType = cupy()
-    except ConfigError as error:
-        pytest.skip(str(error))
-    return module
-
-
-@pytest.fixture(params=list(itertools.product(Way, ("host", "pinned", "gpu"))), ids="-".join)
-def case(request: pytest.FixtureRequest) -> tuple[Way, str]:
-    """Each way with each kind of ring."""
-    way, kind = request.param
-    return Way(way), str(kind)
 
 
 BEGIN = """
@@ -101,7 +81,7 @@ def interrupted(script: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def begin(xp: ModuleType, make_session: MakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def begin(cp: ModuleType, make_session: MakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs find the cases, and have a session."""
     session = make_session(n_slots=8).model_dump_json()
     monkeypatch.setenv("PYTHONPATH", ":".join(path for path in sys.path if path))
@@ -234,27 +214,27 @@ def test_after_ctrl_c_a_program_that_goes_on_gets_every_frame_that_it_has_put(wa
 
 
 def test_a_pipeline_that_is_closed_while_lanes_wait_leaves_the_gpu_to_others(
-    xp: Any, make_session: MakeSession, case: tuple[Way, str]
+    cp: Any, make_session: MakeSession, way_and_ring: tuple[Way, str]
 ) -> None:
-    way, kind = case
+    way, kind = way_and_ring
     ring, fixed = make_ring(make_session(), kind), calibration((16, 100))
     pipeline = GpuFramePipeline(ring, fixed, VETO, way=way)
     pipeline.put(place(ring, 0, words((16, 100), 0)))
     pipeline.close()
     pipeline.close()
-    xp.cuda.Device().synchronize()
+    cp.cuda.Device().synchronize()
     pipeline.put(place(ring, 1, words((16, 100), 1)))
     assert [(done.frame.number, done.fault) for done in pipeline.take(1.0)] == [(1, "the pipeline was closed")]
 
 
 def test_closing_while_dark_frames_are_pending_leaves_the_tracker_with_those_that_were_begun(
-    xp: ModuleType, make_session: MakeSession, case: tuple[Way, str]
+    cp: ModuleType, make_session: MakeSession, way_and_ring: tuple[Way, str]
 ) -> None:
-    way, kind = case
+    way, kind = way_and_ring
     wanted = Run(Case("dark", frames=8, dark_every=1))
     ring, tracker = make_ring(make_session(n_slots=8), kind), wanted.tracker
     assert tracker is not None
-    pipeline = wanted.pipeline(partial(make_frame_pipeline, xp, way=way), ring, tracker)
+    pipeline = wanted.pipeline(partial(make_frame_pipeline, cp, way=way), ring, tracker)
     for number in range(8):
         wanted.put(pipeline, ring, number)
     pipeline.close()
@@ -270,9 +250,9 @@ def test_closing_while_dark_frames_are_pending_leaves_the_tracker_with_those_tha
 
 
 def test_while_a_sink_takes_nothing_all_frames_of_a_ring_wait_and_none_is_lost(
-    xp: ModuleType, make_session: MakeSession, case: tuple[Way, str]
+    cp: ModuleType, make_session: MakeSession, way_and_ring: tuple[Way, str]
 ) -> None:
-    way, kind = case
+    way, kind = way_and_ring
     ring, fixed = make_ring(make_session(n_slots=32), kind), calibration((16, 100))
     with GpuFramePipeline(ring, fixed, VETO, way=way, lanes=2) as pipeline:
         for number in range(32):
@@ -286,13 +266,13 @@ def test_while_a_sink_takes_nothing_all_frames_of_a_ring_wait_and_none_is_lost(
 
 
 def test_a_program_that_waits_for_the_whole_gpu_is_not_stopped_by_lanes_that_wait(
-    xp: Any, make_session: MakeSession
+    cp: Any, make_session: MakeSession
 ) -> None:
     ring, fixed = make_ring(make_session(n_slots=8), "gpu"), calibration((16, 100))
     with GpuFramePipeline(ring, fixed, VETO, SPARSE_THRESHOLD, way=Way.WAITS) as pipeline:
         for number in range(20):
             if number in (3, 11):
-                xp.cuda.Device().synchronize()
+                cp.cuda.Device().synchronize()
             raw = words((16, 100), number)
             pipeline.put(place(ring, number, raw))
             (done,) = pipeline.take(60)
@@ -301,12 +281,12 @@ def test_a_program_that_waits_for_the_whole_gpu_is_not_stopped_by_lanes_that_wai
 
 
 def test_a_result_that_somebody_has_kept_can_still_be_looked_at_when_the_pipeline_was_closed(
-    xp: ModuleType, make_session: MakeSession
+    cp: ModuleType, make_session: MakeSession
 ) -> None:
     ring, fixed = make_ring(make_session(rows=512, columns=512), "pinned"), calibration((512, 512))
     raw = words((512, 512), 0)
     kept: list[Processed] = []
-    with make_frame_pipeline(xp, ring, fixed, VETO, SPARSE_THRESHOLD) as pipeline:
+    with make_frame_pipeline(cp, ring, fixed, VETO, SPARSE_THRESHOLD) as pipeline:
         pipeline.put(place(ring, 0, raw))
         all_of(pipeline, kept.append)
     Expected(raw, fixed, VETO).check(kept[0].result, SPARSE_THRESHOLD)

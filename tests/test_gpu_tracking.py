@@ -3,7 +3,7 @@
 import ctypes
 import shutil
 import subprocess
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,12 @@ import pytest
 from numpy.typing import NDArray
 
 from framelane.models.dark_frames import DarkClock
-from framelane.models.errors import ConfigError
 from framelane.models.jf_pedestal import SHARE_BITS, PedestalModel
 from framelane.models.jf_pedestal_settings import TrackerSettings, gains
 from framelane.models.jf_pedestal_state import Chip, TrackerState
 from framelane.receiver import gpu
-from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.tracker import GpuPedestalTracker
+from pedestal_frames import copied, wild
 
 KERNELS = Path(gpu.__path__[0], "kernels")
 SETTINGS = TrackerSettings(window=256, restart_blocks=2, rate_spread_adu_per_s=5, most_limit_adu=1023)
@@ -74,31 +73,6 @@ extern "C" void take(const u16 *raw, const i64 *ticks, u32 frames, u32 rows, u32
 """
 
 
-def wild(shape: tuple[int, int], n: int, seed: int) -> tuple[TrackerState, NDArray[np.uint16], list[int]]:
-    """Return a beginning, frames and times in which everything happens that can."""
-    rng = np.random.default_rng(seed)
-    truth = rng.choice([0.0, 16383.0, 2450.0], shape, p=[0.01, 0.01, 0.98]) + rng.uniform(0, 200, shape)
-    state = TrackerState.start(truth.clip(0, 16383), rng.random(shape) < 0.02, rng.uniform(5, 300, shape))
-    frames = np.empty((n, *shape), np.uint16)
-    times, now = [], 0
-    steps, rates = rng.random(shape) < 0.01, rng.normal(0.05, 0.05, shape)
-    for index, raw in enumerate(frames):
-        adc = truth + rates * index + rng.uniform(-3, 3) + 24 * rng.standard_normal(shape)
-        adc += 600 * steps * (index > n // 3) + 130 * (index > n // 2)
-        raw[:] = np.rint(adc).clip(0, 0x3FFF)
-        stray = rng.random(shape) < rng.choice([0.0, 0.01, 0.1])
-        raw[stray] = rng.integers(0, 1 << 16, int(stray.sum()))
-        raw[rng.integers(0, shape[0]) :][: rng.choice([0, 4, 60])] = 0x8000
-        raw[0, 1:3] = 0x8000 if index % 2 else 0x3000
-        now += int(rng.integers(-3, 10)) * 1_000_000 + (100 * 10**9 if index == n // 2 else 0)
-        times.append(now)
-    return state, frames, times
-
-
-def copied(state: TrackerState) -> TrackerState:
-    return replace(state, **{each.name: getattr(state, each.name).copy() for each in fields(state)})
-
-
 def by_the_model(
     start: TrackerState, frames: NDArray[np.uint16], times: list[int], high_gain: bool
 ) -> tuple[TrackerState, NDArray[np.int64]]:
@@ -137,15 +111,6 @@ def test_the_arithmetic_of_a_chip_compiled_for_the_host_equals_the_model(
     same(start, expected)
     if seed == 1:
         assert min(expected.chips[0][[Chip.BLOCKS, Chip.REFUSED, Chip.OUTLIERS, Chip.RESTARTS]]) > 0
-
-
-@pytest.fixture
-def cp() -> Any:
-    """CuPy, where there is a GPU."""
-    try:
-        return cupy()
-    except ConfigError as error:
-        pytest.skip(f"needs a GPU: {error}")
 
 
 @pytest.mark.parametrize("high_gain", [False, True])

@@ -12,7 +12,7 @@ import pytest
 
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import Calibration
-from framelane.receiver.calibration import calibration_file
+from framelane.receiver import new_hdf5
 from framelane.receiver.calibration.calibration_file import CalibrationFile, write_calibration
 from framelane.receiver.forgiving import ForgivingFile
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
@@ -116,7 +116,7 @@ def test_a_calibration_for_which_there_is_no_room_leaves_the_old_one(
 ) -> None:
     path = tmp_path / "calibration.h5"
     write_calibration(path, make_calibration((4, 6)))
-    monkeypatch.setattr(calibration_file, "ForgivingFile", FullDisk)
+    monkeypatch.setattr(new_hdf5, "ForgivingFile", FullDisk)
     with pytest.raises(InputError, match=r"cannot write .*calibration.h5: No space left on device: make room there"):
         write_calibration(path, make_calibration((5, 7)))
     with CalibrationFile(path) as file:

@@ -22,36 +22,12 @@ from framelane.models.jf_pedestal_state import Chip, TrackerState
 from framelane.receiver.pedestal.drift import DriftLimits, DriftRecord, DriftRow
 from framelane.receiver.pedestal.live_pedestal import LivePedestal
 from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
+from pedestal_frames import copied, wild
 
 INTERVAL_NS = 5_000_000
 """Every tenth of 2,000 frames a second."""
 
 CHIP_SHAPE = (256, 256)
-
-
-def wild(shape: tuple[int, int], n: int, seed: int) -> tuple[TrackerState, NDArray[np.uint16], list[int]]:
-    """Return a beginning, frames and times in which everything happens that can."""
-    rng = np.random.default_rng(seed)
-    truth = rng.choice([0.0, 16383.0, 2450.0], shape, p=[0.01, 0.01, 0.98]) + rng.uniform(0, 200, shape)
-    state = TrackerState.start(truth.clip(0, 16383), rng.random(shape) < 0.02, rng.uniform(5, 300, shape))
-    frames = np.empty((n, *shape), np.uint16)
-    times, now = [], 0
-    steps, rates = rng.random(shape) < 0.01, rng.normal(0.05, 0.05, shape)
-    for index, raw in enumerate(frames):
-        adc = truth + rates * index + rng.uniform(-3, 3) + 24 * rng.standard_normal(shape)
-        adc += 600 * steps * (index > n // 3) + 130 * (index > n // 2)
-        raw[:] = np.rint(adc).clip(0, 0x3FFF)
-        stray = rng.random(shape) < rng.choice([0.0, 0.01, 0.1])
-        raw[stray] = rng.integers(0, 1 << 16, int(stray.sum()))
-        raw[rng.integers(0, shape[0]) :][: rng.choice([0, 4, 60])] = 0x8000
-        raw[0, 1:3] = 0x8000 if index % 2 else 0x3000  # of half a block nothing is seen, and of the other half too much
-        now += int(rng.integers(-3, 10)) * 1_000_000 + (100 * 10**9 if index == n // 2 else 0)
-        times.append(now)
-    return state, frames, times
-
-
-def copied(state: TrackerState) -> TrackerState:
-    return replace(state, **{each.name: getattr(state, each.name).copy() for each in fields(state)})
 
 
 @pytest.mark.parametrize("high_gain", [False, True])

@@ -148,7 +148,9 @@ def test_a_master_that_does_not_fit_the_disk_is_one_sentence_and_leaves_nothing(
     master = tmp_path / "run.h5"
     run = subprocess.run([sys.executable, "-c", program, str(part.path), str(master)], capture_output=True, text=True)
     assert run.returncode == 1
-    assert run.stderr.endswith(f"InputError: cannot write {master}: File too large: make room there\n")
+    assert run.stderr.endswith(
+        f"InputError: cannot write {master}: File too large: make room there, or give another file\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["run_0.h5"]
 
 

@@ -37,7 +37,6 @@ class Run:
     """What a run of frames took; `allocated` bytes of the GPU and of the host's pinned pool while it ran."""
 
     gb_per_s: float
-    frames_per_s: float
     allocated: int
 
 
@@ -118,8 +117,7 @@ def run(
         allocated = _allocated() - before
     if tracker is not None and tracker.progress.frames != sum(map(is_dark, range(frames))):
         raise ConfigError(f"the tracker has learned from {tracker.progress.frames} frames, others were dark")
-    per_s = frames / seconds
-    return Run(per_s * ring.ring.layout.image_bytes / 1e9, per_s, allocated)
+    return Run(frames / seconds * ring.ring.layout.image_bytes / 1e9, allocated)
 
 
 def peaks_without_bright_rows(ring: FrameRing) -> list[int]:

@@ -1,19 +1,16 @@
 """The HDF5 sink: images and the record of every frame, laid out like NXmx (manual.nexusformat.org, NXmx)."""
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import h5py
 import numpy as np
 
-from framelane.models.errors import InputError
-from framelane.models.part_file import PartFile
 from framelane.models.peak_settings import PeakSettings
 from framelane.models.session import Session
 from framelane.receiver import nxmx
 from framelane.receiver.forgiving import ForgivingFile
+from framelane.receiver.new_hdf5 import NewHdf5
 from framelane.receiver.random_share import RandomShare
 from framelane.receiver.receiver import ReceivedFrame
 from framelane.receiver.reserving import ReservingFile
@@ -25,7 +22,7 @@ _COMPRESSED = 1.02
 """What cannot be compressed grows by less."""
 
 
-class Hdf5Sink:
+class Hdf5Sink(NewHdf5):
     """Writes the file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
 
     `/entry/data/data` is (frames, rows, columns), an image a chunk, bitshuffle and LZ4; beside it, readable without
@@ -52,18 +49,11 @@ class Hdf5Sink:
         bragg: PeakSettings | None = None,
         reserve: bool = False,
     ) -> None:
-        self.path = path
-        self._part = PartFile(path)
-        try:
-            self._disk = self._open(session) if reserve else ForgivingFile(self._part.path)
-        except BaseException:
-            self._part.discard()
-            raise
+        self._session, self._reserve = session, reserve
+        super().__init__(path, rdcc_nbytes=_CACHE_BYTES)
         self._frames = 0
         self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
-        self._file = h5py.File(self._disk, "w", libver="v110", rdcc_nbytes=_CACHE_BYTES)
-        self._entry = nxmx.group(self._file, "entry", "NXentry", default="data")
-        self._unit = session.unit
+        self._entry = nxmx.group(self.file, "entry", "NXentry", default="data")
         raw = session.pixels == "raw" and photon_energy_kev is None
         self._data = nxmx.make_data(self._entry, session, raw)
         self._sparse: Any = None
@@ -94,7 +84,9 @@ class Hdf5Sink:
         for column, value in zip(self._records.values(), values, strict=True):
             column[self._frames % nxmx.RECORDS_A_CHUNK] = value
         if not self._frames:
-            self._entry["data/peaks"].attrs.update({"threshold": verdict.threshold, "threshold_units": self._unit})
+            self._entry["data/peaks"].attrs.update(
+                {"threshold": verdict.threshold, "threshold_units": self._session.unit}
+            )
             self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
         self._frames += 1
         self._data.resize(self._frames, axis=0)
@@ -104,7 +96,7 @@ class Hdf5Sink:
             self._append_rows(result.sparse)
         if self._frames % nxmx.RECORDS_A_CHUNK == 0:
             self._flush(nxmx.RECORDS_A_CHUNK)
-        self._check()
+        self.check()
 
     def retract(self) -> None:
         """Take the last frame out again: its slot was overwritten while it was read. Not twice in a row."""
@@ -116,40 +108,16 @@ class Hdf5Sink:
             for name in ("columns", "values"):
                 self._sparse[name].resize(start, axis=0)
 
-    def close(self) -> None:
-        """End the file and give it its name."""
+    def _end(self) -> None:
         self._flush(self._frames % nxmx.RECORDS_A_CHUNK)
         self._entry["end_time"] = nxmx.now()
-        self._check()
-        self._file.close()
-        self._check()
-        self._disk.close()
-        self._part.keep()
 
-    def discard(self) -> None:
-        """Leave nothing behind."""
-        with contextlib.suppress(OSError, RuntimeError):
-            self._file.close()
-        self._disk.close()
-        self._part.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *error: object) -> None:
-        try:
-            if kind is None:
-                self.close()
-        finally:
-            self.discard()
-
-    def _open(self, session: Session) -> ReservingFile:
+    def _open(self, path: Path) -> ForgivingFile:
         """The file, beside room for a frame of which every pixel is in its sparse rows, of 6 bytes each."""
-        rows = 8 * (session.rows + 1)
-        try:
-            return ReservingFile(self._part.path, round(_COMPRESSED * (4 * session.image_bytes + rows)))
-        except OSError as error:
-            raise self._failure(error) from error
+        if not self._reserve:
+            return super()._open(path)
+        rows = 8 * (self._session.rows + 1)
+        return ReservingFile(path, round(_COMPRESSED * (4 * self._session.image_bytes + rows)))
 
     def _append_rows(self, rows: SparseRows | None) -> None:
         """Add the rows of the newest frame; none for a rejected one."""
@@ -173,13 +141,6 @@ class Hdf5Sink:
             dataset = self._entry["data"][name]
             dataset.resize(self._frames, axis=0)
             dataset[self._frames - n :] = column[:n]
-
-    def _check(self) -> None:
-        if self._disk.error:
-            raise self._failure(self._disk.error) from self._disk.error
-
-    def _failure(self, error: OSError) -> InputError:
-        return InputError(f"cannot write {self.path}: {error.strerror}: make room there, or give another file")
 
 
 def _detector_frame(frame: ReceivedFrame) -> int:

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,9 @@ import h5py
 import numpy as np
 
 from framelane.models.errors import InputError
-from framelane.models.part_file import PartFile
 from framelane.receiver import nxmx
-from framelane.receiver.forgiving import ForgivingFile
 from framelane.receiver.frame_order import Integers, order, pieces, twice
+from framelane.receiver.new_hdf5 import NewHdf5
 from framelane.receiver.rank_file import RankFile
 
 _COPIED = "definition", "program_name", "instrument"
@@ -69,10 +68,10 @@ def write_master(path: Path, parts: Sequence[Part], whole: bool = False) -> Mast
         if whole:
             _check_numbers(list(files.values()))
         if files:
-            with PartFile(path) as target, _create(target.path, path) as file:
+            with NewHdf5(path) as new:
                 folder = Path(os.path.realpath(path)).parent
-                _fill(file, files, folder)
-                _list_ranks(file["entry"], parts, files, left_out, folder)
+                _fill(new.file, files, folder)
+                _list_ranks(new.file["entry"], parts, files, left_out, folder)
     return Master(sum(len(file.numbers) for file in files.values()), left_out)
 
 
@@ -123,23 +122,6 @@ def _check_numbers(files: Sequence[RankFile]) -> None:
         number, *both = found
         names = " and ".join(str(files[n].path) for n in both)
         raise InputError(f"{names} both have the detector's frame {number}: give the files of one run, each once")
-
-
-@contextlib.contextmanager
-def _create(at: Path, path: Path) -> Iterator[Any]:
-    """A new HDF5 file; InputError where the disk takes it not, or not all of it."""
-    try:
-        disk = ForgivingFile(at)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}: make room there") from error
-    with disk:
-        file = h5py.File(disk, "w", libver="v110")
-        try:
-            yield file
-        finally:
-            file.close()
-    if disk.error is not None:
-        raise InputError(f"cannot write {path}: {disk.error.strerror}: make room there") from disk.error
 
 
 def _fill(file: Any, files: Mapping[int, RankFile], folder: Path) -> None:

@@ -21,20 +21,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import h5py
 import hdf5plugin
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.errors import InputError
 from framelane.models.jf_calibration import STAGES, Calibration
-from framelane.models.part_file import PartFile
 from framelane.receiver.calibration.calibration_set import CalibrationSet
 from framelane.receiver.calibration.provenance import Provenance
 from framelane.receiver.calibration.provenance_group import read_provenance, write_provenance
 from framelane.receiver.calibration.stage_pedestal import Reason
 from framelane.receiver.checked_file import CheckedFile
-from framelane.receiver.forgiving import ForgivingFile
+from framelane.receiver.new_hdf5 import NewHdf5
 
 FORMAT = "framelane-calibration-1"
 _HIGH_GAIN = "high_gain"
@@ -163,11 +161,5 @@ def _array(place: Any, name: str, planes: NDArray[Any]) -> Any:
 
 
 def _write(path: Path, fill: Callable[[Any], None]) -> None:
-    try:
-        with PartFile(path) as part:
-            with ForgivingFile(part.path) as disk, h5py.File(disk, "w", libver="v110") as file:
-                fill(file)
-            if disk.error:
-                raise disk.error
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}: make room there, or give another file") from error
+    with NewHdf5(path) as new:
+        fill(new.file)

@@ -47,7 +47,7 @@ class CorrectedFile(FrameFile):
         photon_energy_kev: float,
         pixel_mask: NDArray[np.uint32],
     ) -> None:
-        entry = nxmx.group(self._file, "entry", "NXentry", default="data")
+        entry = nxmx.group(self.file, "entry", "NXentry", default="data")
         entry["definition"] = "NXmx"
         entry["start_time"] = nxmx.now()
         images = nxmx.group(entry, "data", "NXdata", signal="data")

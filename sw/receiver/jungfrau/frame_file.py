@@ -3,43 +3,35 @@
 import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 import framelane
-from framelane.models.errors import InputError
-from framelane.models.part_file import PartFile
 from framelane.receiver import nxmx
-from framelane.receiver.forgiving import ForgivingFile
+from framelane.receiver.new_hdf5 import NewHdf5
 
 Columns = Mapping[str, tuple[str, tuple[int, ...]]]
 """Of each record its name, its type and the shape of one."""
 
 
-class FrameFile:
-    """Writes the file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
+class FrameFile(NewHdf5):
+    """A `NewHdf5` of frames.
 
     A subclass gives the function that makes its datasets, and appends to them. InputError when the file cannot be
     written.
     """
 
     def __init__(self, path: Path, format: str, make: Callable[[], None]) -> None:
-        self.path = path
+        super().__init__(path)
         self.frames = 0
         self._waiting: dict[str, NDArray[Any]] = {}
-        self._part = PartFile(path)
         with contextlib.ExitStack() as undo:
-            undo.callback(self._part.discard)
-            self._disk = self._open(self._part.path)
-            undo.callback(self._disk.close)
-            self._file = h5py.File(self._disk, "w", libver="v110")
-            undo.callback(self._file.close)
-            self._file.attrs.update({"format": format, "program": f"framelane {framelane.__version__}"})
-            self._file.attrs["begun"] = nxmx.now()
-            self._group: Any = self._file
+            undo.callback(self.discard)
+            self.file.attrs.update({"format": format, "program": f"framelane {framelane.__version__}"})
+            self.file.attrs["begun"] = nxmx.now()
+            self._group: Any = self.file
             make()
             undo.pop_all()
 
@@ -59,38 +51,11 @@ class FrameFile:
         dataset[-1] = image
         if self.frames % nxmx.RECORDS_A_CHUNK == 0:
             self._flush(nxmx.RECORDS_A_CHUNK)
-        self._check()
+        self.check()
 
-    def close(self) -> None:
-        """End the file and give it its name."""
+    def _end(self) -> None:
         self._flush(self.frames % nxmx.RECORDS_A_CHUNK)
-        self._file.attrs["ended"] = nxmx.now()
-        self._check()
-        self._file.close()
-        self._check()
-        self._disk.close()
-        self._part.keep()
-
-    def discard(self) -> None:
-        """Leave nothing behind."""
-        with contextlib.suppress(OSError, RuntimeError):
-            self._file.close()
-        self._disk.close()
-        self._part.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *error: object) -> None:
-        try:
-            if kind is None:
-                self.close()
-        finally:
-            self.discard()
-
-    def _open(self, path: Path) -> ForgivingFile:
-        """The file on the disk."""
-        return ForgivingFile(path)
+        self.file.attrs["ended"] = nxmx.now()
 
     def _flush(self, n: int) -> None:
         """Write the records of the last `n` frames."""
@@ -98,10 +63,3 @@ class FrameFile:
             dataset = self._group[name]
             dataset.resize(self.frames, axis=0)
             dataset[self.frames - n :] = column[:n]
-
-    def _check(self) -> None:
-        if self._disk.error:
-            reason = self._disk.error.strerror
-            raise InputError(
-                f"cannot write {self.path}: {reason}: make room there, or give another file"
-            ) from self._disk.error

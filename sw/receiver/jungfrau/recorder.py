@@ -20,7 +20,6 @@ from pathlib import Path
 import hdf5plugin
 import numpy as np
 
-from framelane.models.errors import InputError
 from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TICK_NS, JfHeader
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver import nxmx
@@ -53,12 +52,7 @@ class Recorder(FrameFile):
         super().__exit__(None if self.frames else kind, *error)
 
     def _open(self, path: Path) -> ReservingFile:
-        try:
-            return ReservingFile(path, self._frame_bytes)
-        except OSError as error:
-            raise InputError(
-                f"cannot write {self.path}: {error.strerror}: make room there, or give another file"
-            ) from error
+        return ReservingFile(path, self._frame_bytes)
 
     def _make(self, modules: int, compress: bool) -> None:
         numbers = dict.fromkeys(("frame_number", "bunch_id", "timestamp_ns", "exposure_ns"), ("u8", ()))
@@ -68,9 +62,9 @@ class Recorder(FrameFile):
             **dict.fromkeys(("holes", "guarded"), ("u4", ())),
             **{name: (dtype, (modules,)) for name, dtype in of_module.items()},
         }
-        self.make_records(self._file, columns)
+        self.make_records(self.file, columns)
         shape = (modules * MODULE_ROWS, MODULE_COLUMNS)
-        self._raw = self._file.create_dataset(
+        self._raw = self.file.create_dataset(
             "raw",
             (0, *shape),
             "u2",
