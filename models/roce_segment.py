@@ -32,7 +32,7 @@ class Message:
     """One RDMA WRITE: destination `address` (64 bits), `length` in bytes, index of its QP, and an immediate or None.
 
     `psn` repeats a message that was sent before with this PSN first, and leaves the QP's own PSN as it is; None sends a
-    new one.
+    new one. With `resume` it is the rest of such a message: its first packets have arrived.
     """
 
     address: int
@@ -40,6 +40,7 @@ class Message:
     qp: int = 0
     imm: int | None = None
     psn: int | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def segment(message: Message, qp: QpContext, psn: int) -> list[PacketCommand]:
     service = wire.UC if qp.service is Service.UC else 0
     for offset in range(0, message.length, qp.mtu):
         length = min(qp.mtu, message.length - offset)
-        first, last = offset == 0, offset + length == message.length
+        first, last = offset == 0 and not message.resume, offset + length == message.length
         imm = message.imm if last else None
         if qp.segmentation is Segmentation.ONLY:
             opcode = Opcode.WRITE_ONLY

@@ -1,6 +1,7 @@
 """QP contexts: what cannot be is refused with the field's name and range; acknowledgements, entropy and rates."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,3 +85,14 @@ def test_a_bucket_gives_its_burst_once_and_then_its_rate() -> None:
     bucket.fill()
     opened.append(bucket.open)
     assert (opened, bucket.level) == ([False, True], 0)
+
+
+@pytest.mark.parametrize("segmentation", Segmentation)
+@pytest.mark.parametrize("arrived", [1, 2, 3])
+def test_the_rest_of_a_message_is_its_last_packets_once_more(segmentation: Segmentation, arrived: int) -> None:
+    context = qp(mtu=512, service=Service.RC, segmentation=segmentation)
+    whole = roce_segment.segment(Message(0x10000, 1800, imm=7), context, psn=0xFFFFFE)
+    psn, sent = (0xFFFFFE + arrived) & 0xFFFFFF, 512 * arrived
+    rest = Message(0x10000 + sent, 1800 - sent, imm=7, psn=psn, resume=True)
+    again = roce_segment.segment(rest, context, psn)
+    assert [replace(packet, offset=packet.offset + sent) for packet in again] == whole[arrived:]

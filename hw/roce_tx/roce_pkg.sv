@@ -174,6 +174,7 @@ package roce_pkg;
   // One RDMA WRITE. Model: roce_segment.Message.
   typedef struct packed {
     logic        replay;     // sent before: `psn` is its first PSN, and the QP's own stays as it is
+    logic        resume;     // with replay: the rest of a message of which the first packets have arrived
     logic [23:0] psn;
     logic        imm_valid;
     logic [31:0] imm;

@@ -66,7 +66,7 @@ module roce_segment
   end
 
   // Count: the message under way. Its address, PSN and `more`, the packets behind this one, move on with every packet.
-  logic valid_q, first_q, last_q, replay_q, imm_valid_q;
+  logic valid_q, first_q, last_q, replay_q, resume_q, imm_valid_q;
   logic [7:0] index_q;
   logic [31:0] imm_q, message_bytes_q;
   logic [63:0] address_q;
@@ -105,6 +105,7 @@ module roce_segment
     if (count_ready) begin
       valid_q <= look_valid_q;
       replay_q <= look_q.replay;
+      resume_q <= look_q.resume;
       imm_valid_q <= look_q.imm_valid;
       imm_q <= look_q.imm;
       index_q <= look_q.qp;
@@ -143,11 +144,12 @@ module roce_segment
 
   // Packet: the fields of one. The source port's entropy is the same for all packets of a message.
   packet_t pkt;
-  logic only, imm;
+  logic only, opens, imm;
   logic [12:0] length;
   logic [23:0] mixed;
 
   assign only = qp_q.segmentation == ONLY;
+  assign opens = first_q && !resume_q;
   assign imm = last_q && imm_valid_q;
   assign length = last_q ? tail_q : mtu_q;
   assign mixed = qp_q.path.dest_qpn ^ first_psn_q;
@@ -164,7 +166,7 @@ module roce_segment
     pkt.opcode = OP_WRITE_ONLY;
     if (!only) begin
       unique case ({
-        first_q, last_q
+        opens, last_q
       })
         2'b10:   pkt.opcode = OP_WRITE_FIRST;
         2'b00:   pkt.opcode = OP_WRITE_MIDDLE;
@@ -174,7 +176,7 @@ module roce_segment
     end
     if (imm) pkt.opcode |= OP_WITH_IMM;
     if (qp_q.service == UC) pkt.opcode |= OP_UC;
-    pkt.has_reth = only || first_q;
+    pkt.has_reth = only || opens;
     pkt.has_imm = imm;
     pkt.ack_request = qp_q.service == RC && ((qp_q.ack_policy != NEVER && last_q) ||
         (qp_q.ack_policy == INTERVAL && ends_interval(psn_q, qp_q.ack_log2)));

@@ -371,6 +371,7 @@ module tx
 
   assign msg_tdata = '{
           replay: 1'b0,
+          resume: 1'b0,
           psn: '0,
           imm_valid: item.last,
           imm: item.imm,

@@ -62,9 +62,11 @@ class SegmentBench(Bench):
         self.dut.context_i.value = CONTEXT_T.pack(context_fields(index))
         self.dut.psn_i.value = self.psn[int(self.dut.psn_index_o.value) % len(QPS)]
 
-    def send(self, length: int, qp: int = 0, imm: int | None = None, psn: int | None = None) -> None:
+    def send(
+        self, length: int, qp: int = 0, imm: int | None = None, psn: int | None = None, resume: bool = False
+    ) -> None:
         address = self.random.getrandbits(64) | self.random.choice([0, 0xFFFFF000, 0xFFFFFFFF_FFFFF000])
-        message = Message(address, length, qp, imm, psn)
+        message = Message(address, length, qp, imm, psn, resume)
         self.messages.items.append({"tdata": ports.message_t(message)})
         status = roce_segment.status(message, QPS)
         if status is Status.OK:
@@ -120,7 +122,8 @@ async def a_repeated_message_is_the_same_and_leaves_the_psn(dut: Any, stalls: St
     await bench.reset()
     for n in range(60):
         qp = n // 4 % 3
-        bench.send(1 + 700 * (n % 4), qp=qp, psn=bench.random.getrandbits(24) if n % 3 == 0 else None)
+        psn = bench.random.getrandbits(24) if n % 3 == 0 else None
+        bench.send(1 + 700 * (n % 4), qp=qp, psn=psn, resume=psn is not None and n % 2 == 0)
     await bench.check()
 
 

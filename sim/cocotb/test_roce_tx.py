@@ -15,7 +15,7 @@ from framelane.models import axis, roce_icrc, roce_pacer, wire
 from framelane.models.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.roce_segment import MAX_MESSAGE_BYTES, Message, Status
 from framelane.models.roce_tx import RoceTx
-from framelane.models.wire import MTUS, Endpoint
+from framelane.models.wire import MTUS, Endpoint, Opcode
 
 LOCAL = Endpoint(mac=0x02_0A_0B_0C_0D_0E, ip=0x0A000001)
 PIPELINE = 8
@@ -84,6 +84,7 @@ class RoceTxBench(Bench):
         imm: int | None = None,
         *,
         psn: int | None = None,
+        resume: bool = False,
         stream: int | None = None,
         wrong: Collection[int] = (),
     ) -> None:
@@ -93,7 +94,7 @@ class RoceTxBench(Bench):
         """
         address = self.random.getrandbits(64)
         payload = self.random.randbytes(min(length, 1 << 16) if stream is None else stream)
-        message = Message(address, length, qp, imm, psn)
+        message = Message(address, length, qp, imm, psn, resume)
         self.msg.items.append({"tdata": ports.message_t(message)})
         if payload:
             lanes = self.width // 8
@@ -262,6 +263,20 @@ async def a_packet_with_a_marked_beat_is_poisoned_and_no_other(dut: Any, stalls:
     good = [roce_icrc.check(p) for p in bench.out.packets(bench.width)]
     assert 0 < good.count(False) < good.count(True)
     assert {s for s, _ in bench.statuses} == {Status.OK, Status.BAD_PAYLOAD, Status.SHORT, Status.LONG}
+
+
+@cocotb.test()
+async def the_rest_of_a_message_goes_on_where_its_first_packets_ended(dut: Any) -> None:
+    bench = RoceTxBench(dut)
+    await bench.start(context(psn=100, mtu=256, service=Service.RC, segmentation=Segmentation.MESSAGE))
+    bench.send(1000)
+    bench.send(1000 - 2 * 256, psn=102, resume=True)
+    bench.send(1000 - 3 * 256, imm=5, psn=103, resume=True)
+    bench.send(50)
+    await bench.check()
+    headers = [wire.parse(p)[0] for p in bench.out.packets(bench.width)]
+    assert [h.psn for h in headers] == [100, 101, 102, 103, 102, 103, 103, 104]
+    assert [Opcode(h.opcode).name for h in headers[4:]] == ["WRITE_MIDDLE", "WRITE_LAST", "WRITE_LAST_IMM", "WRITE_ONLY"]
 
 
 @cocotb.test()

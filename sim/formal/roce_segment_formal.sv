@@ -32,6 +32,7 @@ module roce_segment_formal
     input logic     [ 7:0] index_q,
     input logic            valid_q,
     input logic            replay_q,
+    input logic            resume_q,
     input logic            imm_valid_q,
     input logic     [31:0] imm_q,
     input logic     [31:0] message_bytes_q,
@@ -215,7 +216,7 @@ module roce_segment_formal
         a_soon : assert (accepted_q == ended_q || wait_q < 2'd2);
       end
       if (in_packet) begin
-        a_packet : assert (known(offer) == packet_of(message, !begun_q, left_q, address_nq));
+        a_packet : assert (known(offer) == packet_of(message, !begun_q && !message.resume, left_q, address_nq));
         if (offer.status == OK && begun_q) a_step : assert (offer.psn == psn_before_q + 1'b1);
         if (offer.status == OK && !begun_q && message.replay) a_replay : assert (offer.psn == message.psn);
       end
@@ -252,8 +253,8 @@ module roce_segment_formal
       if (in_look) i_look : assert (look_q == message);
       if (in_count) begin
         i_counted :
-        assert (index_q == message.qp && replay_q == message.replay && imm_valid_q == message.imm_valid &&
-            imm_q == message.imm && message_bytes_q == message.length && qp_q == any_qp);
+        assert (index_q == message.qp && replay_q == message.replay && resume_q == message.resume &&
+            imm_valid_q == message.imm_valid && imm_q == message.imm && message_bytes_q == message.length && qp_q == any_qp);
         if (any_qp.enabled && message.length != '0 && message.length <= MESSAGE_BYTES_MAX) begin
           i_ok : assert (status_q == OK && mtu_q == 13'd1 << any_qp.mtu_log2);
           i_left : assert (tail_q != '0 && tail_q <= mtu_q && left != '0 && extent == 36'(left) - 1'b1);

@@ -73,7 +73,7 @@ _SERVICE = {"service": 1, "segmentation": 1, "mtu_log2": 4, "ack_policy": 2, "ac
 QP_T = Struct(enabled=1, **_SERVICE, rkey=32, rate=24, burst=24, **_PATH, psn=24)
 QP_WRITE_T = Struct(set_psn=1, index=8, qp=QP_T.width)
 CONTEXT_T = Struct(enabled=1, **_SERVICE, limited=1, rkey=32, checksum=16, **_PATH)
-MESSAGE_T = Struct(replay=1, psn=24, imm_valid=1, imm=32, qp=8, length=32, address=64)
+MESSAGE_T = Struct(replay=1, resume=1, psn=24, imm_valid=1, imm=32, qp=8, length=32, address=64)
 PACKET_T = Struct(
     **{"status": 3, "ends": 1, "index": 8, "opcode": 8, "has_reth": 1, "has_imm": 1, "ack_request": 1, "psn": 24},
     **{"length": 13, "udp_length": 13, "checksum": 17, "reth_address": 64, "reth_rkey": 32, "reth_length": 32},
@@ -109,6 +109,7 @@ def message_t(message: Message) -> int:
     return MESSAGE_T.pack(
         {
             "replay": message.psn is not None,
+            "resume": message.resume,
             "psn": message.psn or 0,
             "imm_valid": message.imm is not None,
             "imm": message.imm or 0,
