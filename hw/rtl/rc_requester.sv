@@ -1,0 +1,446 @@
+// The sender's part of the RC service: descriptors in, and out again as often as it takes until they are acknowledged. Those of
+// other QPs pass through. Wiring, the entry into the rings and the way out of them.
+//
+//   descriptors, trailers -> rc_ring -> descriptors, trailers, PSNs
+//                               |
+//   events, commands -> rc_protocol -- rc_timer
+module rc_requester
+  import framelane_pkg::*;
+  import rc_pkg::*;
+  import roce_pkg::*;
+  import roce_rx_pkg::*;
+#(
+    parameter int unsigned RcQps      = 16,  // QPs that may be of RC: the first of the table
+    parameter int unsigned Depth      = 64,  // descriptors of each that are kept
+    parameter int unsigned TickClocks = 256  // cycles of 1.024 us
+) (
+    input logic clk,
+    input logic rst,
+
+    // Descriptors, and the trailers of those that are `last`
+    input  bd_t        s_axis_bd_tdata,
+    input  logic       s_axis_bd_tvalid,
+    output logic       s_axis_bd_tready,
+    input  logic [7:0] tag_i,                    // of the frame to which the descriptor on offer belongs
+    input  trailer_t   s_axis_trailer_tdata,
+    input  logic       s_axis_trailer_tvalid,
+    output logic       s_axis_trailer_tready,
+
+    // The same for the transmitter, shortened and with a PSN where they are sent again
+    output rc_item_t m_axis_item_tdata,
+    output logic     m_axis_item_tvalid,
+    input  logic     m_axis_item_tready,
+    output trailer_t m_axis_trailer_tdata,
+    output logic     m_axis_trailer_tvalid,
+    input  logic     m_axis_trailer_tready,
+
+    // Ends of messages: all of the payload is taken
+    input logic       ended_i,    // pulse
+    input logic [7:0] ended_qp_i,
+
+    // What is held for whom, for rc_ledger
+    output logic        accepted_o,             // pulse: the descriptor with tag_i is accepted
+    output logic        accepted_rc_o,          // it will be retired
+    output logic        issued_o,               // pulse: a kept descriptor is given to the transmitter
+    output logic [ 7:0] issued_tag_o,
+    output rc_retired_t m_axis_retired_tdata,
+    output logic        m_axis_retired_tvalid,
+    input  logic        m_axis_retired_tready,
+
+    // What receivers say. CNPs are only told apart
+    input  event_t     s_axis_event_tdata,
+    input  logic       s_axis_event_tvalid,
+    output logic       s_axis_event_tready,
+    output logic       cnp_o,                // pulse
+    output logic [7:0] cnp_qp_o,
+
+    // Writes to the QP table, as roce_tx takes them
+    input qp_write_t qp_write_i,
+    input logic      qp_write_valid_i,
+
+    // Limits of a QP
+    input rc_limits_t       limits_i,
+    input logic       [7:0] limits_qp_i,
+    input logic             limits_write_i,
+
+    // Commands: to arm a QP, whatever it does; to put one into error. Each is taken with one of the pulses
+    input  rc_command_t s_axis_command_tdata,    // its reason does not count
+    input  logic        s_axis_command_tvalid,
+    output logic        s_axis_command_tready,
+    output logic        done_o,
+    output logic        refused_o,               // no such QP, or its entry in the table does not allow it
+
+    // Room for a frame of so many descriptors, answered in the next cycle. QPs that are not of RC always have room
+    input  logic [ 7:0] room_qp_i,
+    input  logic [15:0] room_wanted_i,
+    output logic        room_o,
+    input  logic        admit_i,        // pulse: that frame comes
+
+    // State of a QP, in the same cycle
+    input  logic       [7:0] status_qp_i,
+    output rc_status_t       status_o,
+
+    // What happens, for the counters
+    output logic     [7:0] note_qp_o,
+    output rc_note_e       note_o,
+    output logic           again_o,    // pulse: a message leaves again
+
+    output logic idle_o  // nothing is kept, and nothing under way
+);
+
+  localparam int unsigned INDEX_W = $clog2(RcQps);
+  localparam int unsigned MESSAGES_W = 12;  // of a QP, in the transmitter
+
+  if (RcQps < 2 || RcQps > 256 || (RcQps & (RcQps - 1)) != 0) begin : gen_check
+    $error("%m: RcQps = %0d must be a power of two, 2 to 256", RcQps);
+  end
+
+  typedef logic [INDEX_W-1:0] index_t;
+  typedef logic [RcQps-1:0] set_t;
+
+  function automatic logic exists(input logic [7:0] qp);
+    return 9'(qp) < 9'(RcQps);
+  endfunction
+
+  // What is known of the QPs.
+  rc_context_t [RcQps-1:0] contexts_q;
+  rc_limits_t limits[RcQps];
+  rc_context_t written;
+  set_t rewritten_q;
+  logic [7:0] op_qp;
+
+  assign written = '{
+          rc: qp_write_i.qp.service == RC,
+          usable: qp_write_i.qp.enabled && qp_write_i.qp.service == RC && qp_write_i.qp.ack_policy != NEVER &&
+              qp_write_i.qp.mtu_log2 >= MTU_LOG2_MIN && qp_write_i.qp.mtu_log2 <= MTU_LOG2_MAX,
+          message: qp_write_i.qp.segmentation == MESSAGE,
+          mtu_log2: qp_write_i.qp.mtu_log2
+      };
+
+  always_ff @(posedge clk) begin
+    if (limits_write_i && exists(limits_qp_i)) limits[index_t'(limits_qp_i)] <= limits_i;
+  end
+
+  // Accepting: a trailer comes with its descriptor. Packets are counted here.
+  rc_entry_t entry;
+  logic entry_tvalid, entry_tready, through_tvalid, through_tready, is_rc, complete, accepted;
+  rc_context_t in_context;
+  logic [32:0] rounded, whole;
+
+  assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
+  assign is_rc = exists(s_axis_bd_tdata.qp) && in_context.rc;
+  assign complete = s_axis_bd_tvalid && (!s_axis_bd_tdata.last || s_axis_trailer_tvalid);
+  assign entry_tvalid = complete && is_rc;
+  assign through_tvalid = complete && !is_rc;
+  assign accepted = complete && (is_rc ? entry_tready : through_tready);
+  assign s_axis_bd_tready = accepted;
+  assign s_axis_trailer_tready = accepted && s_axis_bd_tdata.last;
+  assign accepted_o = accepted;
+  assign accepted_rc_o = is_rc;
+
+  always_comb begin
+    whole   = '0;
+    rounded = '0;
+    for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
+      if (in_context.mtu_log2 == 4'(log2)) begin
+        rounded = 33'(s_axis_bd_tdata.length) + (33'd1 << log2) - 1'b1;
+        whole   = rounded >> log2;
+      end
+    end
+    entry = '{
+        tag: tag_i,
+        packets: whole > 33'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0],
+        trailer: s_axis_trailer_tdata,
+        bd: s_axis_bd_tdata
+    };
+  end
+
+  // Messages in the transmitter, by QP.
+  logic timer_write;
+  logic [RcQps-1:0][MESSAGES_W-1:0] messages_q;
+  set_t issued, passed, ended, under_way, started, left_q;
+
+  always_comb begin
+    passed = '0;
+    ended  = '0;
+    passed[index_t'(s_axis_bd_tdata.qp)] = accepted && !is_rc && exists(s_axis_bd_tdata.qp);
+    ended[index_t'(ended_qp_i)] = ended_i && exists(ended_qp_i);
+    started = '0;
+    started[index_t'(op_qp)] = timer_write;
+    for (int unsigned q = 0; q < RcQps; q++) under_way[q] = messages_q[q] != '0;
+  end
+
+  always_ff @(posedge clk) begin
+    for (int unsigned q = 0; q < RcQps; q++) begin
+      messages_q[q] <= messages_q[q] + MESSAGES_W'(issued[q]) + MESSAGES_W'(passed[q]) - MESSAGES_W'(ended[q]);
+    end
+    // Time-outs count from when the last packet has left: a timer during which one did starts once more.
+    left_q <= (left_q & ~started) | ended;
+    if (rst) begin
+      messages_q <= '0;
+      left_q <= '0;
+    end
+  end
+
+  // Ring, protocol, timer
+  logic ask, wake, back, arm, timer_run, expired_valid, expired_ready, issue_tvalid, issue_tready, room_rc;
+  logic [7:0] ask_qp, look_qp, expired_qp;
+  logic [23:0] ask_psn, answer_psn, arm_psn, look_una;
+  logic [15:0] ask_packets, answer_skip;
+  ticks_t timer_ticks;
+  rc_answer_e answer;
+  set_t failing, drained;
+  rc_issue_t issue;
+
+  rc_ring #(
+      .RcQps(RcQps),
+      .Depth(Depth)
+  ) u_ring (
+      .clk,
+      .rst,
+      .s_axis_entry_tdata (entry),
+      .s_axis_entry_tvalid(entry_tvalid),
+      .s_axis_entry_tready(entry_tready),
+      .ask_o              (ask),
+      .ask_qp_o           (ask_qp),
+      .ask_psn_o          (ask_psn),
+      .ask_packets_o      (ask_packets),
+      .answer_i           (answer),
+      .answer_psn_i       (answer_psn),
+      .answer_skip_i      (answer_skip),
+      .qp_i               (op_qp),
+      .wake_i             (wake),
+      .back_i             (back),
+      .arm_i              (arm),
+      .arm_psn_i          (arm_psn),
+      .look_qp_o          (look_qp),
+      .look_una_i         (look_una),
+      .failing_i          (failing),
+      .m_axis_issue_tdata (issue),
+      .m_axis_issue_tvalid(issue_tvalid),
+      .m_axis_issue_tready(issue_tready),
+      .m_axis_retired_tdata,
+      .m_axis_retired_tvalid,
+      .m_axis_retired_tready,
+      .room_qp_i,
+      .room_wanted_i,
+      .room_o             (room_rc),
+      .admit_i,
+      .drained_o          (drained),
+      .issued_o           (issued),
+      .issued_tag_o
+  );
+
+  rc_command_t command;
+  logic command_tvalid, command_tready, event_tvalid, event_tready;
+
+  rc_protocol #(
+      .RcQps(RcQps)
+  ) u_protocol (
+      .clk,
+      .rst,
+      .qp_o                 (op_qp),
+      .limits_i             (limits[index_t'(op_qp)]),
+      .ask_i                (ask),
+      .ask_qp_i             (ask_qp),
+      .ask_psn_i            (ask_psn),
+      .ask_packets_i        (ask_packets),
+      .answer_o             (answer),
+      .answer_psn_o         (answer_psn),
+      .answer_skip_o        (answer_skip),
+      .s_axis_command_tdata (command),
+      .s_axis_command_tvalid(command_tvalid),
+      .s_axis_command_tready(command_tready),
+      .s_axis_event_tdata,
+      .s_axis_event_tvalid  (event_tvalid),
+      .s_axis_event_tready  (event_tready),
+      .expired_valid_i      (expired_valid),
+      .expired_qp_i         (expired_qp),
+      .expired_ready_o      (expired_ready),
+      .under_way_i          (under_way | left_q),
+      .timer_write_o        (timer_write),
+      .timer_run_o          (timer_run),
+      .timer_ticks_o        (timer_ticks),
+      .back_o               (back),
+      .arm_o                (arm),
+      .arm_psn_o            (arm_psn),
+      .wake_o               (wake),
+      .again_o,
+      .note_o,
+      .look_qp_i            (look_qp),
+      .look_una_o           (look_una),
+      .failing_o            (failing),
+      .status_qp_i,
+      .status_o
+  );
+
+  rc_timer #(
+      .RcQps     (RcQps),
+      .TickClocks(TickClocks)
+  ) u_timer (
+      .clk,
+      .rst,
+      .write_i        (timer_write),
+      .write_qp_i     (op_qp),
+      .run_i          (timer_run),
+      .ticks_i        (timer_ticks),
+      .expired_valid_o(expired_valid),
+      .expired_qp_o   (expired_qp),
+      .expired_ready_i(expired_ready)
+  );
+
+  assign note_qp_o = op_qp;
+
+  logic is_event;
+  assign is_event = exists(s_axis_event_tdata.qp) && s_axis_event_tdata.kind != CNP;
+  assign event_tvalid = s_axis_event_tvalid && is_event;
+  assign s_axis_event_tready = !is_event || event_tready;
+  assign cnp_o = s_axis_event_tvalid && s_axis_event_tdata.kind == CNP;
+  assign cnp_qp_o = s_axis_event_tdata.qp;
+
+  // Commands: a QP that was rewritten fails first. One that is to be armed fails, drains, and starts.
+  typedef enum logic [1:0] {
+    IDLE,
+    CLOSE,  // puts the QP into error
+    DRAIN   // waits until none of its messages is left, and starts it
+  } state_e;
+
+  state_e state_q, state_d;
+  index_t command_at, rewritten_at;
+  logic allowed, rewrites, is_idle, ours, takes;
+
+  assign command_at = index_t'(s_axis_command_tdata.qp);
+  assign rewrites = rewritten_q != '0;
+  assign allowed = exists(s_axis_command_tdata.qp) &&
+      (!s_axis_command_tdata.arm || contexts_q[command_at].usable);
+  assign is_idle = drained[command_at] && !under_way[command_at];
+  assign ours = (state_q == CLOSE || (state_q == DRAIN && allowed && is_idle)) && !rewrites;
+  assign takes = ours && command_tready;
+
+  always_comb begin
+    rewritten_at = '0;
+    for (int unsigned q = 0; q < RcQps; q++) if (rewritten_q[q]) rewritten_at = index_t'(q);
+  end
+
+  always_comb begin
+    state_d   = state_q;
+    done_o    = 1'b0;
+    refused_o = 1'b0;
+    unique case (state_q)
+      IDLE: begin
+        refused_o = s_axis_command_tvalid && !allowed;
+        if (s_axis_command_tvalid && allowed) state_d = CLOSE;
+      end
+      CLOSE:
+      if (takes) begin
+        state_d = s_axis_command_tdata.arm ? DRAIN : IDLE;
+        done_o  = !s_axis_command_tdata.arm;
+      end
+      DRAIN: begin
+        done_o = takes;
+        refused_o = !allowed;
+        if (takes || !allowed) state_d = IDLE;
+      end
+      default: state_d = IDLE;
+    endcase
+  end
+
+  assign s_axis_command_tready = done_o || refused_o;
+  assign command_tvalid = rewrites || ours;
+  assign command = '{
+          arm: !rewrites && state_q == DRAIN,
+          qp: rewrites ? 8'(rewritten_at) : s_axis_command_tdata.qp,
+          reason: rewrites ? RC_REWRITTEN : RC_CLOSED,
+          psn: s_axis_command_tdata.psn
+      };
+
+  always_ff @(posedge clk) begin
+    state_q <= state_d;
+    if (rewrites && command_tready) rewritten_q[rewritten_at] <= 1'b0;
+    if (qp_write_valid_i && exists(qp_write_i.index)) begin
+      contexts_q[index_t'(qp_write_i.index)] <= written;
+      if (contexts_q[index_t'(qp_write_i.index)] != written) rewritten_q[index_t'(qp_write_i.index)] <= 1'b1;
+    end
+    if (rst) begin
+      state_q <= IDLE;
+      contexts_q <= '0;
+      rewritten_q <= '0;
+    end
+  end
+
+  // Room
+  logic room_through_q;
+
+  always_ff @(posedge clk) begin
+    room_through_q <= !exists(room_qp_i) || !contexts_q[index_t'(room_qp_i)].rc;
+  end
+  assign room_o = room_rc || room_through_q;
+
+  // Leaving: messages of the rings and those that pass through, in turn.
+  rc_issue_t chosen, through;
+  rc_item_t item;
+  rc_context_t out_context;
+  logic out_tready, through_turn_q, takes_through;
+  logic [31:0] done;
+  logic [1:0] mask, out_tvalid;
+
+  assign through = '{
+          tag: tag_i,
+          rc: 1'b0,
+          psn: '0,
+          skip: '0,
+          trailer: s_axis_trailer_tdata,
+          bd: s_axis_bd_tdata
+      };
+  assign takes_through = through_tvalid && (through_turn_q || !issue_tvalid);
+  assign chosen = takes_through ? through : issue;
+  assign through_tready = takes_through && out_tready;
+  assign issue_tready = !takes_through && out_tready;
+  assign out_context = contexts_q[index_t'(issue.bd.qp)];
+  assign done = 32'(issue.skip) << out_context.mtu_log2;
+
+  always_comb begin
+    item = '{
+        tag: chosen.tag,
+        rc: chosen.rc,
+        resume: chosen.rc && chosen.skip != '0 && out_context.message,
+        psn: chosen.psn,
+        bd: chosen.bd
+    };
+    if (chosen.rc) begin
+      item.bd.source = chosen.bd.source + 64'(done);
+      item.bd.destination = chosen.bd.destination + 64'(done);
+      item.bd.length = chosen.bd.length - done;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (out_tready && (through_tvalid || issue_tvalid)) through_turn_q <= !takes_through;
+    if (rst) through_turn_q <= 1'b0;
+  end
+
+  assign mask = {chosen.bd.last, 1'b1};
+
+  axis_fork #(
+      .DataW($bits(trailer_t) + $bits(rc_item_t)),
+      .Sinks(2)
+  ) u_fork (
+      .clk,
+      .rst,
+      .s_axis_tdata ({chosen.trailer, item}),
+      .s_axis_tuser (mask),
+      .s_axis_tvalid(takes_through || issue_tvalid),
+      .s_axis_tready(out_tready),
+      .m_axis_tdata ({m_axis_trailer_tdata, m_axis_item_tdata}),
+      .m_axis_tvalid(out_tvalid),
+      .m_axis_tready({m_axis_trailer_tready, m_axis_item_tready})
+  );
+
+  assign {m_axis_trailer_tvalid, m_axis_item_tvalid} = out_tvalid;
+  assign issued_o = issued != '0;
+  assign idle_o = drained == '1 && under_way == '0 && out_tvalid == '0 && !s_axis_bd_tvalid && !m_axis_retired_tvalid;
+
+  logic unused;
+  assign unused = ^{qp_write_i, rounded, s_axis_command_tdata.reason, chosen.skip, in_context, out_context};
+
+endmodule

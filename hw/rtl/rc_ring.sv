@@ -1,0 +1,324 @@
+// Rings of descriptors, one a QP: accepted at the tail, sent, sent again from the head on, ended at the head when acknowledged.
+// A message is sent every two cycles. What may be sent and what is acknowledged, rc_protocol says.
+module rc_ring
+  import framelane_pkg::*;
+  import rc_pkg::*;
+#(
+    parameter int unsigned RcQps = 16,
+    parameter int unsigned Depth = 64   // descriptors of each QP
+) (
+    input logic clk,
+    input logic rst,
+
+    // Descriptors, packets counted
+    input  rc_entry_t s_axis_entry_tdata,
+    input  logic      s_axis_entry_tvalid,
+    output logic      s_axis_entry_tready,
+
+    // May the next message be sent?
+    output logic              ask_o,
+    output logic       [ 7:0] ask_qp_o,
+    output logic       [23:0] ask_psn_o,
+    output logic       [15:0] ask_packets_o,
+    input  rc_answer_e        answer_i,
+    input  logic       [23:0] answer_psn_i,
+    input  logic       [15:0] answer_skip_i,
+
+    // What happens to a QP
+    input logic [ 7:0] qp_i,
+    input logic        wake_i,
+    input logic        back_i,
+    input logic        arm_i,     // its ring is empty
+    input logic [23:0] arm_psn_i,
+
+    // What is acknowledged
+    output logic [      7:0] look_qp_o,
+    input  logic [     23:0] look_una_i,
+    input  logic [RcQps-1:0] failing_i,
+
+    output rc_issue_t m_axis_issue_tdata,
+    output logic      m_axis_issue_tvalid,
+    input  logic      m_axis_issue_tready,
+
+    output rc_retired_t m_axis_retired_tdata,
+    output logic        m_axis_retired_tvalid,
+    input  logic        m_axis_retired_tready,
+
+    // Room for one more frame, answered in the next cycle; frames that were let in
+    input  logic [      7:0] room_qp_i,
+    input  logic [     15:0] room_wanted_i,  // its descriptors
+    output logic             room_o,
+    input  logic             admit_i,        // pulse: a frame for room_qp_i will come
+    output logic [RcQps-1:0] drained_o,      // the ring is empty, and no frame has begun that has not ended
+
+    // A message is given to the transmitter: pulse of its QP, tag of its frame
+    output logic [RcQps-1:0] issued_o,
+    output logic [      7:0] issued_tag_o
+);
+
+  localparam int unsigned INDEX_W = $clog2(RcQps);
+  localparam int unsigned PLACE_W = $clog2(Depth);
+  localparam int unsigned FRAMES_W = 2;  // frames let in, of which not all has come
+
+  if (RcQps < 2 || RcQps > 256 || (RcQps & (RcQps - 1)) != 0) begin : gen_check_qps
+    $error("%m: RcQps = %0d must be a power of two, 2 to 256", RcQps);
+  end
+  if (Depth < 4 || Depth > 32768 || (Depth & (Depth - 1)) != 0) begin : gen_check_depth
+    $error("%m: Depth = %0d must be a power of two, 4 to 32768", Depth);
+  end
+
+  typedef logic [INDEX_W-1:0] index_t;
+  typedef logic [PLACE_W:0] pointer_t;  // one bit more than a place: equal is empty, Depth apart is full
+  typedef logic [RcQps-1:0] set_t;
+
+  // Without the QP: that is part of the address.
+  typedef struct packed {
+    logic [7:0]  tag;
+    logic [15:0] packets;
+    bd_t         bd;
+  } kept_t;
+
+  typedef struct packed {
+    logic [15:0] packets;
+    logic        last;
+    logic [7:0]  destination_index;
+    logic [7:0]  tag;
+  } end_t;
+
+  kept_t kept[RcQps*Depth];
+  trailer_t trailers[RcQps*Depth];
+  end_t ends[RcQps*Depth];
+  logic [23:0] head_psns[RcQps], next_psns[RcQps];  // of the first packet of the entries there
+
+  pointer_t [RcQps-1:0] head_q, next_q, tail_q;
+  set_t blocked_q, looked_q, whole_q, armed_q;  // armed since the reset: else there are no PSNs
+  set_t may_send, may_end;
+
+  always_comb begin
+    for (int unsigned q = 0; q < RcQps; q++) begin
+      may_send[q]  = next_q[q] != tail_q[q] && !blocked_q[q];
+      may_end[q]   = head_q[q] != next_q[q] && !looked_q[q];
+      drained_o[q] = head_q[q] == tail_q[q] && whole_q[q];
+    end
+  end
+
+  // The next of a set in turn.
+  function automatic index_t after(input set_t set, input index_t last);
+    index_t found;
+    found = last;
+    for (int k = RcQps - 1; k >= 0; k--) if (set[k]) found = index_t'(k);
+    for (int k = RcQps - 1; k >= 0; k--) if (set[k] && k > int'(last)) found = index_t'(k);
+    return found;
+  endfunction
+
+  // Accepting.
+  index_t in_qp;
+  pointer_t in_tail;
+  logic accepted;
+
+  assign in_qp = index_t'(s_axis_entry_tdata.bd.qp);
+  assign in_tail = tail_q[in_qp];
+  assign s_axis_entry_tready = (in_tail ^ head_q[in_qp]) != pointer_t'(Depth);
+  assign accepted = s_axis_entry_tvalid && s_axis_entry_tready;
+
+  always_ff @(posedge clk) begin
+    if (accepted) begin
+      kept[{in_qp, in_tail[PLACE_W-1:0]}] <= '{
+          tag: s_axis_entry_tdata.tag,
+          packets: s_axis_entry_tdata.packets,
+          bd: s_axis_entry_tdata.bd
+      };
+      trailers[{in_qp, in_tail[PLACE_W-1:0]}] <= s_axis_entry_tdata.trailer;
+      ends[{in_qp, in_tail[PLACE_W-1:0]}] <= '{
+          packets: s_axis_entry_tdata.packets,
+          last: s_axis_entry_tdata.bd.last,
+          destination_index: s_axis_entry_tdata.bd.destination_index,
+          tag: s_axis_entry_tdata.tag
+      };
+    end
+  end
+
+  // Sending: read, in one cycle; ask, in the next. A QP that goes back meanwhile is read again.
+  index_t send_pick_q, send_q;
+  logic asks_q, read, sent, skipped;
+  kept_t send_q_kept;
+  trailer_t send_q_trailer;
+  logic [PLACE_W-1:0] send_place;
+  logic [23:0] send_psn;
+
+  assign read = !asks_q && may_send[send_pick_q] && (!m_axis_issue_tvalid || m_axis_issue_tready) &&
+      !(back_i && index_t'(qp_i) == send_pick_q);
+  assign send_place = next_q[send_pick_q][PLACE_W-1:0];
+  assign send_psn = next_psns[send_q];
+
+  assign ask_o = asks_q;
+  assign ask_qp_o = 8'(send_q);
+  assign ask_psn_o = send_psn;
+  assign ask_packets_o = send_q_kept.packets;
+  assign sent = asks_q && answer_i == ANSWER_SEND;
+  assign skipped = asks_q && answer_i == ANSWER_SKIP;
+
+  always_ff @(posedge clk) begin
+    send_pick_q <= after(may_send, asks_q ? send_q : send_pick_q);
+    asks_q <= read;
+    if (read) begin
+      send_q <= send_pick_q;
+      send_q_kept <= kept[{send_pick_q, send_place}];
+      send_q_trailer <= trailers[{send_pick_q, send_place}];
+    end
+    if (m_axis_issue_tready) m_axis_issue_tvalid <= 1'b0;
+    if (asks_q) begin
+      m_axis_issue_tvalid <= sent;
+      m_axis_issue_tdata <= '{
+          tag: send_q_kept.tag,
+          rc: 1'b1,
+          psn: answer_psn_i,
+          skip: answer_skip_i,
+          trailer: send_q_trailer,
+          bd: send_q_kept.bd
+      };
+    end
+    if (rst) begin
+      asks_q <= 1'b0;
+      m_axis_issue_tvalid <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    issued_o = '0;
+    issued_o[send_q] = sent;
+  end
+  assign issued_tag_o = send_q_kept.tag;
+
+  // Ending: the same steps. A wake of the QP meanwhile makes it be looked at again.
+  index_t end_pick_q, end_q;
+  logic looks_q, end_read, was_sent, acked, retired, held;
+  end_t end_q_kept;
+  logic [PLACE_W-1:0] end_place;
+  logic [23:0] head_psn, done;
+
+  assign held = arm_i || back_i;
+  assign end_place = head_q[end_pick_q][PLACE_W-1:0];
+  assign end_read = !looks_q && may_end[end_pick_q] && (!m_axis_retired_tvalid || m_axis_retired_tready);
+  assign look_qp_o = 8'(end_q);
+  assign head_psn = head_psns[end_q];
+  assign done = look_una_i - head_psn;
+  assign acked = armed_q[end_q] && end_q_kept.packets != '0 && !done[23] && done >= 24'(end_q_kept.packets);
+  assign was_sent = head_q[end_q] != next_q[end_q];  // and the QP has not gone back since
+  assign retired = looks_q && !held && was_sent && (acked || failing_i[end_q]);
+
+  always_ff @(posedge clk) begin
+    end_pick_q <= after(may_end, looks_q ? end_q : end_pick_q);
+    looks_q <= looks_q ? held : end_read;
+    if (end_read) begin
+      end_q <= end_pick_q;
+      end_q_kept <= ends[{end_pick_q, end_place}];
+    end
+    if (m_axis_retired_tready) m_axis_retired_tvalid <= 1'b0;
+    if (retired) begin
+      m_axis_retired_tvalid <= 1'b1;
+      m_axis_retired_tdata <= '{
+          failed: !acked,
+          last: end_q_kept.last,
+          destination_index: end_q_kept.destination_index,
+          tag: end_q_kept.tag
+      };
+    end
+    if (rst) begin
+      looks_q <= 1'b0;
+      m_axis_retired_tvalid <= 1'b0;
+    end
+  end
+
+  // Pointers. While a QP goes back or is armed, nothing ends.
+  index_t at;
+
+  assign at = index_t'(qp_i);
+
+  always_ff @(posedge clk) begin
+    if (accepted) tail_q[in_qp] <= in_tail + 1'b1;
+    if (sent || skipped) next_q[send_q] <= next_q[send_q] + 1'b1;
+    if (back_i) next_q[at] <= head_q[at];
+    if (retired) head_q[end_q] <= head_q[end_q] + 1'b1;
+    if (rst) begin
+      head_q <= '0;
+      next_q <= '0;
+      tail_q <= '0;
+    end
+  end
+
+  index_t psn_at;
+  logic [23:0] next_psn;
+
+  always_comb begin
+    psn_at   = at;
+    next_psn = arm_i ? arm_psn_i : head_psns[at];
+    if (asks_q) begin
+      psn_at   = send_q;
+      next_psn = send_psn + 24'(send_q_kept.packets);
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (sent || skipped || back_i || arm_i) next_psns[psn_at] <= next_psn;
+    if (arm_i) head_psns[at] <= arm_psn_i;
+    else if (retired) head_psns[end_q] <= acked ? head_psn + 24'(end_q_kept.packets) : look_una_i;
+    if (arm_i) armed_q[at] <= 1'b1;
+    if (rst) armed_q <= '0;
+  end
+
+  // Which QPs need not be asked for, or looked at, until something happens to them.
+  always_ff @(posedge clk) begin
+    if (asks_q && answer_i == ANSWER_WAIT) blocked_q[send_q] <= 1'b1;
+    if (looks_q && !held && was_sent && !retired) looked_q[end_q] <= 1'b1;
+    if (wake_i) begin
+      blocked_q[at] <= 1'b0;
+      looked_q[at]  <= 1'b0;
+    end
+    if (rst) begin
+      blocked_q <= '0;
+      looked_q  <= '0;
+    end
+  end
+
+  // Room. A frame of more descriptors than a ring holds is let in when the ring is empty, and waits in front of it.
+  logic [RcQps-1:0][FRAMES_W-1:0] frames_q;  // let in, of which not all has come
+  pointer_t [RcQps-1:0] begun_q;  // of these, that have come, at most Depth
+  index_t room_at;
+  pointer_t wanted, begun;
+  logic [PLACE_W+FRAMES_W:0] needed, used;
+
+  assign room_at = index_t'(room_qp_i);
+  assign wanted = room_wanted_i < 16'(Depth) ? pointer_t'(room_wanted_i) : pointer_t'(Depth);
+  assign begun = begun_q[room_at] < wanted ? begun_q[room_at] : wanted;
+  assign used = (PLACE_W + FRAMES_W + 1)'(pointer_t'(tail_q[room_at] - head_q[room_at]));
+
+  always_comb begin
+    needed = (PLACE_W + FRAMES_W + 1)'(wanted);
+    if (frames_q[room_at] != '0) needed += (PLACE_W + FRAMES_W + 1)'(wanted - begun);
+    if (frames_q[room_at] == 2'd2) needed += (PLACE_W + FRAMES_W + 1)'(wanted);
+  end
+
+  always_ff @(posedge clk) begin
+    room_o <= !failing_i[room_at] && frames_q[room_at] != '1 &&
+        needed + used <= (PLACE_W + FRAMES_W + 1)'(Depth);
+    for (int unsigned q = 0; q < RcQps; q++) begin
+      frames_q[q] <= frames_q[q] + FRAMES_W'(admit_i && room_at == index_t'(q) && frames_q[q] != '1) -
+          FRAMES_W'(accepted && s_axis_entry_tdata.bd.last && in_qp == index_t'(q) && frames_q[q] != '0);
+    end
+    if (accepted) begin
+      whole_q[in_qp] <= s_axis_entry_tdata.bd.last;
+      if (s_axis_entry_tdata.bd.last) begun_q[in_qp] <= '0;
+      else if (begun_q[in_qp] != pointer_t'(Depth)) begun_q[in_qp] <= begun_q[in_qp] + 1'b1;
+    end
+    if (rst) begin
+      frames_q <= '0;
+      begun_q  <= '0;
+      whole_q  <= '1;
+    end
+  end
+
+  logic unused;
+  assign unused = ^{qp_i, room_qp_i};
+
+endmodule
