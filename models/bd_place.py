@@ -1,5 +1,6 @@
 """Where a frame goes: its destination among those of the flow, its slot, its addresses; or why it is not sent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from framelane.models import serial
@@ -61,6 +62,14 @@ def receiver(index: int, bunch: int, destinations: int) -> tuple[int, int]:
     return place, serial.scale(rounds, bunch, within)
 
 
+Room = Callable[[int, int], bool]
+"""Whether a QP has room for so many descriptors."""
+
+
+def _always(qp: int, descriptors: int) -> bool:
+    return True
+
+
 class BdPlace:
     """`bd_place.sv`, frame by frame. `destinations` is their table, None an entry that is not enabled."""
 
@@ -76,8 +85,10 @@ class BdPlace:
         _add(self.counts.refused, flow_id)
         self.refusals.append((reason, flow_id, destination, event.number))
 
-    def place(self, flow: Flow, flow_id: int, index: int, event: FrameEvent, window_ends: list[int]) -> Placed | None:
-        """Place the flow's frame `index`; None where it is dropped for want of credit, or refused."""
+    def place(
+        self, flow: Flow, flow_id: int, index: int, event: FrameEvent, window_ends: list[int], room: Room = _always
+    ) -> Placed | None:
+        """Place the flow's frame `index`; None where it is dropped for want of credit or `room`, or refused."""
         _add(self.counts.selected, flow_id)
         place, number = receiver(index, flow.bunch, flow.destinations)
         entry = flow.first_destination + place
@@ -99,13 +110,13 @@ class BdPlace:
         if end > known.slot_bytes or known.trailer_offset + TRAILER_BYTES > known.slot_bytes:
             self.refuse(Refusal.OUTSIDE, flow_id, entry, event)
             return None
-        if number >= window_ends[entry]:
+        if number >= window_ends[entry] or not room(known.qp, flow.descriptors):
             _add(self.counts.dropped, entry)
             return None
         state.dropped = before
         slot = number % known.n_slots
         at = serial.scale(known.slot_bytes, slot, known.base)
-        merged = flow.height == 1 or flow.row_bytes == flow.source_pitch == flow.destination_pitch
+        rows, row_bytes = flow.runs
         first_pixel = event.address + flow.source_offset + flow.x0 * flow.pixel_bytes
         return Placed(
             flow=flow,
@@ -114,8 +125,8 @@ class BdPlace:
             source=serial.scale(flow.source_pitch, flow.y0, first_pixel),
             address=at + offset & serial.MASK,
             trailer_at=at + known.trailer_offset & serial.MASK,
-            rows=1 if merged else flow.height,
-            row_bytes=flow.payload_bytes if merged else flow.row_bytes,
+            rows=rows,
+            row_bytes=row_bytes,
             number=number,
             slot=slot,
             frames_dropped=before,

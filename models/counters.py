@@ -9,20 +9,21 @@ FLOW, DESTINATION = 32, 64
 
 
 class Counters:
-    """All counters of a transmitter with `destinations` destinations; they count modulo 2^64."""
+    """`size` counters, the first `pulses` of single events, the others of amounts; they count modulo 2^64."""
 
-    def __init__(self, destinations: int) -> None:
-        if not 1 <= destinations <= 256:
-            raise ConfigError(f"counters of {destinations} destinations are impossible: give 1..256")
-        self.values = [0] * (DESTINATION + 4 * destinations)
+    def __init__(self, size: int, pulses: int = PULSES) -> None:
+        if not pulses < size <= 2048:
+            raise ConfigError(f"{size} counters, {pulses} of single events, are impossible: give {pulses + 1}..2048")
+        self.pulses = pulses
+        self.values = [0] * size
 
     def pulse(self, index: int) -> None:
-        """One event of a counter below PULSES."""
+        """One event of a counter below `pulses`."""
         self.values[index] = (self.values[index] + 1) % (1 << 64)
 
     def count(self, index: int, amount: int) -> None:
-        """An amount for a counter from PULSES on. One that is not there counts nothing."""
-        if PULSES <= index < len(self.values):
+        """An amount for a counter from `pulses` on. One that is not there counts nothing."""
+        if self.pulses <= index < len(self.values):
             self.values[index] = (self.values[index] + amount) % (1 << 64)
 
     def clear(self) -> None:

@@ -126,6 +126,19 @@ class Flow:
         return self.width * self.pixel_bytes
 
     @property
+    def runs(self) -> tuple[int, int]:
+        """How many runs of how many bytes the rectangle is: one where its lines are contiguous on both sides."""
+        if self.height == 1 or self.row_bytes == self.source_pitch == self.destination_pitch:
+            return 1, self.payload_bytes
+        return self.height, self.row_bytes
+
+    @property
+    def descriptors(self) -> int:
+        """Descriptors of a frame, its trailer included; 65535 also for more."""
+        runs, size = self.runs
+        return min(runs * -(-size // self.max_length) + 1, (1 << 16) - 1)
+
+    @property
     def payload_bytes(self) -> int:
         """Bytes of the rectangle."""
         return self.row_bytes * self.height

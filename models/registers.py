@@ -1,6 +1,7 @@
 """The tables of the transmitter's registers: entries as words of 32 bits, the first at the lowest address."""
 
 from framelane.models.flow import Destination, Flow
+from framelane.models.rc_protocol import RcLimits
 from framelane.models.roce_qp import QpContext
 
 
@@ -25,6 +26,7 @@ def flow_words(flow: Flow) -> tuple[int, ...]:
         flow.x1 | flow.y1 << 16,
         flow.destination_pitch,
         flow.max_length,
+        flow.descriptors,
     )
 
 
@@ -55,3 +57,9 @@ def qp_words(qp: QpContext, set_psn: bool = True) -> tuple[int, ...]:
         qp.dest_qpn | qp.tos << 24,
         qp.psn | qp.ttl << 24,
     )
+
+
+def limits_word(limits: RcLimits) -> int:
+    """`qp[].limits`."""
+    retries = limits.retries << 25 | limits.rnr_retries << 29
+    return limits.window | limits.timeout << 16 | limits.backoff << 21 | retries

@@ -7,11 +7,13 @@ module roce_pacer #(
     input logic clk,
     input logic rst,
 
-    // Written with the QP: its rate in 2^-16 bytes a cycle, its burst in bytes
+    // Written with the QP: its rate in 2^-16 bytes a cycle, its burst in bytes; or its rate alone
     input logic        write_i,
+    input logic        write_burst_i,    // with write_i: the burst, too
     input logic [ 7:0] write_index_i,
     input logic [23:0] rate_i,
     input logic [23:0] burst_i,
+    input logic [23:0] default_burst_i,  // of QPs whose own is 0
 
     // The QP that asks, one of the table: whether its bucket is not below zero, as it was up to four cycles ago
     input  logic [7:0] index_i,
@@ -41,7 +43,7 @@ module roce_pacer #(
   always_ff @(posedge clk) begin
     if (write_i && 9'(write_index_i) < 9'(NumQp)) begin
       rates[index_t'(write_index_i)]  <= rate_i;
-      bursts[index_t'(write_index_i)] <= burst_i;
+      if (write_burst_i) bursts[index_t'(write_index_i)] <= burst_i;
     end
   end
 
@@ -53,6 +55,9 @@ module roce_pacer #(
   bytes_t spent1_q;
   logic [23:0] rate1_q, burst1_q;
   logic free2_q, over3_q;
+  logic [23:0] own_burst;
+
+  assign own_burst = bursts[index_t'(turn_q)];
 
   always_ff @(posedge clk) begin
     turn_q  <= turn_q + 1'b1;
@@ -62,7 +67,7 @@ module roce_pacer #(
     given1_q <= given[index_t'(turn_q)];
     spent1_q <= spent[index_t'(turn_q)];
     rate1_q <= rates[index_t'(turn_q)];
-    burst1_q <= bursts[index_t'(turn_q)];
+    burst1_q <= own_burst | (own_burst == '0 ? default_burst_i : '0);
     sum2_q <= given1_q + (given_t'(rate1_q) << TURN_W);
     full2_q <= {spent1_q + bytes_t'(burst1_q), FRACTION_W'(0)};
     sum3_q <= sum2_q;

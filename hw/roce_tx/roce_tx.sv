@@ -25,6 +25,16 @@ module roce_tx
     input  logic      s_axis_qp_tvalid,
     output logic      s_axis_qp_tready,
 
+    // Congestion control: packets that start, and rates that change (2^-16 bytes of the line a cycle, 0: no limit)
+    output logic        spend_o,              // pulse
+    output logic [ 7:0] spend_index_o,
+    output logic [12:0] spend_bytes_o,
+    input  logic [ 7:0] s_axis_rate_index,
+    input  logic [23:0] s_axis_rate_tdata,
+    input  logic        s_axis_rate_tvalid,
+    output logic        s_axis_rate_tready,
+    input  logic [23:0] default_burst_i,      // of QPs that have none
+
     // Path MTU of any QP, for those who count packets
     input  logic [7:0] mtu_index_i,
     output logic [3:0] mtu_log2_o,
@@ -84,19 +94,29 @@ module roce_tx
       .mtu_log2_o
   );
 
+  logic qp_written;
+
+  assign qp_written = s_axis_qp_tvalid && s_axis_qp_tready;
+  assign s_axis_rate_tready = !qp_written;
+  assign spend_o = spend;
+  assign spend_index_o = bucket_index;
+  assign spend_bytes_o = spend_bytes;
+
   roce_pacer #(
       .NumQp(NumQp)
   ) u_pacer (
       .clk,
       .rst,
-      .write_i      (s_axis_qp_tvalid && s_axis_qp_tready),
-      .write_index_i(s_axis_qp_tdata.index),
-      .rate_i       (s_axis_qp_tdata.qp.rate),
-      .burst_i      (s_axis_qp_tdata.qp.burst),
-      .index_i      (bucket_index),
-      .open_o       (bucket_open),
-      .spend_i      (spend),
-      .spend_bytes_i(spend_bytes)
+      .write_i        (qp_written || s_axis_rate_tvalid),
+      .write_burst_i  (qp_written),
+      .write_index_i  (s_axis_rate_tvalid && !qp_written ? s_axis_rate_index : s_axis_qp_tdata.index),
+      .rate_i         (s_axis_rate_tvalid && !qp_written ? s_axis_rate_tdata : s_axis_qp_tdata.qp.rate),
+      .burst_i        (s_axis_qp_tdata.qp.burst),
+      .default_burst_i,
+      .index_i        (bucket_index),
+      .open_o         (bucket_open),
+      .spend_i        (spend),
+      .spend_bytes_i  (spend_bytes)
   );
 
   packet_t pkt_tdata;

@@ -19,6 +19,12 @@ module bd_gen
     output logic         [7:0] destination_index_o,
     input  destination_t       destination_i,
 
+    // Room for its descriptors in the QP: asked for, and answered a cycle later, before a frame is taken for it; then that it comes
+    output logic [ 7:0] room_qp_o,
+    output logic [15:0] room_wanted_o,
+    input  logic        room_i,
+    output logic        admit_o,        // pulse
+
     // Path MTU of a QP, answered in the same cycle
     output logic [7:0] mtu_index_o,
     input  logic [3:0] mtu_log2_i,
@@ -103,6 +109,10 @@ module bd_gen
       .s_axis_chosen_tready(queued_tready),
       .destination_index_o,
       .destination_i,
+      .room_qp_o,
+      .room_wanted_o,
+      .room_i,
+      .admit_o,
       .m_axis_placed_tdata (placed_tdata),
       .m_axis_placed_tvalid(placed_tvalid),
       .m_axis_placed_tready(placed_tready),

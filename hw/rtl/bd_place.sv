@@ -17,6 +17,12 @@ module bd_place
     output logic         [7:0] destination_index_o,
     input  destination_t       destination_i,
 
+    // Room for its descriptors in the QP: asked for, and answered a cycle later, before a frame is taken for it; then that it comes
+    output logic [ 7:0] room_qp_o,
+    output logic [15:0] room_wanted_o,
+    input  logic        room_i,
+    output logic        admit_o,        // pulse
+
     output placed_t m_axis_placed_tdata,
     output logic    m_axis_placed_tvalid,
     input  logic    m_axis_placed_tready,
@@ -49,7 +55,7 @@ module bd_place
     SLOT,      // the slot after the last, or number modulo slots
     OFFSET,    // of the rectangle in its slot
     FIT,       // where the rectangle ends
-    CREDIT,    // is there any?
+    CREDIT,    // is there any? And room in the QP?
     DROPPED,   // counts the frame that had none
     ADDRESS,   // of the slot
     SOURCE,    // of the rectangle in the memory
@@ -84,7 +90,10 @@ module bd_place
   assign seen = !outside_table && seen_q[INDEX_W'(entry_q)];
   assign gap = number_q - known_q.next;
   assign slot_after = slot_q + 1 == to_q.n_slots ? '0 : slot_q + 1;
-  assign has_credit = number_q < to_q.window_end;
+  assign has_credit = number_q < to_q.window_end && room_i;
+  assign room_qp_o = to_q.qp;
+  assign room_wanted_o = flow.descriptors == '0 ? '1 : flow.descriptors;
+  assign admit_o = state_q == CREDIT && !refused_q && has_credit;
 
   // The two serial units. A step that computes starts one in its first cycle, and goes on when that has ended.
   logic began_q, ended, consecutive, divide, divided, scale, scaled;

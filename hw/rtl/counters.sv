@@ -3,13 +3,14 @@
 module counters
   import framelane_pkg::*;
 #(
-    parameter int unsigned Destinations = 16
+    parameter int unsigned Counters = 128,
+    parameter int unsigned Pulses   = PULSES  // the first counters, each of single events
 ) (
     input logic clk,
     input logic rst,  // clears
 
-    // Counters 0 to PULSES - 1 count cycles
-    input logic [PULSES-1:0] pulse_i,
+    // Counters 0 to Pulses - 1 count cycles
+    input logic [Pulses-1:0] pulse_i,
 
     // Amounts for the counters behind those. An index outside the table counts nothing.
     input  count_t s_axis_count_tdata,
@@ -27,21 +28,20 @@ module counters
     output logic [31:0] data_o
 );
 
-  localparam int unsigned COUNTERS = 32'(COUNT_DESTINATION) + 4 * Destinations;
-  localparam int unsigned INDEX_W = $clog2(COUNTERS);
+  localparam int unsigned INDEX_W = $clog2(Counters);
 
   // Turns: one a cycle, each takes what waits for one counter to memory: pulse p has turn 2 p of a round, the stream the odd
   // ones. A pass visits all counters instead, pulses first, between two rounds.
-  localparam int unsigned PULSE_W = 5;
+  localparam int unsigned PULSE_W = $clog2(Pulses);
   localparam int unsigned TURNS = 2 << PULSE_W;
   // From a visit of a pulse to the next: at most a pass and the rounds before and behind it.
-  localparam int unsigned WAITING_W = $clog2(COUNTERS + 2 * TURNS + 1);
+  localparam int unsigned WAITING_W = $clog2(Counters + 2 * TURNS + 1);
 
-  if (Destinations < 1 || Destinations > 256) begin : gen_check
-    $error("%m: Destinations = %0d must be 1 to 256", Destinations);
+  if (Pulses < 9 || Pulses > 64) begin : gen_check_pulses
+    $error("%m: Pulses = %0d must be 9 to 64", Pulses);
   end
-  if (PULSES > 1 << PULSE_W) begin : gen_check_pulses
-    $error("%m: PULSES = %0d need more turns", PULSES);
+  if (Counters <= 1 << PULSE_W || Counters > 2048) begin : gen_check
+    $error("%m: Counters = %0d must be more than the turns of pulses, and at most 2048", Counters);
   end
 
   typedef logic [INDEX_W-1:0] index_t;
@@ -67,7 +67,7 @@ module counters
 
   assign in_pass = state_q != ROUND;
   assign round_over = state_q == ROUND && visit_q == index_t'(TURNS - 1);
-  assign pass_over = in_pass && visit_q == index_t'(COUNTERS - 1);
+  assign pass_over = in_pass && visit_q == index_t'(Counters - 1);
   assign busy_o = in_pass || want_clear_q || want_copy_q || snapshot_i || clear_i || visit1_q.copy || visit2_q.copy ||
       visit3_q.copy;
 
@@ -93,10 +93,10 @@ module counters
   end
 
   // Single events wait here for the visit of their counter. What came before a clear is forgotten as it begins.
-  waiting_t [PULSES-1:0] waiting_q;
+  waiting_t [Pulses-1:0] waiting_q;
   logic forget, pulse_turn;
   logic [PULSE_W-1:0] pulse;
-  logic [PULSES-1:0] visits;
+  logic [Pulses-1:0] visits;
   waiting_t visited;
 
   assign forget = round_over && want_clear_q;
@@ -105,14 +105,14 @@ module counters
 
   always_comb begin
     visited = '0;
-    for (int unsigned p = 0; p < PULSES; p++) begin
+    for (int unsigned p = 0; p < Pulses; p++) begin
       visits[p] = pulse_turn && pulse == PULSE_W'(p);
       if (visits[p]) visited = waiting_q[p];
     end
   end
 
   always_ff @(posedge clk) begin
-    for (int unsigned p = 0; p < PULSES; p++) begin
+    for (int unsigned p = 0; p < Pulses; p++) begin
       waiting_q[p] <= waiting_q[p] + waiting_t'(pulse_i[p]);
       if (forget || visits[p]) waiting_q[p] <= waiting_t'(pulse_i[p]);
       if (rst) waiting_q[p] <= '0;
@@ -127,7 +127,7 @@ module counters
   logic [1:0] streamed_q;  // the last two turns were the stream's
 
   assign stream_turn = !in_pass && visit_q[0] && visit_q[PULSE_W:1] != '0 && streamed_q == '0;
-  assign stream_knows = s_axis_count_tdata.index >= 16'(PULSES) && s_axis_count_tdata.index < 16'(COUNTERS);
+  assign stream_knows = s_axis_count_tdata.index >= 16'(Pulses) && s_axis_count_tdata.index < 16'(Counters);
   assign s_axis_count_tready = stream_turn;
 
   always_comb begin
@@ -140,8 +140,8 @@ module counters
     end
   end
 
-  logic [63:0] live[COUNTERS];
-  logic [63:0] shown[COUNTERS];
+  logic [63:0] live[Counters];
+  logic [63:0] shown[Counters];
   logic [63:0] old_q, sum_q;
 
   always_ff @(posedge clk) begin
@@ -172,7 +172,7 @@ module counters
   always_ff @(posedge clk) begin
     shown_q <= shown[index_t'(index_i)];
     high_q  <= high_i;
-    known_q <= 32'(index_i) < COUNTERS;
+    known_q <= 32'(index_i) < Counters;
   end
 
   always_comb begin
@@ -182,8 +182,8 @@ module counters
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin
-    for (int unsigned p = 0; p < PULSES; p++) begin
-      assert (rst || 32'(waiting_q[p]) < COUNTERS + 2 * TURNS)
+    for (int unsigned p = 0; p < Pulses; p++) begin
+      assert (rst || 32'(waiting_q[p]) < Counters + 2 * TURNS)
       else $error("%m: events of pulse %0d waited too long", p);
     end
   end

@@ -21,6 +21,8 @@ package framelane_pkg;
 
   // Which frames, which rectangle of them, and to which destinations. Model: flow.Flow. Pitches, offsets, lengths in bytes.
   typedef struct packed {
+    logic [15:0] reserved1;
+    logic [15:0] descriptors;        // of a frame, for RC; 0: unknown
     logic [31:0] max_length;         // of a descriptor
     logic [31:0] destination_pitch;
     logic [15:0] y1;                 // place in the destination, in pixels and lines
@@ -39,7 +41,7 @@ package framelane_pkg;
     logic [7:0]  destinations;       // served in turn
     logic [7:0]  first_destination;  // index in their table
     logic [7:0]  source;             // id of this source, in trailer and immediate
-    logic [1:0]  reserved;
+    logic [1:0]  reserved0;
     logic        wide;               // pixels of 4 bytes, else of 2
     logic [2:0]  kind;
     logic        by_kind;            // only frames of this kind, numbered among themselves
@@ -152,6 +154,8 @@ package framelane_pkg;
 
   // Index of counters, as the registers number them.
   localparam int unsigned PULSES = 18;  // global ones, each counting single events
+  localparam int unsigned STATION_PULSES = 56;  // of the receive path: counters of their own
+  localparam logic [15:0] COUNT_CNP = 16'd64;  // among these: first of one a QP
   localparam logic [15:0] COUNT_FLOW = 16'd32;  // first of 4 a flow
   localparam logic [15:0] COUNT_DESTINATION = 16'd64;  // first of 4 a destination
   localparam int unsigned FLOW_SELECTED = 0;

@@ -104,7 +104,7 @@ module rc_requester
 
   // What is known of the QPs.
   rc_context_t [RcQps-1:0] contexts_q;
-  rc_limits_t limits[RcQps];
+  rc_limits_t limits[RcQps] = '{default: '0};  // as the registers power up, and no reset changes them
   rc_context_t written;
   set_t rewritten_q;
   logic [7:0] op_qp;
@@ -191,6 +191,7 @@ module rc_requester
   rc_answer_e answer;
   set_t failing, drained;
   rc_issue_t issue;
+  logic room_through_q;  // the QP whose room was asked for is not of RC
 
   rc_ring #(
       .RcQps(RcQps),
@@ -225,7 +226,7 @@ module rc_requester
       .room_qp_i,
       .room_wanted_i,
       .room_o             (room_rc),
-      .admit_i,
+      .admit_i             (admit_i && !room_through_q),
       .drained_o          (drained),
       .issued_o           (issued),
       .issued_tag_o
@@ -369,8 +370,6 @@ module rc_requester
   end
 
   // Room
-  logic room_through_q;
-
   always_ff @(posedge clk) begin
     room_through_q <= !exists(room_qp_i) || !contexts_q[index_t'(room_qp_i)].rc;
   end

@@ -1,7 +1,10 @@
 // The registers of the transmitter (docs/registers.md) and what stands behind them: tables, counters, commands.
 // Wiring, and sticky errors. Stays out of the core's reset, which it drives.
 module registers
+  import dcqcn_pkg::*;
   import framelane_pkg::*;
+  import neighbour_pkg::*;
+  import rc_pkg::*;
   import roce_pkg::*;
   import tx_regs_pkg::*;
 #(
@@ -12,7 +15,11 @@ module registers
     parameter int unsigned ClockHz      = 0,
     parameter int unsigned Build        = 0,
     parameter bit          FrameStore   = 1'b0,
-    parameter bit          Correct      = 1'b0
+    parameter bit          Correct      = 1'b0,
+    parameter bit          Station      = 1'b0,  // there is a receive path
+    parameter bit          Rc           = 1'b0,  // and an rc_requester
+    parameter int unsigned RcQps        = 16,
+    parameter int unsigned RcDepth      = 64
 ) (
     input logic clk,
     input logic rst,
@@ -71,14 +78,57 @@ module registers
 
     // A frame is refused
     input logic     refusal_valid_i,
-    input refusal_t refusal_i
+    input refusal_t refusal_i,
+
+    // The receive path, which lives through resets of the core
+    output neighbour_config_t                      neighbour_o,
+    output logic                                   announce_o,              // pulse
+    output resolve_t                               m_axis_resolve_tdata,
+    output logic                                   m_axis_resolve_tvalid,
+    input  logic                                   m_axis_resolve_tready,
+    input  resolved_t                              s_axis_resolved_tdata,
+    input  logic                                   s_axis_resolved_tvalid,  // always taken
+    input  logic                                   link_up_i,
+    input  logic                                   held_i,
+    input  logic              [              47:0] conflict_mac_i,
+    input  logic              [STATION_PULSES-1:0] station_pulse_i,
+    input  logic              [               7:0] s_axis_cnp_tdata,        // QPs, for their counters
+    input  logic                                   s_axis_cnp_tvalid,
+    output logic                                   s_axis_cnp_tready,
+
+    // RC
+    output rc_limits_t         limits_o,
+    output logic        [ 7:0] limits_qp_o,
+    output logic               limits_write_o,          // pulse
+    output rc_command_t        m_axis_command_tdata,
+    output logic               m_axis_command_tvalid,
+    input  logic               m_axis_command_tready,
+    input  logic               command_refused_i,       // counts with tready
+    output logic        [ 7:0] rc_status_qp_o,
+    input  rc_status_t         rc_status_i,             // in the same cycle
+    output dcqcn_t             dcqcn_o,
+    output logic        [23:0] dcqcn_burst_o
 );
 
-  localparam int unsigned REGS_BYTES = 1 << TX_REGS_MIN_ADDR_WIDTH;
+  // From there on the registers are of the receive path. Where it is not there, that bit of an address is 0, and nothing is left
+  // of them.
+  localparam int unsigned STATION_BIT = 7;
+  localparam int unsigned REGS_BYTES = Station ? 1 << TX_REGS_MIN_ADDR_WIDTH : 1 << STATION_BIT;
   localparam int unsigned FLOW_WORDS = $bits(flow_t) / 32;
   localparam int unsigned DESTINATION_WORDS = $bits(destination_t) / 32;
   localparam int unsigned DESTINATION_HELD = 6;  // low word of window_end
   localparam int unsigned QP_WORDS = 10;
+  localparam logic [23:0] CLOCKS_PER_MS = ClockHz < 1000 ? 24'd1 : 24'(ClockHz / 1000);
+  localparam int unsigned QP_LIMITS = QP_WORDS;
+  localparam int unsigned QP_ALL_WORDS = Rc ? QP_WORDS + 1 : QP_WORDS;
+  localparam int unsigned STATION_COUNTERS = 32'(COUNT_CNP) + NumQp;
+
+  if (TX_REGS_MIN_ADDR_WIDTH != STATION_BIT + 1) begin : gen_check_map
+    $error("%m: the registers of the receive path lie elsewhere");
+  end
+  if (Rc && (!Station || RcQps > NumQp)) begin : gen_check_rc
+    $error("%m: RC needs a receive path, and RcQps = %0d QPs", RcQps);
+  end
 
   tx_regs__in_t  regs_in;
   tx_regs__out_t regs;
@@ -89,6 +139,7 @@ module registers
     DESTINATIONS,
     QPS,
     COUNTS,
+    STATION_COUNTS,
     NOWHERE
   } place_e;
 
@@ -98,7 +149,8 @@ module registers
       4'h1: return FLOWS;
       4'h2, 4'h3: return DESTINATIONS;
       4'h4, 4'h5, 4'h6, 4'h7: return QPS;
-      4'h8, 4'h9, 4'ha, 4'hb: return COUNTS;
+      4'h8, 4'h9, 4'ha: return COUNTS;
+      4'hb: return STATION_COUNTS;
       default: return NOWHERE;
     endcase
   endfunction
@@ -145,13 +197,19 @@ module registers
   // It answers at once, and fails no access.
   logic [5:0] unused;
   logic [31:0] regs_data;
+  logic [TX_REGS_MIN_ADDR_WIDTH-1:0] regs_addr;
+
+  always_comb begin
+    regs_addr = req_addr[TX_REGS_MIN_ADDR_WIDTH-1:0];
+    if (!Station) regs_addr[STATION_BIT] = 1'b0;
+  end
 
   tx_regs u_regs (
       .clk,
       .rst,
       .s_cpuif_req         (req && place == REGS),
       .s_cpuif_req_is_wr   (req_write),
-      .s_cpuif_addr        (req_addr[TX_REGS_MIN_ADDR_WIDTH-1:0]),
+      .s_cpuif_addr        (regs_addr),
       .s_cpuif_wr_data     (req_data),
       .s_cpuif_wr_biten    (req_mask),
       .s_cpuif_req_stall_wr(unused[0]),
@@ -184,7 +242,7 @@ module registers
       };
 
   // Commands
-  logic resetting, clear, counters_busy, qp_busy;
+  logic resetting, clear, counters_busy, main_busy, station_busy, qp_busy;
   assign resetting_o = resetting;
 
   tx_control u_control (
@@ -203,8 +261,9 @@ module registers
   // Where an access goes. It is answered in the next cycle; a write to a QP waits until the last one that was committed is in
   // force.
   logic whole, qp_asked, qp_waits_q, qp_write;
-  logic [31:0] regs_data_q, flow_data, destination_data, qp_data, count_data;
-  logic [QP_WORDS-1:0][31:0] qp_words;
+  logic [31:0] regs_data_q, flow_data, destination_data, qp_data, count_data, station_data;
+  logic [QP_ALL_WORDS-1:0][31:0] qp_words;
+  logic [31:0] rc_data;
   logic [7:0] commit_index;
 
   assign whole = req_mask == '1;
@@ -226,8 +285,9 @@ module registers
       REGS: read_data = regs_data_q;
       FLOWS: read_data = flow_data;
       DESTINATIONS: read_data = destination_data;
-      QPS: read_data = qp_data;
+      QPS: read_data = qp_data | rc_data;
       COUNTS: read_data = count_data;
+      STATION_COUNTS: read_data = station_data;
       default: read_data = '0;
     endcase
   end
@@ -263,7 +323,7 @@ module registers
 
   config_table #(
       .Entries(NumQp),
-      .Words  (QP_WORDS)
+      .Words  (QP_ALL_WORDS)
   ) u_qps (
       .clk,
       .write_i      (qp_write),
@@ -282,14 +342,14 @@ module registers
       .index_i (req_addr[13:6]),
       .busy_o  (qp_busy),
       .index_o (commit_index),
-      .words_i (qp_words),
+      .words_i (qp_words[QP_WORDS-1:0]),
       .m_axis_qp_tdata,
       .m_axis_qp_tvalid,
       .m_axis_qp_tready
   );
 
   counters #(
-      .Destinations(Destinations)
+      .Counters(32'(COUNT_DESTINATION) + 4 * Destinations)
   ) u_counters (
       .clk,
       .rst,
@@ -299,11 +359,155 @@ module registers
       .s_axis_count_tready,
       .snapshot_i(regs.command.snapshot.value),
       .clear_i   (clear),
-      .busy_o    (counters_busy),
+      .busy_o    (main_busy),
       .index_i   (req_addr[13:3]),
       .high_i    (req_addr[2]),
       .data_o    (count_data)
   );
+
+  assign counters_busy = main_busy || station_busy;
+
+  // The receive path
+  logic resolving_q, resolved_q;
+  logic [47:0] resolved_mac_q;
+
+  if (Station) begin : gen_station
+    logic unused_ip;
+    assign unused_ip = ^s_axis_resolved_tdata.ip;
+
+    always_ff @(posedge clk) begin
+      if (m_axis_resolve_tready) m_axis_resolve_tvalid <= 1'b0;
+      if (s_axis_resolved_tvalid) begin
+        resolving_q <= 1'b0;
+        resolved_q <= s_axis_resolved_tdata.found;
+        resolved_mac_q <= s_axis_resolved_tdata.mac;
+      end
+      if (regs.station_command.resolve.value && !resolving_q) begin
+        m_axis_resolve_tvalid <= 1'b1;
+        resolving_q <= 1'b1;
+        resolved_q <= 1'b0;
+        resolved_mac_q <= '0;
+      end
+      if (rst) begin
+        m_axis_resolve_tvalid <= 1'b0;
+        resolving_q <= 1'b0;
+        resolved_q <= 1'b0;
+        resolved_mac_q <= '0;
+      end
+    end
+
+    counters #(
+        .Counters(STATION_COUNTERS),
+        .Pulses  (STATION_PULSES)
+    ) u_counters (
+        .clk,
+        .rst,
+        .pulse_i            (station_pulse_i),
+        .s_axis_count_tdata ('{amount: 64'd1, index: COUNT_CNP + 16'(s_axis_cnp_tdata)}),
+        .s_axis_count_tvalid(s_axis_cnp_tvalid),
+        .s_axis_count_tready(s_axis_cnp_tready),
+        .snapshot_i         (regs.command.snapshot.value),
+        .clear_i            (clear),
+        .busy_o             (station_busy),
+        .index_i            (11'(req_addr[11:3])),
+        .high_i             (req_addr[2]),
+        .data_o             (station_data)
+    );
+  end else begin : gen_no_station
+    assign m_axis_resolve_tvalid = 1'b0;
+    assign resolving_q = 1'b0;
+    assign resolved_q = 1'b0;
+    assign resolved_mac_q = '0;
+    assign s_axis_cnp_tready = 1'b1;
+    assign station_busy = 1'b0;
+    assign station_data = '0;
+
+    logic unused_station;
+    assign unused_station = ^{m_axis_resolve_tready, s_axis_resolved_tdata, s_axis_resolved_tvalid, station_pulse_i,
+                              s_axis_cnp_tdata, s_axis_cnp_tvalid};
+  end
+
+  assign announce_o = Station && regs.station_command.announce.value;
+  assign m_axis_resolve_tdata = '{tag: neighbour_o.tag, ip: regs.resolve_ip.value.value};
+  assign neighbour_o = '{
+          arp_enabled: regs.station.arp.value,
+          echo_enabled: regs.station.echo.value,
+          pause_honoured: regs.station.pause.value,
+          data_priorities: regs.pause_priorities.data.value,
+          control_priorities: regs.pause_priorities.control.value,
+          quanta_per_clock: regs.pause_quanta.value.value,
+          clocks_per_ms: CLOCKS_PER_MS,
+          timeout_ms: regs.arp.timeout_ms.value,
+          retries: regs.arp.retries.value,
+          tag: '{has_vlan: regs.station.has_vlan.value, tci: regs.station.tci.value},
+          ip: regs.local_ip.value.value,
+          mac: regs.local_mac.value.value
+      };
+
+  // RC
+  logic rc_busy, rc_refused;
+
+  assign limits_o = rc_limits_t'(req_data);
+  assign limits_qp_o = req_addr[13:6];
+  assign limits_write_o = Rc && qp_write && req_addr[5:2] == 4'(QP_LIMITS);
+  assign rc_status_qp_o = req_addr[13:6];
+  assign dcqcn_burst_o = regs.dcqcn_burst.value.value;
+  assign dcqcn_o = '{
+          enabled: regs.dcqcn.enabled.value,
+          line: regs.dcqcn_line.value.value,
+          minimum: regs.dcqcn_minimum.value.value,
+          additive: regs.dcqcn_additive.value.value,
+          hyper: regs.dcqcn_hyper.value.value,
+          alpha_period: regs.dcqcn_period.alpha.value,
+          rise_period: regs.dcqcn_period.rise.value,
+          bytes_log2: regs.dcqcn.bytes_log2.value,
+          gain_log2: regs.dcqcn.gain_log2.value,
+          fast_rounds: regs.dcqcn.fast_rounds.value
+      };
+
+  if (Rc) begin : gen_rc
+    always_comb begin
+      rc_data = '0;
+      if (9'(req_addr[13:6]) < 9'(RcQps)) begin
+        unique case (req_addr[5:2])
+          4'(QP_LIMITS + 1): rc_data = {24'd0, rc_status_i.reason, 2'd0, rc_status_i.state};
+          4'(QP_LIMITS + 2): rc_data = 32'(rc_status_i.una);
+          4'(QP_LIMITS + 3): rc_data = 32'(rc_status_i.nxt);
+          default: ;
+        endcase
+      end
+    end
+
+    logic unused_limits;  // the requester has them
+    assign unused_limits = ^qp_words[QP_LIMITS];
+
+    rc_control #(
+        .RcQps(RcQps)
+    ) u_rc_control (
+        .clk,
+        .rst          (core_rst_o),
+        .arm_i        (regs.rc_command.arm.value),
+        .close_i      (regs.rc_command.close.value),
+        .qp_i         (regs.rc_start.qp.value),
+        .psn_i        (regs.rc_start.psn.value),
+        .resetting_i  (resetting),
+        .busy_o       (rc_busy),
+        .refused_o    (rc_refused),
+        .m_axis_command_tdata,
+        .m_axis_command_tvalid,
+        .m_axis_command_tready,
+        .refused_i    (command_refused_i)
+    );
+  end else begin : gen_no_rc
+    assign rc_data = '0;
+    assign rc_busy = 1'b0;
+    assign rc_refused = 1'b0;
+    assign m_axis_command_tdata = '0;
+    assign m_axis_command_tvalid = 1'b0;
+
+    logic unused_rc;
+    assign unused_rc = ^{m_axis_command_tready, command_refused_i, rc_status_i};
+  end
 
   // Errors
   logic counted;
@@ -322,7 +526,9 @@ module registers
     regs_in.capabilities = '{
         data_width: '{next: 12'(DataW)},
         frame_store: '{next: FrameStore},
-        correction: '{next: Correct}
+        correction: '{next: Correct},
+        rc: '{next: Rc},
+        station: '{next: Station}
     };
     regs_in.sizes = '{
         qps: '{next: 9'(NumQp)},
@@ -358,6 +564,16 @@ module registers
         destination: '{next: refusal_q.destination}
     };
     regs_in.refusal_frame.value.next = refusal_q.number;
+    regs_in.station_status = '{
+        resolving: '{next: resolving_q},
+        resolved: '{next: resolved_q},
+        held: '{next: held_i},
+        link: '{next: link_up_i}
+    };
+    regs_in.resolved_mac.value.next = resolved_mac_q;
+    regs_in.conflict_mac.value.next = conflict_mac_i;
+    regs_in.rc_sizes = '{qps: '{next: Rc ? 9'(RcQps) : '0}, depth: '{next: Rc ? 16'(RcDepth) : '0}};
+    regs_in.rc_status = '{busy: '{next: rc_busy}, refused: '{next: rc_refused}};
   end
 
 endmodule

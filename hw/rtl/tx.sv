@@ -6,9 +6,19 @@
 //                '-> trailer ----------------'                        roce_tx -> packets
 //                           |----------------------------> messages -'  |
 //                           '-> frame_ledger <------ ends of messages --'
+//
+// With Rc, descriptors and trailers go through rc_requester first, and rc_ledger stands for frame_ledger. With Station there is a
+// receive path, which a reset of the core leaves alone:
+//
+//   frames from the MAC -> rx_path -> roce_rx -> rc_requester, dcqcn -> rates of roce_tx
+//                             '-> neighbour -> axis_widen -> packet_merge, behind roce_tx
 module tx
+  import dcqcn_pkg::*;
   import framelane_pkg::*;
+  import neighbour_pkg::*;
+  import rc_pkg::*;
   import roce_pkg::*;
+  import roce_rx_pkg::*;
 #(
     parameter int unsigned DataW        = 512,
     parameter int unsigned AddrW        = 64,
@@ -21,6 +31,10 @@ module tx
     parameter int unsigned Build        = 0,
     parameter bit          FrameStore   = 1'b0,         // frames come from a frame_store: said in the registers
     parameter bit          Correct      = 1'b0,         // which corrects them: likewise
+    parameter bit          Station      = 1'b0,         // receive path: ARP, ping, pauses
+    parameter bit          Rc           = 1'b0,         // QPs may be of RC; needs Station
+    parameter int unsigned RcQps        = 16,           // the first of the table; a power of two, 2 or more
+    parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -94,6 +108,14 @@ module tx
     output logic             m_axis_tvalid,
     input  logic             m_axis_tready,
 
+    // Ethernet frames without FCS from the MAC, which cannot wait, and its link; all 0 without Station
+    input logic [DataW-1:0] s_axis_rx_tdata,
+    input logic [KeepW-1:0] s_axis_rx_tkeep,
+    input logic             s_axis_rx_tlast,
+    input logic             s_axis_rx_tuser,   // with tlast: wrong FCS, or cut
+    input logic             s_axis_rx_tvalid,
+    input logic             link_up_i,
+
     output logic idle_o  // nothing is under way
 );
 
@@ -109,7 +131,7 @@ module tx
   localparam int unsigned FROM_TRAILER = 1;
   localparam int unsigned SOURCES = 2;
 
-  logic core_rst, armed;
+  logic core_rst, armed, resetting;
   logic [47:0] local_mac;
   logic [31:0] local_ip;
   qp_write_t qp_tdata;
@@ -124,6 +146,20 @@ module tx
   count_t place_count, ledger_count, count_tdata;
   logic place_count_tvalid, place_count_tready, ledger_count_tvalid, ledger_count_tready, count_tvalid, count_tready;
 
+  neighbour_config_t station;
+  resolve_t resolve_tdata;
+  resolved_t resolved_tdata;
+  rc_limits_t limits;
+  rc_command_t command_tdata;
+  rc_status_t rc_status;
+  dcqcn_t dcqcn_settings;
+  logic announce, resolve_tvalid, resolve_tready, resolved_tvalid, hold_data;
+  logic [47:0] conflict_mac;
+  logic [STATION_PULSES-1:0] station_pulses;
+  logic [7:0] cnp_tdata, limits_qp, rc_status_qp;
+  logic cnp_tvalid, cnp_tready, limits_write, command_tvalid, command_tready, command_refused;
+  logic [23:0] dcqcn_burst;
+
   registers #(
       .DataW       (DataW),
       .NumQp       (NumQp),
@@ -132,7 +168,11 @@ module tx
       .ClockHz     (ClockHz),
       .Build       (Build),
       .FrameStore  (FrameStore),
-      .Correct     (Correct)
+      .Correct     (Correct),
+      .Station     (Station),
+      .Rc          (Rc),
+      .RcQps       (RcQps),
+      .RcDepth     (RcDepth)
   ) u_registers (
       .clk,
       .rst,
@@ -157,7 +197,7 @@ module tx
       .s_axil_rready,
       .core_rst_o         (core_rst),
       .armed_o            (armed),
-      .resetting_o        (store_abort_o),
+      .resetting_o        (resetting),
       .idle_i             (idle_o),
       .local_mac_o        (local_mac),
       .local_ip_o         (local_ip),
@@ -177,9 +217,35 @@ module tx
       .s_axis_count_tvalid(count_tvalid),
       .s_axis_count_tready(count_tready),
       .refusal_valid_i    (refusal_valid),
-      .refusal_i          (refusal)
+      .refusal_i          (refusal),
+      .neighbour_o           (station),
+      .announce_o            (announce),
+      .m_axis_resolve_tdata  (resolve_tdata),
+      .m_axis_resolve_tvalid (resolve_tvalid),
+      .m_axis_resolve_tready (resolve_tready),
+      .s_axis_resolved_tdata (resolved_tdata),
+      .s_axis_resolved_tvalid(resolved_tvalid),
+      .link_up_i,
+      .held_i                (hold_data),
+      .conflict_mac_i        (conflict_mac),
+      .station_pulse_i       (station_pulses),
+      .s_axis_cnp_tdata      (cnp_tdata),
+      .s_axis_cnp_tvalid     (cnp_tvalid),
+      .s_axis_cnp_tready     (cnp_tready),
+      .limits_o              (limits),
+      .limits_qp_o           (limits_qp),
+      .limits_write_o        (limits_write),
+      .m_axis_command_tdata  (command_tdata),
+      .m_axis_command_tvalid (command_tvalid),
+      .m_axis_command_tready (command_tready),
+      .command_refused_i     (command_refused),
+      .rc_status_qp_o        (rc_status_qp),
+      .rc_status_i           (rc_status),
+      .dcqcn_o               (dcqcn_settings),
+      .dcqcn_burst_o         (dcqcn_burst)
   );
 
+  assign store_abort_o = resetting;
   assign store_rst_o = core_rst;
   assign store_armed_o = armed;
 
@@ -199,10 +265,13 @@ module tx
       .m_axis_tready  (count_tready)
   );
 
-  bd_t bd_tdata, item;
+  bd_t bd_tdata;
   logic bd_tvalid, bd_tready, bd_gen_idle, frame, ignored;
-  trailer_t trailer_tdata;
-  logic trailer_tvalid, trailer_tready;
+  trailer_t placed_tdata;
+  logic placed_tvalid, placed_tready;
+  logic [7:0] room_qp;
+  logic [15:0] room_wanted;
+  logic room, admit;
   logic [15:0] over_tdata;
   logic over_tvalid, over_tready;
 
@@ -217,6 +286,10 @@ module tx
       .flow_i               (flow),
       .destination_index_o  (destination_index),
       .destination_i        (destination),
+      .room_qp_o            (room_qp),
+      .room_wanted_o        (room_wanted),
+      .room_i               (room),
+      .admit_o              (admit),
       .mtu_index_o          (mtu_index),
       .mtu_log2_i           (mtu_log2),
       .s_axis_frame_tdata,
@@ -225,9 +298,9 @@ module tx
       .m_axis_bd_tdata      (bd_tdata),
       .m_axis_bd_tvalid     (bd_tvalid),
       .m_axis_bd_tready     (bd_tready),
-      .m_axis_trailer_tdata (trailer_tdata),
-      .m_axis_trailer_tvalid(trailer_tvalid),
-      .m_axis_trailer_tready(trailer_tready),
+      .m_axis_trailer_tdata (placed_tdata),
+      .m_axis_trailer_tvalid(placed_tvalid),
+      .m_axis_trailer_tready(placed_tready),
       .m_axis_over_tdata    (over_tdata),
       .m_axis_over_tvalid   (over_tvalid),
       .m_axis_over_tready   (over_tready),
@@ -241,6 +314,10 @@ module tx
       .idle_o               (bd_gen_idle)
   );
 
+  // What is sent, for the first time or again, with its trailer
+  rc_item_t issue_tdata, item;
+  trailer_t trailer_tdata;
+  logic issue_tvalid, issue_tready, trailer_tvalid, trailer_tready;
   logic [SINKS-1:0] mask, item_tvalid, item_tready;
 
   always_comb begin
@@ -248,19 +325,19 @@ module tx
     mask[TO_MESSAGE] = 1'b1;
     mask[TO_SELECT] = 1'b1;
     mask[TO_LEDGER] = 1'b1;
-    mask[TO_READ] = !bd_tdata.last;
+    mask[TO_READ] = !issue_tdata.bd.last;
   end
 
   axis_fork #(
-      .DataW($bits(bd_t)),
+      .DataW($bits(rc_item_t)),
       .Sinks(SINKS)
   ) u_fork (
       .clk,
       .rst(core_rst),
-      .s_axis_tdata (bd_tdata),
+      .s_axis_tdata (issue_tdata),
       .s_axis_tuser (mask),
-      .s_axis_tvalid(bd_tvalid),
-      .s_axis_tready(bd_tready),
+      .s_axis_tvalid(issue_tvalid),
+      .s_axis_tready(issue_tready),
       .m_axis_tdata (item),
       .m_axis_tvalid(item_tvalid),
       .m_axis_tready(item_tready)
@@ -281,7 +358,7 @@ module tx
   ) u_mm2s (
       .clk,
       .rst(core_rst),
-      .s_axis_cmd_tdata ('{length: item.length, address: item.source}),
+      .s_axis_cmd_tdata ('{length: item.bd.length, address: item.bd.source}),
       .s_axis_cmd_tvalid(item_tvalid[TO_READ]),
       .s_axis_cmd_tready(item_tready[TO_READ]),
       .m_axis_tdata     (source_tdata[FROM_MEMORY]),
@@ -331,7 +408,7 @@ module tx
   ) u_order (
       .clk,
       .rst(core_rst),
-      .s_axis_tdata (item.last),
+      .s_axis_tdata (item.bd.last),
       .s_axis_tvalid(item_tvalid[TO_SELECT]),
       .s_axis_tready(item_tready[TO_SELECT]),
       .m_axis_tdata (sel_tdata),
@@ -370,14 +447,14 @@ module tx
   logic queued_tvalid, queued_tready;
 
   assign msg_tdata = '{
-          replay: 1'b0,
-          resume: 1'b0,
-          psn: '0,
-          imm_valid: item.last,
-          imm: item.imm,
-          qp: item.qp,
-          length: item.length,
-          address: item.destination
+          replay: item.rc,
+          resume: item.resume,
+          psn: item.psn,
+          imm_valid: item.bd.last,
+          imm: item.bd.imm,
+          qp: item.bd.qp,
+          length: item.bd.length,
+          address: item.bd.destination
       };
 
   // Messages wait here while the payload of earlier ones passes, so that the memory reader can run ahead.
@@ -395,7 +472,13 @@ module tx
       .m_axis_tready(queued_tready)
   );
 
-  logic status_valid, roce_idle;
+  logic [DataW-1:0] packet_tdata;
+  logic [KeepW-1:0] packet_tkeep;
+  logic packet_tlast, packet_tvalid, packet_tready;
+  logic status_valid, roce_idle, spend, rate_tvalid, rate_tready;
+  logic [7:0] spend_index, rate_index;
+  logic [12:0] spend_bytes;
+  logic [23:0] rate_tdata;
   status_e status;
   logic [7:0] status_qp;
   errors_t errors;
@@ -411,6 +494,14 @@ module tx
       .s_axis_qp_tdata      (qp_tdata),
       .s_axis_qp_tvalid     (qp_tvalid),
       .s_axis_qp_tready     (qp_tready),
+      .spend_o              (spend),
+      .spend_index_o        (spend_index),
+      .spend_bytes_o        (spend_bytes),
+      .s_axis_rate_index    (rate_index),
+      .s_axis_rate_tdata    (rate_tdata),
+      .s_axis_rate_tvalid   (rate_tvalid),
+      .s_axis_rate_tready   (rate_tready),
+      .default_burst_i      (Rc ? dcqcn_burst : '0),
       .mtu_index_i          (mtu_index),
       .mtu_log2_o           (mtu_log2),
       .s_axis_msg_tdata     (queued_tdata),
@@ -422,11 +513,11 @@ module tx
       .s_axis_payload_tuser (payload_tuser),
       .s_axis_payload_tvalid(payload_tvalid),
       .s_axis_payload_tready(payload_tready),
-      .m_axis_tdata,
-      .m_axis_tkeep,
-      .m_axis_tlast,
-      .m_axis_tvalid,
-      .m_axis_tready,
+      .m_axis_tdata         (packet_tdata),
+      .m_axis_tkeep         (packet_tkeep),
+      .m_axis_tlast         (packet_tlast),
+      .m_axis_tvalid        (packet_tvalid),
+      .m_axis_tready        (packet_tready),
       .status_valid_o       (status_valid),
       .status_o             (status),
       .status_qp_o          (status_qp),
@@ -434,34 +525,411 @@ module tx
       .idle_o               (roce_idle)
   );
 
-  logic ledger_idle;
+  logic ledger_idle, requester_idle;
+  event_t event_tdata;
+  logic event_tvalid, event_tready;
+  logic [ROCE_DROPS-1:0] roce_dropped;
+  rc_note_e note;
+  logic again;
 
-  frame_ledger u_ledger (
-      .clk,
-      .rst(core_rst),
-      .s_axis_bd_tdata    (item),
-      .s_axis_bd_tvalid   (item_tvalid[TO_LEDGER]),
-      .s_axis_bd_tready   (item_tready[TO_LEDGER]),
-      .s_axis_over_tdata  (over_tdata),
-      .s_axis_over_tvalid (over_tvalid),
-      .s_axis_over_tready (over_tready),
-      .ended_i            (status_valid),
-      .failed_i           (status != OK),
-      .m_axis_count_tdata (ledger_count),
-      .m_axis_count_tvalid(ledger_count_tvalid),
-      .m_axis_count_tready(ledger_count_tready),
-      .release_o,
-      .idle_o             (ledger_idle)
-  );
+  // What roce_rx is given of frames for this station
+  logic [63:0] in_tdata;
+  logic [7:0] in_tkeep;
+  logic in_tlast, in_tvalid, in_tready, roce_tready;
+  rx_user_t in_tuser;
+
+  if (Rc) begin : gen_rc
+    // Ticks of 1.024 us; the timers look at all QPs in one
+    localparam int unsigned TICK = (ClockHz / 1000 * 1024 + 999_999) / 1_000_000;
+    localparam int unsigned TICK_CLOCKS = TICK > 2 * RcQps ? TICK : 2 * RcQps + 1;
+    localparam int unsigned TICK_W = $clog2(TICK_CLOCKS + 1);
+    localparam int unsigned TAGS = 256;  // frames that are held, more than any frame store has
+    localparam int unsigned CNPS = 16;  // that wait for their counter
+
+    logic ready, accepted, unused_accepted_rc, issued, room_asked, qp_written, cnp, cnp_ready, requester_tready;
+    logic retired_tvalid, retired_tready, unused_done;
+    logic [7:0] tag, issued_tag, cnp_qp, peer_index, unused_note_qp;
+    logic bd_taken, peer_enabled, peer_rc;
+    logic [31:0] peer_ip;
+    logic [15:0] peer_pkey;
+    rc_retired_t retired_tdata;
+    logic [TICK_W-1:0] tick_q;
+
+    assign qp_written = qp_tvalid && qp_tready;
+    assign bd_tready = bd_taken && ready;
+    assign room = room_asked;
+
+    rc_requester #(
+        .RcQps     (RcQps),
+        .Depth     (RcDepth),
+        .TickClocks(TICK_CLOCKS)
+    ) u_requester (
+        .clk,
+        .rst(core_rst),
+        .s_axis_bd_tdata      (bd_tdata),
+        .s_axis_bd_tvalid     (bd_tvalid && ready),
+        .s_axis_bd_tready     (bd_taken),
+        .tag_i                (tag),
+        .s_axis_trailer_tdata (placed_tdata),
+        .s_axis_trailer_tvalid(placed_tvalid),
+        .s_axis_trailer_tready(placed_tready),
+        .m_axis_item_tdata    (issue_tdata),
+        .m_axis_item_tvalid   (issue_tvalid),
+        .m_axis_item_tready   (issue_tready),
+        .m_axis_trailer_tdata (trailer_tdata),
+        .m_axis_trailer_tvalid(trailer_tvalid),
+        .m_axis_trailer_tready(trailer_tready),
+        .ended_i              (status_valid),
+        .ended_qp_i           (status_qp),
+        .accepted_o           (accepted),
+        .accepted_rc_o        (unused_accepted_rc),
+        .issued_o             (issued),
+        .issued_tag_o         (issued_tag),
+        .m_axis_retired_tdata (retired_tdata),
+        .m_axis_retired_tvalid(retired_tvalid),
+        .m_axis_retired_tready(retired_tready),
+        .s_axis_event_tdata   (event_tdata),
+        .s_axis_event_tvalid  (event_tvalid && cnp_ready),
+        .s_axis_event_tready  (requester_tready),
+        .cnp_o                (cnp),
+        .cnp_qp_o             (cnp_qp),
+        .qp_write_i           (qp_tdata),
+        .qp_write_valid_i     (qp_written),
+        .limits_i             (limits),
+        .limits_qp_i          (limits_qp),
+        .limits_write_i       (limits_write),
+        .s_axis_command_tdata (command_tdata),
+        .s_axis_command_tvalid(command_tvalid),
+        .s_axis_command_tready(command_tready),
+        .done_o               (unused_done),
+        .refused_o            (command_refused),
+        .room_qp_i            (room_qp),
+        .room_wanted_i        (room_wanted),
+        .room_o               (room_asked),
+        .admit_i              (admit),
+        .status_qp_i          (rc_status_qp),
+        .status_o             (rc_status),
+        .note_qp_o            (unused_note_qp),
+        .note_o               (note),
+        .again_o              (again),
+        .idle_o               (requester_idle)
+    );
+
+    rc_ledger #(
+        .Tags(TAGS)
+    ) u_ledger (
+        .clk,
+        .rst(core_rst),
+        .tag_o                (tag),
+        .ready_o              (ready),
+        .accepted_i           (accepted),
+        .issued_i             (issued),
+        .issued_tag_i         (issued_tag),
+        .s_axis_retired_tdata (retired_tdata),
+        .s_axis_retired_tvalid(retired_tvalid),
+        .s_axis_retired_tready(retired_tready),
+        .s_axis_item_tdata    (item),
+        .s_axis_item_tvalid   (item_tvalid[TO_LEDGER]),
+        .s_axis_item_tready   (item_tready[TO_LEDGER]),
+        .ended_i              (status_valid),
+        .failed_i             (status != OK),
+        .s_axis_over_tdata    (over_tdata),
+        .s_axis_over_tvalid   (over_tvalid),
+        .s_axis_over_tready   (over_tready),
+        .m_axis_count_tdata   (ledger_count),
+        .m_axis_count_tvalid  (ledger_count_tvalid),
+        .m_axis_count_tready  (ledger_count_tready),
+        .release_o,
+        .idle_o               (ledger_idle)
+    );
+
+    peer_table #(
+        .NumQp(NumQp)
+    ) u_peers (
+        .clk,
+        .rst(core_rst),
+        .qp_write_i      (qp_tdata),
+        .qp_write_valid_i(qp_written),
+        .index_i         (peer_index),
+        .enabled_o       (peer_enabled),
+        .rc_o            (peer_rc),
+        .peer_ip_o       (peer_ip),
+        .pkey_o          (peer_pkey)
+    );
+
+    roce_rx u_roce_rx (
+        .clk,
+        .rst(core_rst),
+        .s_axis_tdata       (in_tdata),
+        .s_axis_tkeep       (in_tkeep),
+        .s_axis_tlast       (in_tlast),
+        .s_axis_tvalid      (in_tvalid && in_tuser.rx_class == CLASS_ROCE),
+        .s_axis_tready      (roce_tready),
+        .index_o            (peer_index),
+        .enabled_i          (peer_enabled),
+        .rc_i               (peer_rc),
+        .peer_ip_i          (peer_ip),
+        .pkey_i             (peer_pkey),
+        .m_axis_event_tdata (event_tdata),
+        .m_axis_event_tvalid(event_tvalid),
+        .m_axis_event_tready(event_tready),
+        .dropped_o          (roce_dropped)
+    );
+
+    // An event waits until its CNP can be counted.
+    assign event_tready = requester_tready && cnp_ready;
+
+    axis_fifo #(
+        .DataW(8),
+        .Depth(CNPS)
+    ) u_cnps (
+        .clk,
+        .rst(core_rst),
+        .s_axis_tdata (cnp_qp),
+        .s_axis_tvalid(cnp),
+        .s_axis_tready(cnp_ready),
+        .m_axis_tdata (cnp_tdata),
+        .m_axis_tvalid(cnp_tvalid),
+        .m_axis_tready(cnp_tready)
+    );
+
+    always_ff @(posedge clk) begin
+      tick_q <= tick_q == '0 ? TICK_W'(TICK_CLOCKS - 1) : tick_q - 1'b1;
+      if (core_rst) tick_q <= '0;
+    end
+
+    dcqcn #(
+        .NumQp(NumQp)
+    ) u_dcqcn (
+        .clk,
+        .rst(core_rst),
+        .settings_i        (dcqcn_settings),
+        .tick_i            (tick_q == '0),
+        .write_i           (qp_written),
+        .write_index_i     (qp_tdata.index),
+        .write_rate_i      (qp_tdata.qp.rate),
+        .cnp_i             (cnp),
+        .cnp_index_i       (cnp_qp),
+        .spend_i           (spend),
+        .spend_index_i     (spend_index),
+        .spend_bytes_i     (spend_bytes),
+        .m_axis_rate_index (rate_index),
+        .m_axis_rate_tdata (rate_tdata),
+        .m_axis_rate_tvalid(rate_tvalid),
+        .m_axis_rate_tready(rate_tready)
+    );
+  end else begin : gen_no_rc
+    assign issue_tdata = '{tag: '0, rc: 1'b0, resume: 1'b0, psn: '0, bd: bd_tdata};
+    assign issue_tvalid = bd_tvalid;
+    assign bd_tready = issue_tready;
+    assign trailer_tdata = placed_tdata;
+    assign trailer_tvalid = placed_tvalid;
+    assign placed_tready = trailer_tready;
+    assign room = 1'b1;
+    assign requester_idle = 1'b1;
+    assign roce_tready = 1'b1;
+    assign event_tdata = '0;
+    assign event_tvalid = 1'b0;
+    assign event_tready = 1'b1;
+    assign roce_dropped = '0;
+    assign note = NOTE_NONE;
+    assign again = 1'b0;
+    assign cnp_tdata = '0;
+    assign cnp_tvalid = 1'b0;
+    assign command_tready = 1'b1;
+    assign command_refused = 1'b0;
+    assign rc_status = '0;
+    assign rate_index = '0;
+    assign rate_tdata = '0;
+    assign rate_tvalid = 1'b0;
+
+    frame_ledger u_ledger (
+        .clk,
+        .rst(core_rst),
+        .s_axis_bd_tdata    (item.bd),
+        .s_axis_bd_tvalid   (item_tvalid[TO_LEDGER]),
+        .s_axis_bd_tready   (item_tready[TO_LEDGER]),
+        .s_axis_over_tdata  (over_tdata),
+        .s_axis_over_tvalid (over_tvalid),
+        .s_axis_over_tready (over_tready),
+        .ended_i            (status_valid),
+        .failed_i           (status != OK),
+        .m_axis_count_tdata (ledger_count),
+        .m_axis_count_tvalid(ledger_count_tvalid),
+        .m_axis_count_tready(ledger_count_tready),
+        .release_o,
+        .idle_o             (ledger_idle)
+    );
+
+    logic unused_rc;
+    assign unused_rc = ^{item, room_qp, room_wanted, admit, limits, limits_qp, limits_write, command_tdata,
+                         command_tvalid, rc_status_qp, dcqcn_settings, dcqcn_burst, cnp_tready, rate_tready, spend,
+                         spend_index, spend_bytes, status_qp};
+  end
+
+  neighbour_events_t events;
+  logic [RX_DROPS-1:0] rx_dropped;
+  logic line_busy;  // a packet is on its way from here to the line
+
+  if (Station) begin : gen_station
+    logic [63:0] out_tdata;
+    logic [7:0] out_tkeep;
+    logic out_tlast, out_tvalid, out_tready, neighbour_tready, hold_control, unused_idle;
+    logic [DataW-1:0] wide_tdata;
+    logic [KeepW-1:0] wide_tkeep;
+    logic wide_tlast, wide_tuser, wide_tvalid, wide_tready, unused_tuser;
+
+    rx_path #(
+        .DataW(DataW)
+    ) u_rx (
+        .clk,
+        .rst,
+        .local_mac_i  (station.mac),
+        .local_ip_i   (station.ip),
+        .s_axis_tdata (s_axis_rx_tdata),
+        .s_axis_tkeep (s_axis_rx_tkeep),
+        .s_axis_tlast (s_axis_rx_tlast),
+        .s_axis_tuser (s_axis_rx_tuser),
+        .s_axis_tvalid(s_axis_rx_tvalid),
+        .m_axis_tdata (in_tdata),
+        .m_axis_tkeep (in_tkeep),
+        .m_axis_tlast (in_tlast),
+        .m_axis_tuser (in_tuser),
+        .m_axis_tvalid(in_tvalid),
+        .m_axis_tready(in_tready),
+        .dropped_o    (rx_dropped)
+    );
+
+    assign in_tready = in_tuser.rx_class == CLASS_ROCE ? roce_tready : neighbour_tready;
+
+    neighbour u_neighbour (
+        .clk,
+        .rst,
+        .config_i              (station),
+        .link_up_i,
+        .announce_i            (announce),
+        .s_axis_tdata          (in_tdata),
+        .s_axis_tkeep          (in_tkeep),
+        .s_axis_tlast          (in_tlast),
+        .s_axis_tuser          (in_tuser),
+        .s_axis_tvalid         (in_tvalid),
+        .s_axis_tready         (neighbour_tready),
+        .s_axis_resolve_tdata  (resolve_tdata),
+        .s_axis_resolve_tvalid (resolve_tvalid),
+        .s_axis_resolve_tready (resolve_tready),
+        .m_axis_resolved_tdata (resolved_tdata),
+        .m_axis_resolved_tvalid(resolved_tvalid),
+        .m_axis_resolved_tready(1'b1),
+        .m_axis_tdata          (out_tdata),
+        .m_axis_tkeep          (out_tkeep),
+        .m_axis_tlast          (out_tlast),
+        .m_axis_tvalid         (out_tvalid),
+        .m_axis_tready         (out_tready),
+        .hold_data_o           (hold_data),
+        .hold_control_o        (hold_control),
+        .events_o              (events),
+        .conflict_mac_o        (conflict_mac)
+    );
+
+    axis_widen #(
+        .OutW(DataW)
+    ) u_widen (
+        .clk,
+        .rst,
+        .s_axis_tdata (out_tdata),
+        .s_axis_tkeep (out_tkeep),
+        .s_axis_tlast (out_tlast),
+        .s_axis_tuser (1'b0),
+        .s_axis_tvalid(out_tvalid),
+        .s_axis_tready(out_tready),
+        .m_axis_tdata (wide_tdata),
+        .m_axis_tkeep (wide_tkeep),
+        .m_axis_tlast (wide_tlast),
+        .m_axis_tuser (wide_tuser),
+        .m_axis_tvalid(wide_tvalid),
+        .m_axis_tready(wide_tready)
+    );
+
+    // No pause holds up a reset.
+    packet_merge #(
+        .DataW(DataW)
+    ) u_merge (
+        .clk,
+        .rst,
+        .hold_data_i          (hold_data && !resetting),
+        .hold_control_i       (hold_control),
+        .s_axis_data_tdata    (packet_tdata),
+        .s_axis_data_tkeep    (packet_tkeep),
+        .s_axis_data_tlast    (packet_tlast),
+        .s_axis_data_tuser    (1'b0),
+        .s_axis_data_tvalid   (packet_tvalid),
+        .s_axis_data_tready   (packet_tready),
+        .s_axis_control_tdata (wide_tdata),
+        .s_axis_control_tkeep (wide_tkeep),
+        .s_axis_control_tlast (wide_tlast),
+        .s_axis_control_tuser (wide_tuser),
+        .s_axis_control_tvalid(wide_tvalid),
+        .s_axis_control_tready(wide_tready),
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser         (unused_tuser),
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .idle_o               (unused_idle)
+    );
+
+    // ARP and ping that wait do not count: a pause may hold them for long.
+    assign line_busy = m_axis_tvalid;
+  end else begin : gen_no_station
+    assign m_axis_tdata = packet_tdata;
+    assign m_axis_tkeep = packet_tkeep;
+    assign m_axis_tlast = packet_tlast;
+    assign m_axis_tvalid = packet_tvalid;
+    assign packet_tready = m_axis_tready;
+    assign line_busy = 1'b0;
+    assign in_tdata = '0;
+    assign in_tkeep = '0;
+    assign in_tlast = 1'b0;
+    assign in_tvalid = 1'b0;
+    assign in_tuser = '0;
+    assign in_tready = 1'b1;
+    assign rx_dropped = '0;
+    assign events = '0;
+    assign hold_data = 1'b0;
+    assign conflict_mac = '0;
+    assign resolve_tready = 1'b1;
+    assign resolved_tdata = '0;
+    assign resolved_tvalid = 1'b0;
+
+    logic unused_station;
+    assign unused_station = ^{s_axis_rx_tdata, s_axis_rx_tkeep, s_axis_rx_tlast, s_axis_rx_tuser, s_axis_rx_tvalid,
+                              station, announce, resolve_tdata, resolve_tvalid, in_tdata, in_tkeep, in_tlast, in_tuser,
+                              in_tvalid, in_tready, roce_tready};
+  end
 
   logic [15:0] messages_q;  // descriptors of which the message has not ended
 
   always_ff @(posedge clk) begin
-    messages_q <= messages_q + 16'(bd_tvalid && bd_tready) - 16'(status_valid);
+    messages_q <= messages_q + 16'(issue_tvalid && issue_tready) - 16'(status_valid);
     if (core_rst) messages_q <= '0;
   end
 
-  assign idle_o = bd_gen_idle && messages_q == '0 && ledger_idle && !count_tvalid && roce_idle && store_idle_i;
+  assign idle_o = bd_gen_idle && messages_q == '0 && ledger_idle && !count_tvalid && roce_idle && store_idle_i &&
+      requester_idle && !line_busy;
+
+  // The same of the receive path
+  always_comb begin
+    station_pulses = '0;
+    station_pulses[15:0] = events;
+    station_pulses[26:16] = rx_dropped;
+    station_pulses[37:27] = roce_dropped;
+    for (int unsigned kind = 0; kind < 7; kind++) begin
+      station_pulses[38+kind] = event_tvalid && event_tready && event_tdata.kind == event_kind_e'(kind);
+    end
+    for (int unsigned k = 1; k <= 10; k++) station_pulses[44+k] = note == rc_note_e'(k);
+    station_pulses[55] = again;
+  end
 
   // In the order of the counters' indexes
   assign pulses = {
@@ -487,6 +955,6 @@ module tx
 
   // The registers count these themselves.
   logic unused;
-  assign unused = ^{status_qp, errors};
+  assign unused = ^{status_qp, errors, event_tdata};
 
 endmodule

@@ -8,7 +8,7 @@ module tx_regs (
 
         input wire s_cpuif_req,
         input wire s_cpuif_req_is_wr,
-        input wire [6:0] s_cpuif_addr,
+        input wire [7:0] s_cpuif_addr,
         input wire [31:0] s_cpuif_wr_data,
         input wire [31:0] s_cpuif_wr_biten,
         output wire s_cpuif_req_stall_wr,
@@ -28,7 +28,7 @@ module tx_regs (
     //--------------------------------------------------------------------------
     logic cpuif_req;
     logic cpuif_req_is_wr;
-    logic [6:0] cpuif_addr;
+    logic [7:0] cpuif_addr;
     logic [31:0] cpuif_wr_data;
     logic [31:0] cpuif_wr_biten;
     logic cpuif_req_stall_wr;
@@ -90,10 +90,30 @@ module tx_regs (
         logic [1:0] constants_base;
         logic constants_pitch;
         logic constants_bytes;
+        logic station;
+        logic pause_priorities;
+        logic pause_quanta;
+        logic arp;
+        logic resolve_ip;
+        logic station_command;
+        logic station_status;
+        logic [1:0] resolved_mac;
+        logic [1:0] conflict_mac;
+        logic rc_sizes;
+        logic rc_start;
+        logic rc_command;
+        logic rc_status;
+        logic dcqcn;
+        logic dcqcn_period;
+        logic dcqcn_line;
+        logic dcqcn_minimum;
+        logic dcqcn_additive;
+        logic dcqcn_hyper;
+        logic dcqcn_burst;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
-    logic [6:0] decoded_addr;
+    logic [7:0] decoded_addr;
     logic decoded_req;
     logic decoded_req_is_wr;
     logic [31:0] decoded_wr_data;
@@ -104,33 +124,55 @@ module tx_regs (
         automatic logic is_valid_rw;
         is_valid_addr = '1; // No valid address check
         is_valid_rw = '1; // No valid RW check
-        decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 7'h0) & !cpuif_req_is_wr;
-        decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 7'h4) & !cpuif_req_is_wr;
-        decoded_reg_strb.capabilities = cpuif_req_masked & (cpuif_addr == 7'h8) & !cpuif_req_is_wr;
-        decoded_reg_strb.sizes = cpuif_req_masked & (cpuif_addr == 7'hc) & !cpuif_req_is_wr;
-        decoded_reg_strb.clock_hz = cpuif_req_masked & (cpuif_addr == 7'h10) & !cpuif_req_is_wr;
-        decoded_reg_strb.build = cpuif_req_masked & (cpuif_addr == 7'h14) & !cpuif_req_is_wr;
-        decoded_reg_strb.scratch = cpuif_req_masked & (cpuif_addr == 7'h18);
-        decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 7'h1c);
-        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 7'h20) & !cpuif_req_is_wr;
-        decoded_reg_strb.command = cpuif_req_masked & (cpuif_addr == 7'h24);
-        decoded_reg_strb.local_mac[0] = cpuif_req_masked & (cpuif_addr == 7'h28);
-        decoded_reg_strb.local_mac[1] = cpuif_req_masked & (cpuif_addr == 7'h2c);
-        decoded_reg_strb.local_ip = cpuif_req_masked & (cpuif_addr == 7'h30);
-        decoded_reg_strb.store_base[0] = cpuif_req_masked & (cpuif_addr == 7'h38);
-        decoded_reg_strb.store_base[1] = cpuif_req_masked & (cpuif_addr == 7'h3c);
-        decoded_reg_strb.store_slot_bytes = cpuif_req_masked & (cpuif_addr == 7'h40);
-        decoded_reg_strb.store_slots = cpuif_req_masked & (cpuif_addr == 7'h44);
-        decoded_reg_strb.errors = cpuif_req_masked & (cpuif_addr == 7'h48);
-        decoded_reg_strb.refusal = cpuif_req_masked & (cpuif_addr == 7'h4c) & !cpuif_req_is_wr;
-        decoded_reg_strb.refusal_frame[0] = cpuif_req_masked & (cpuif_addr == 7'h50) & !cpuif_req_is_wr;
-        decoded_reg_strb.refusal_frame[1] = cpuif_req_masked & (cpuif_addr == 7'h54) & !cpuif_req_is_wr;
-        decoded_reg_strb.correction = cpuif_req_masked & (cpuif_addr == 7'h58);
-        decoded_reg_strb.corrected_offset = cpuif_req_masked & (cpuif_addr == 7'h5c);
-        decoded_reg_strb.constants_base[0] = cpuif_req_masked & (cpuif_addr == 7'h60);
-        decoded_reg_strb.constants_base[1] = cpuif_req_masked & (cpuif_addr == 7'h64);
-        decoded_reg_strb.constants_pitch = cpuif_req_masked & (cpuif_addr == 7'h68);
-        decoded_reg_strb.constants_bytes = cpuif_req_masked & (cpuif_addr == 7'h6c);
+        decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 8'h0) & !cpuif_req_is_wr;
+        decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 8'h4) & !cpuif_req_is_wr;
+        decoded_reg_strb.capabilities = cpuif_req_masked & (cpuif_addr == 8'h8) & !cpuif_req_is_wr;
+        decoded_reg_strb.sizes = cpuif_req_masked & (cpuif_addr == 8'hc) & !cpuif_req_is_wr;
+        decoded_reg_strb.clock_hz = cpuif_req_masked & (cpuif_addr == 8'h10) & !cpuif_req_is_wr;
+        decoded_reg_strb.build = cpuif_req_masked & (cpuif_addr == 8'h14) & !cpuif_req_is_wr;
+        decoded_reg_strb.scratch = cpuif_req_masked & (cpuif_addr == 8'h18);
+        decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 8'h1c);
+        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 8'h20) & !cpuif_req_is_wr;
+        decoded_reg_strb.command = cpuif_req_masked & (cpuif_addr == 8'h24);
+        decoded_reg_strb.local_mac[0] = cpuif_req_masked & (cpuif_addr == 8'h28);
+        decoded_reg_strb.local_mac[1] = cpuif_req_masked & (cpuif_addr == 8'h2c);
+        decoded_reg_strb.local_ip = cpuif_req_masked & (cpuif_addr == 8'h30);
+        decoded_reg_strb.store_base[0] = cpuif_req_masked & (cpuif_addr == 8'h38);
+        decoded_reg_strb.store_base[1] = cpuif_req_masked & (cpuif_addr == 8'h3c);
+        decoded_reg_strb.store_slot_bytes = cpuif_req_masked & (cpuif_addr == 8'h40);
+        decoded_reg_strb.store_slots = cpuif_req_masked & (cpuif_addr == 8'h44);
+        decoded_reg_strb.errors = cpuif_req_masked & (cpuif_addr == 8'h48);
+        decoded_reg_strb.refusal = cpuif_req_masked & (cpuif_addr == 8'h4c) & !cpuif_req_is_wr;
+        decoded_reg_strb.refusal_frame[0] = cpuif_req_masked & (cpuif_addr == 8'h50) & !cpuif_req_is_wr;
+        decoded_reg_strb.refusal_frame[1] = cpuif_req_masked & (cpuif_addr == 8'h54) & !cpuif_req_is_wr;
+        decoded_reg_strb.correction = cpuif_req_masked & (cpuif_addr == 8'h58);
+        decoded_reg_strb.corrected_offset = cpuif_req_masked & (cpuif_addr == 8'h5c);
+        decoded_reg_strb.constants_base[0] = cpuif_req_masked & (cpuif_addr == 8'h60);
+        decoded_reg_strb.constants_base[1] = cpuif_req_masked & (cpuif_addr == 8'h64);
+        decoded_reg_strb.constants_pitch = cpuif_req_masked & (cpuif_addr == 8'h68);
+        decoded_reg_strb.constants_bytes = cpuif_req_masked & (cpuif_addr == 8'h6c);
+        decoded_reg_strb.station = cpuif_req_masked & (cpuif_addr == 8'h80);
+        decoded_reg_strb.pause_priorities = cpuif_req_masked & (cpuif_addr == 8'h84);
+        decoded_reg_strb.pause_quanta = cpuif_req_masked & (cpuif_addr == 8'h88);
+        decoded_reg_strb.arp = cpuif_req_masked & (cpuif_addr == 8'h8c);
+        decoded_reg_strb.resolve_ip = cpuif_req_masked & (cpuif_addr == 8'h90);
+        decoded_reg_strb.station_command = cpuif_req_masked & (cpuif_addr == 8'h94);
+        decoded_reg_strb.station_status = cpuif_req_masked & (cpuif_addr == 8'h98) & !cpuif_req_is_wr;
+        decoded_reg_strb.resolved_mac[0] = cpuif_req_masked & (cpuif_addr == 8'ha0) & !cpuif_req_is_wr;
+        decoded_reg_strb.resolved_mac[1] = cpuif_req_masked & (cpuif_addr == 8'ha4) & !cpuif_req_is_wr;
+        decoded_reg_strb.conflict_mac[0] = cpuif_req_masked & (cpuif_addr == 8'ha8) & !cpuif_req_is_wr;
+        decoded_reg_strb.conflict_mac[1] = cpuif_req_masked & (cpuif_addr == 8'hac) & !cpuif_req_is_wr;
+        decoded_reg_strb.rc_sizes = cpuif_req_masked & (cpuif_addr == 8'hb0) & !cpuif_req_is_wr;
+        decoded_reg_strb.rc_start = cpuif_req_masked & (cpuif_addr == 8'hb4);
+        decoded_reg_strb.rc_command = cpuif_req_masked & (cpuif_addr == 8'hb8);
+        decoded_reg_strb.rc_status = cpuif_req_masked & (cpuif_addr == 8'hbc) & !cpuif_req_is_wr;
+        decoded_reg_strb.dcqcn = cpuif_req_masked & (cpuif_addr == 8'hc0);
+        decoded_reg_strb.dcqcn_period = cpuif_req_masked & (cpuif_addr == 8'hc4);
+        decoded_reg_strb.dcqcn_line = cpuif_req_masked & (cpuif_addr == 8'hc8);
+        decoded_reg_strb.dcqcn_minimum = cpuif_req_masked & (cpuif_addr == 8'hcc);
+        decoded_reg_strb.dcqcn_additive = cpuif_req_masked & (cpuif_addr == 8'hd0);
+        decoded_reg_strb.dcqcn_hyper = cpuif_req_masked & (cpuif_addr == 8'hd4);
+        decoded_reg_strb.dcqcn_burst = cpuif_req_masked & (cpuif_addr == 8'hd8);
         decoded_err = '0;
     end
 
@@ -402,6 +444,148 @@ module tx_regs (
                 logic load_next;
             } value;
         } constants_bytes;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } arp;
+            struct {
+                logic next;
+                logic load_next;
+            } echo;
+            struct {
+                logic next;
+                logic load_next;
+            } pause;
+            struct {
+                logic next;
+                logic load_next;
+            } has_vlan;
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } tci;
+        } station;
+        struct {
+            struct {
+                logic [7:0] next;
+                logic load_next;
+            } data;
+            struct {
+                logic [7:0] next;
+                logic load_next;
+            } control;
+        } pause_priorities;
+        struct {
+            struct {
+                logic [19:0] next;
+                logic load_next;
+            } value;
+        } pause_quanta;
+        struct {
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } timeout_ms;
+            struct {
+                logic [3:0] next;
+                logic load_next;
+            } retries;
+        } arp;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } resolve_ip;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } resolve;
+            struct {
+                logic next;
+                logic load_next;
+            } announce;
+        } station_command;
+        struct {
+            struct {
+                logic [23:0] next;
+                logic load_next;
+            } psn;
+            struct {
+                logic [7:0] next;
+                logic load_next;
+            } qp;
+        } rc_start;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } arm;
+            struct {
+                logic next;
+                logic load_next;
+            } close;
+        } rc_command;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } enabled;
+            struct {
+                logic [3:0] next;
+                logic load_next;
+            } gain_log2;
+            struct {
+                logic [3:0] next;
+                logic load_next;
+            } fast_rounds;
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } bytes_log2;
+        } dcqcn;
+        struct {
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } alpha;
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } rise;
+        } dcqcn_period;
+        struct {
+            struct {
+                logic [23:0] next;
+                logic load_next;
+            } value;
+        } dcqcn_line;
+        struct {
+            struct {
+                logic [23:0] next;
+                logic load_next;
+            } value;
+        } dcqcn_minimum;
+        struct {
+            struct {
+                logic [23:0] next;
+                logic load_next;
+            } value;
+        } dcqcn_additive;
+        struct {
+            struct {
+                logic [23:0] next;
+                logic load_next;
+            } value;
+        } dcqcn_hyper;
+        struct {
+            struct {
+                logic [23:0] next;
+                logic load_next;
+            } value;
+        } dcqcn_burst;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -530,6 +714,120 @@ module tx_regs (
                 logic [31:0] value;
             } value;
         } constants_bytes;
+        struct {
+            struct {
+                logic value;
+            } arp;
+            struct {
+                logic value;
+            } echo;
+            struct {
+                logic value;
+            } pause;
+            struct {
+                logic value;
+            } has_vlan;
+            struct {
+                logic [15:0] value;
+            } tci;
+        } station;
+        struct {
+            struct {
+                logic [7:0] value;
+            } data;
+            struct {
+                logic [7:0] value;
+            } control;
+        } pause_priorities;
+        struct {
+            struct {
+                logic [19:0] value;
+            } value;
+        } pause_quanta;
+        struct {
+            struct {
+                logic [15:0] value;
+            } timeout_ms;
+            struct {
+                logic [3:0] value;
+            } retries;
+        } arp;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } resolve_ip;
+        struct {
+            struct {
+                logic value;
+            } resolve;
+            struct {
+                logic value;
+            } announce;
+        } station_command;
+        struct {
+            struct {
+                logic [23:0] value;
+            } psn;
+            struct {
+                logic [7:0] value;
+            } qp;
+        } rc_start;
+        struct {
+            struct {
+                logic value;
+            } arm;
+            struct {
+                logic value;
+            } close;
+        } rc_command;
+        struct {
+            struct {
+                logic value;
+            } enabled;
+            struct {
+                logic [3:0] value;
+            } gain_log2;
+            struct {
+                logic [3:0] value;
+            } fast_rounds;
+            struct {
+                logic [4:0] value;
+            } bytes_log2;
+        } dcqcn;
+        struct {
+            struct {
+                logic [15:0] value;
+            } alpha;
+            struct {
+                logic [15:0] value;
+            } rise;
+        } dcqcn_period;
+        struct {
+            struct {
+                logic [23:0] value;
+            } value;
+        } dcqcn_line;
+        struct {
+            struct {
+                logic [23:0] value;
+            } value;
+        } dcqcn_minimum;
+        struct {
+            struct {
+                logic [23:0] value;
+            } value;
+        } dcqcn_additive;
+        struct {
+            struct {
+                logic [23:0] value;
+            } value;
+        } dcqcn_hyper;
+        struct {
+            struct {
+                logic [23:0] value;
+            } value;
+        } dcqcn_burst;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1343,6 +1641,662 @@ module tx_regs (
         end
     end
     assign hwif_out.constants_bytes.value.value = field_storage.constants_bytes.value.value;
+    // Field: tx_map.tx_regs.station.arp
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.station.arp.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.station.arp.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end
+        field_combo.station.arp.next = next_c;
+        field_combo.station.arp.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.station.arp.value <= 1'h0;
+        end else begin
+            if(field_combo.station.arp.load_next) begin
+                field_storage.station.arp.value <= field_combo.station.arp.next;
+            end
+        end
+    end
+    assign hwif_out.station.arp.value = field_storage.station.arp.value;
+    // Field: tx_map.tx_regs.station.echo
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.station.echo.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.station.echo.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end
+        field_combo.station.echo.next = next_c;
+        field_combo.station.echo.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.station.echo.value <= 1'h0;
+        end else begin
+            if(field_combo.station.echo.load_next) begin
+                field_storage.station.echo.value <= field_combo.station.echo.next;
+            end
+        end
+    end
+    assign hwif_out.station.echo.value = field_storage.station.echo.value;
+    // Field: tx_map.tx_regs.station.pause
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.station.pause.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.station.pause.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end
+        field_combo.station.pause.next = next_c;
+        field_combo.station.pause.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.station.pause.value <= 1'h0;
+        end else begin
+            if(field_combo.station.pause.load_next) begin
+                field_storage.station.pause.value <= field_combo.station.pause.next;
+            end
+        end
+    end
+    assign hwif_out.station.pause.value = field_storage.station.pause.value;
+    // Field: tx_map.tx_regs.station.has_vlan
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.station.has_vlan.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.station.has_vlan.value & ~decoded_wr_biten[3:3]) | (decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
+            load_next_c = '1;
+        end
+        field_combo.station.has_vlan.next = next_c;
+        field_combo.station.has_vlan.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.station.has_vlan.value <= 1'h0;
+        end else begin
+            if(field_combo.station.has_vlan.load_next) begin
+                field_storage.station.has_vlan.value <= field_combo.station.has_vlan.next;
+            end
+        end
+    end
+    assign hwif_out.station.has_vlan.value = field_storage.station.has_vlan.value;
+    // Field: tx_map.tx_regs.station.tci
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.station.tci.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.station.tci.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
+            load_next_c = '1;
+        end
+        field_combo.station.tci.next = next_c;
+        field_combo.station.tci.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.station.tci.value <= 16'h0;
+        end else begin
+            if(field_combo.station.tci.load_next) begin
+                field_storage.station.tci.value <= field_combo.station.tci.next;
+            end
+        end
+    end
+    assign hwif_out.station.tci.value = field_storage.station.tci.value;
+    // Field: tx_map.tx_regs.pause_priorities.data
+    always_comb begin
+        automatic logic [7:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.pause_priorities.data.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.pause_priorities && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.pause_priorities.data.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
+            load_next_c = '1;
+        end
+        field_combo.pause_priorities.data.next = next_c;
+        field_combo.pause_priorities.data.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.pause_priorities.data.value <= 8'h0;
+        end else begin
+            if(field_combo.pause_priorities.data.load_next) begin
+                field_storage.pause_priorities.data.value <= field_combo.pause_priorities.data.next;
+            end
+        end
+    end
+    assign hwif_out.pause_priorities.data.value = field_storage.pause_priorities.data.value;
+    // Field: tx_map.tx_regs.pause_priorities.control
+    always_comb begin
+        automatic logic [7:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.pause_priorities.control.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.pause_priorities && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.pause_priorities.control.value & ~decoded_wr_biten[15:8]) | (decoded_wr_data[15:8] & decoded_wr_biten[15:8]);
+            load_next_c = '1;
+        end
+        field_combo.pause_priorities.control.next = next_c;
+        field_combo.pause_priorities.control.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.pause_priorities.control.value <= 8'h0;
+        end else begin
+            if(field_combo.pause_priorities.control.load_next) begin
+                field_storage.pause_priorities.control.value <= field_combo.pause_priorities.control.next;
+            end
+        end
+    end
+    assign hwif_out.pause_priorities.control.value = field_storage.pause_priorities.control.value;
+    // Field: tx_map.tx_regs.pause_quanta.value
+    always_comb begin
+        automatic logic [19:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.pause_quanta.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.pause_quanta && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.pause_quanta.value.value & ~decoded_wr_biten[19:0]) | (decoded_wr_data[19:0] & decoded_wr_biten[19:0]);
+            load_next_c = '1;
+        end
+        field_combo.pause_quanta.value.next = next_c;
+        field_combo.pause_quanta.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.pause_quanta.value.value <= 20'h0;
+        end else begin
+            if(field_combo.pause_quanta.value.load_next) begin
+                field_storage.pause_quanta.value.value <= field_combo.pause_quanta.value.next;
+            end
+        end
+    end
+    assign hwif_out.pause_quanta.value.value = field_storage.pause_quanta.value.value;
+    // Field: tx_map.tx_regs.arp.timeout_ms
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.arp.timeout_ms.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.arp && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.arp.timeout_ms.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
+            load_next_c = '1;
+        end
+        field_combo.arp.timeout_ms.next = next_c;
+        field_combo.arp.timeout_ms.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.arp.timeout_ms.value <= 16'h64;
+        end else begin
+            if(field_combo.arp.timeout_ms.load_next) begin
+                field_storage.arp.timeout_ms.value <= field_combo.arp.timeout_ms.next;
+            end
+        end
+    end
+    assign hwif_out.arp.timeout_ms.value = field_storage.arp.timeout_ms.value;
+    // Field: tx_map.tx_regs.arp.retries
+    always_comb begin
+        automatic logic [3:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.arp.retries.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.arp && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.arp.retries.value & ~decoded_wr_biten[19:16]) | (decoded_wr_data[19:16] & decoded_wr_biten[19:16]);
+            load_next_c = '1;
+        end
+        field_combo.arp.retries.next = next_c;
+        field_combo.arp.retries.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.arp.retries.value <= 4'h3;
+        end else begin
+            if(field_combo.arp.retries.load_next) begin
+                field_storage.arp.retries.value <= field_combo.arp.retries.next;
+            end
+        end
+    end
+    assign hwif_out.arp.retries.value = field_storage.arp.retries.value;
+    // Field: tx_map.tx_regs.resolve_ip.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.resolve_ip.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.resolve_ip && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.resolve_ip.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.resolve_ip.value.next = next_c;
+        field_combo.resolve_ip.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.resolve_ip.value.value <= 32'h0;
+        end else begin
+            if(field_combo.resolve_ip.value.load_next) begin
+                field_storage.resolve_ip.value.value <= field_combo.resolve_ip.value.next;
+            end
+        end
+    end
+    assign hwif_out.resolve_ip.value.value = field_storage.resolve_ip.value.value;
+    // Field: tx_map.tx_regs.station_command.resolve
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.station_command.resolve.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.station_command && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.station_command.resolve.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.station_command.resolve.next = next_c;
+        field_combo.station_command.resolve.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.station_command.resolve.value <= 1'h0;
+        end else begin
+            if(field_combo.station_command.resolve.load_next) begin
+                field_storage.station_command.resolve.value <= field_combo.station_command.resolve.next;
+            end
+        end
+    end
+    assign hwif_out.station_command.resolve.value = field_storage.station_command.resolve.value;
+    // Field: tx_map.tx_regs.station_command.announce
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.station_command.announce.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.station_command && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.station_command.announce.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.station_command.announce.next = next_c;
+        field_combo.station_command.announce.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.station_command.announce.value <= 1'h0;
+        end else begin
+            if(field_combo.station_command.announce.load_next) begin
+                field_storage.station_command.announce.value <= field_combo.station_command.announce.next;
+            end
+        end
+    end
+    assign hwif_out.station_command.announce.value = field_storage.station_command.announce.value;
+    // Field: tx_map.tx_regs.rc_start.psn
+    always_comb begin
+        automatic logic [23:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.rc_start.psn.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.rc_start && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.rc_start.psn.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
+            load_next_c = '1;
+        end
+        field_combo.rc_start.psn.next = next_c;
+        field_combo.rc_start.psn.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.rc_start.psn.value <= 24'h0;
+        end else begin
+            if(field_combo.rc_start.psn.load_next) begin
+                field_storage.rc_start.psn.value <= field_combo.rc_start.psn.next;
+            end
+        end
+    end
+    assign hwif_out.rc_start.psn.value = field_storage.rc_start.psn.value;
+    // Field: tx_map.tx_regs.rc_start.qp
+    always_comb begin
+        automatic logic [7:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.rc_start.qp.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.rc_start && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.rc_start.qp.value & ~decoded_wr_biten[31:24]) | (decoded_wr_data[31:24] & decoded_wr_biten[31:24]);
+            load_next_c = '1;
+        end
+        field_combo.rc_start.qp.next = next_c;
+        field_combo.rc_start.qp.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.rc_start.qp.value <= 8'h0;
+        end else begin
+            if(field_combo.rc_start.qp.load_next) begin
+                field_storage.rc_start.qp.value <= field_combo.rc_start.qp.next;
+            end
+        end
+    end
+    assign hwif_out.rc_start.qp.value = field_storage.rc_start.qp.value;
+    // Field: tx_map.tx_regs.rc_command.arm
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.rc_command.arm.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.rc_command && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.rc_command.arm.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.rc_command.arm.next = next_c;
+        field_combo.rc_command.arm.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.rc_command.arm.value <= 1'h0;
+        end else begin
+            if(field_combo.rc_command.arm.load_next) begin
+                field_storage.rc_command.arm.value <= field_combo.rc_command.arm.next;
+            end
+        end
+    end
+    assign hwif_out.rc_command.arm.value = field_storage.rc_command.arm.value;
+    // Field: tx_map.tx_regs.rc_command.close
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.rc_command.close.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.rc_command && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.rc_command.close.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.rc_command.close.next = next_c;
+        field_combo.rc_command.close.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.rc_command.close.value <= 1'h0;
+        end else begin
+            if(field_combo.rc_command.close.load_next) begin
+                field_storage.rc_command.close.value <= field_combo.rc_command.close.next;
+            end
+        end
+    end
+    assign hwif_out.rc_command.close.value = field_storage.rc_command.close.value;
+    // Field: tx_map.tx_regs.dcqcn.enabled
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn.enabled.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn.enabled.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn.enabled.next = next_c;
+        field_combo.dcqcn.enabled.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn.enabled.value <= 1'h0;
+        end else begin
+            if(field_combo.dcqcn.enabled.load_next) begin
+                field_storage.dcqcn.enabled.value <= field_combo.dcqcn.enabled.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn.enabled.value = field_storage.dcqcn.enabled.value;
+    // Field: tx_map.tx_regs.dcqcn.gain_log2
+    always_comb begin
+        automatic logic [3:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn.gain_log2.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn.gain_log2.value & ~decoded_wr_biten[7:4]) | (decoded_wr_data[7:4] & decoded_wr_biten[7:4]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn.gain_log2.next = next_c;
+        field_combo.dcqcn.gain_log2.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn.gain_log2.value <= 4'h8;
+        end else begin
+            if(field_combo.dcqcn.gain_log2.load_next) begin
+                field_storage.dcqcn.gain_log2.value <= field_combo.dcqcn.gain_log2.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn.gain_log2.value = field_storage.dcqcn.gain_log2.value;
+    // Field: tx_map.tx_regs.dcqcn.fast_rounds
+    always_comb begin
+        automatic logic [3:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn.fast_rounds.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn.fast_rounds.value & ~decoded_wr_biten[11:8]) | (decoded_wr_data[11:8] & decoded_wr_biten[11:8]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn.fast_rounds.next = next_c;
+        field_combo.dcqcn.fast_rounds.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn.fast_rounds.value <= 4'h5;
+        end else begin
+            if(field_combo.dcqcn.fast_rounds.load_next) begin
+                field_storage.dcqcn.fast_rounds.value <= field_combo.dcqcn.fast_rounds.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn.fast_rounds.value = field_storage.dcqcn.fast_rounds.value;
+    // Field: tx_map.tx_regs.dcqcn.bytes_log2
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn.bytes_log2.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn.bytes_log2.value & ~decoded_wr_biten[16:12]) | (decoded_wr_data[16:12] & decoded_wr_biten[16:12]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn.bytes_log2.next = next_c;
+        field_combo.dcqcn.bytes_log2.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn.bytes_log2.value <= 5'h18;
+        end else begin
+            if(field_combo.dcqcn.bytes_log2.load_next) begin
+                field_storage.dcqcn.bytes_log2.value <= field_combo.dcqcn.bytes_log2.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn.bytes_log2.value = field_storage.dcqcn.bytes_log2.value;
+    // Field: tx_map.tx_regs.dcqcn_period.alpha
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn_period.alpha.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn_period && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn_period.alpha.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn_period.alpha.next = next_c;
+        field_combo.dcqcn_period.alpha.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn_period.alpha.value <= 16'h36;
+        end else begin
+            if(field_combo.dcqcn_period.alpha.load_next) begin
+                field_storage.dcqcn_period.alpha.value <= field_combo.dcqcn_period.alpha.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn_period.alpha.value = field_storage.dcqcn_period.alpha.value;
+    // Field: tx_map.tx_regs.dcqcn_period.rise
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn_period.rise.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn_period && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn_period.rise.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn_period.rise.next = next_c;
+        field_combo.dcqcn_period.rise.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn_period.rise.value <= 16'h36;
+        end else begin
+            if(field_combo.dcqcn_period.rise.load_next) begin
+                field_storage.dcqcn_period.rise.value <= field_combo.dcqcn_period.rise.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn_period.rise.value = field_storage.dcqcn_period.rise.value;
+    // Field: tx_map.tx_regs.dcqcn_line.value
+    always_comb begin
+        automatic logic [23:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn_line.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn_line && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn_line.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn_line.value.next = next_c;
+        field_combo.dcqcn_line.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn_line.value.value <= 24'h0;
+        end else begin
+            if(field_combo.dcqcn_line.value.load_next) begin
+                field_storage.dcqcn_line.value.value <= field_combo.dcqcn_line.value.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn_line.value.value = field_storage.dcqcn_line.value.value;
+    // Field: tx_map.tx_regs.dcqcn_minimum.value
+    always_comb begin
+        automatic logic [23:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn_minimum.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn_minimum && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn_minimum.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn_minimum.value.next = next_c;
+        field_combo.dcqcn_minimum.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn_minimum.value.value <= 24'h0;
+        end else begin
+            if(field_combo.dcqcn_minimum.value.load_next) begin
+                field_storage.dcqcn_minimum.value.value <= field_combo.dcqcn_minimum.value.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn_minimum.value.value = field_storage.dcqcn_minimum.value.value;
+    // Field: tx_map.tx_regs.dcqcn_additive.value
+    always_comb begin
+        automatic logic [23:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn_additive.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn_additive && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn_additive.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn_additive.value.next = next_c;
+        field_combo.dcqcn_additive.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn_additive.value.value <= 24'h0;
+        end else begin
+            if(field_combo.dcqcn_additive.value.load_next) begin
+                field_storage.dcqcn_additive.value.value <= field_combo.dcqcn_additive.value.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn_additive.value.value = field_storage.dcqcn_additive.value.value;
+    // Field: tx_map.tx_regs.dcqcn_hyper.value
+    always_comb begin
+        automatic logic [23:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn_hyper.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn_hyper && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn_hyper.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn_hyper.value.next = next_c;
+        field_combo.dcqcn_hyper.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn_hyper.value.value <= 24'h0;
+        end else begin
+            if(field_combo.dcqcn_hyper.value.load_next) begin
+                field_storage.dcqcn_hyper.value.value <= field_combo.dcqcn_hyper.value.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn_hyper.value.value = field_storage.dcqcn_hyper.value.value;
+    // Field: tx_map.tx_regs.dcqcn_burst.value
+    always_comb begin
+        automatic logic [23:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dcqcn_burst.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dcqcn_burst && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.dcqcn_burst.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
+            load_next_c = '1;
+        end
+        field_combo.dcqcn_burst.value.next = next_c;
+        field_combo.dcqcn_burst.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dcqcn_burst.value.value <= 24'h0;
+        end else begin
+            if(field_combo.dcqcn_burst.value.load_next) begin
+                field_storage.dcqcn_burst.value.value <= field_combo.dcqcn_burst.value.next;
+            end
+        end
+    end
+    assign hwif_out.dcqcn_burst.value.value = field_storage.dcqcn_burst.value.value;
 
     //--------------------------------------------------------------------------
     // Read double-buffers
@@ -1351,12 +2305,30 @@ module tx_regs (
         struct {
             logic [63:0] data;
         } refusal_frame;
+        struct {
+            logic [63:0] data;
+        } resolved_mac;
+        struct {
+            logic [63:0] data;
+        } conflict_mac;
     } rbuf_storage_t;
     rbuf_storage_t rbuf_storage;
 
     always_ff @(posedge clk) begin
         if(decoded_reg_strb.refusal_frame[0] && !decoded_req_is_wr) begin
             rbuf_storage.refusal_frame.data[63:0] <= hwif_in.refusal_frame.value.next;
+        end
+    end
+    always_ff @(posedge clk) begin
+        if(decoded_reg_strb.resolved_mac[0] && !decoded_req_is_wr) begin
+            rbuf_storage.resolved_mac.data[47:0] <= hwif_in.resolved_mac.value.next;
+            rbuf_storage.resolved_mac.data[63:48] <= '0;
+        end
+    end
+    always_ff @(posedge clk) begin
+        if(decoded_reg_strb.conflict_mac[0] && !decoded_req_is_wr) begin
+            rbuf_storage.conflict_mac.data[47:0] <= hwif_in.conflict_mac.value.next;
+            rbuf_storage.conflict_mac.data[63:48] <= '0;
         end
     end
 
@@ -1371,7 +2343,7 @@ module tx_regs (
     // Readback
     //--------------------------------------------------------------------------
 
-    logic [6:0] rd_mux_addr;
+    logic [7:0] rd_mux_addr;
     assign rd_mux_addr = decoded_addr;
 
     logic readback_err;
@@ -1380,69 +2352,71 @@ module tx_regs (
     always_comb begin
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 7'h0) begin
+        if(rd_mux_addr == 8'h0) begin
             readback_data_var[31:0] = 32'h58544c46;
         end
-        if(rd_mux_addr == 7'h4) begin
+        if(rd_mux_addr == 8'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h1;
+            readback_data_var[23:16] = 8'h2;
             readback_data_var[31:24] = 8'h1;
         end
-        if(rd_mux_addr == 7'h8) begin
+        if(rd_mux_addr == 8'h8) begin
             readback_data_var[11:0] = hwif_in.capabilities.data_width.next;
             readback_data_var[16] = hwif_in.capabilities.frame_store.next;
             readback_data_var[17] = hwif_in.capabilities.correction.next;
+            readback_data_var[18] = hwif_in.capabilities.rc.next;
+            readback_data_var[19] = hwif_in.capabilities.station.next;
         end
-        if(rd_mux_addr == 7'hc) begin
+        if(rd_mux_addr == 8'hc) begin
             readback_data_var[8:0] = hwif_in.sizes.qps.next;
             readback_data_var[15:12] = hwif_in.sizes.flows.next;
             readback_data_var[24:16] = hwif_in.sizes.destinations.next;
         end
-        if(rd_mux_addr == 7'h10) begin
+        if(rd_mux_addr == 8'h10) begin
             readback_data_var[31:0] = hwif_in.clock_hz.value.next;
         end
-        if(rd_mux_addr == 7'h14) begin
+        if(rd_mux_addr == 8'h14) begin
             readback_data_var[31:0] = hwif_in.build.value.next;
         end
-        if(rd_mux_addr == 7'h18) begin
+        if(rd_mux_addr == 8'h18) begin
             readback_data_var[31:0] = field_storage.scratch.value.value;
         end
-        if(rd_mux_addr == 7'h1c) begin
+        if(rd_mux_addr == 8'h1c) begin
             readback_data_var[0] = field_storage.control.arm.value;
         end
-        if(rd_mux_addr == 7'h20) begin
+        if(rd_mux_addr == 8'h20) begin
             readback_data_var[0] = hwif_in.status.idle.next;
             readback_data_var[1] = hwif_in.status.armed.next;
             readback_data_var[2] = hwif_in.status.resetting.next;
             readback_data_var[3] = hwif_in.status.snapshot_busy.next;
             readback_data_var[4] = hwif_in.status.qp_busy.next;
         end
-        if(rd_mux_addr == 7'h24) begin
+        if(rd_mux_addr == 8'h24) begin
             readback_data_var[0] = field_storage.command.reset.value;
             readback_data_var[1] = field_storage.command.snapshot.value;
         end
-        if(rd_mux_addr == 7'h28) begin
+        if(rd_mux_addr == 8'h28) begin
             readback_data_var[31:0] = field_storage.local_mac.value.value[31:0];
         end
-        if(rd_mux_addr == 7'h2c) begin
+        if(rd_mux_addr == 8'h2c) begin
             readback_data_var[15:0] = field_storage.local_mac.value.value[47:32];
         end
-        if(rd_mux_addr == 7'h30) begin
+        if(rd_mux_addr == 8'h30) begin
             readback_data_var[31:0] = field_storage.local_ip.value.value;
         end
-        if(rd_mux_addr == 7'h38) begin
+        if(rd_mux_addr == 8'h38) begin
             readback_data_var[31:0] = field_storage.store_base.value.value[31:0];
         end
-        if(rd_mux_addr == 7'h3c) begin
+        if(rd_mux_addr == 8'h3c) begin
             readback_data_var[31:0] = field_storage.store_base.value.value[63:32];
         end
-        if(rd_mux_addr == 7'h40) begin
+        if(rd_mux_addr == 8'h40) begin
             readback_data_var[31:0] = field_storage.store_slot_bytes.value.value;
         end
-        if(rd_mux_addr == 7'h44) begin
+        if(rd_mux_addr == 8'h44) begin
             readback_data_var[15:0] = field_storage.store_slots.value.value;
         end
-        if(rd_mux_addr == 7'h48) begin
+        if(rd_mux_addr == 8'h48) begin
             readback_data_var[0] = field_storage.errors.no_credit.value;
             readback_data_var[1] = field_storage.errors.skipped.value;
             readback_data_var[2] = field_storage.errors.refused.value;
@@ -1457,18 +2431,18 @@ module tx_regs (
             readback_data_var[11] = field_storage.errors.mismatch.value;
             readback_data_var[12] = field_storage.errors.constant_error.value;
         end
-        if(rd_mux_addr == 7'h4c) begin
+        if(rd_mux_addr == 8'h4c) begin
             readback_data_var[7:0] = hwif_in.refusal.reason.next;
             readback_data_var[15:8] = hwif_in.refusal.flow.next;
             readback_data_var[23:16] = hwif_in.refusal.destination.next;
         end
-        if(rd_mux_addr == 7'h50) begin
+        if(rd_mux_addr == 8'h50) begin
             readback_data_var[31:0] = hwif_in.refusal_frame.value.next[31:0];
         end
-        if(rd_mux_addr == 7'h54) begin
+        if(rd_mux_addr == 8'h54) begin
             readback_data_var = rbuf_storage.refusal_frame.data[63:32];
         end
-        if(rd_mux_addr == 7'h58) begin
+        if(rd_mux_addr == 8'h58) begin
             readback_data_var[0] = field_storage.correction.enabled.value;
             readback_data_var[1] = field_storage.correction.high_gain.value;
             readback_data_var[2] = field_storage.correction.guard.value;
@@ -1476,20 +2450,104 @@ module tx_regs (
             readback_data_var[20:16] = field_storage.correction.shift1.value;
             readback_data_var[28:24] = field_storage.correction.shift2.value;
         end
-        if(rd_mux_addr == 7'h5c) begin
+        if(rd_mux_addr == 8'h5c) begin
             readback_data_var[31:0] = field_storage.corrected_offset.value.value;
         end
-        if(rd_mux_addr == 7'h60) begin
+        if(rd_mux_addr == 8'h60) begin
             readback_data_var[31:0] = field_storage.constants_base.value.value[31:0];
         end
-        if(rd_mux_addr == 7'h64) begin
+        if(rd_mux_addr == 8'h64) begin
             readback_data_var[31:0] = field_storage.constants_base.value.value[63:32];
         end
-        if(rd_mux_addr == 7'h68) begin
+        if(rd_mux_addr == 8'h68) begin
             readback_data_var[31:0] = field_storage.constants_pitch.value.value;
         end
-        if(rd_mux_addr == 7'h6c) begin
+        if(rd_mux_addr == 8'h6c) begin
             readback_data_var[31:0] = field_storage.constants_bytes.value.value;
+        end
+        if(rd_mux_addr == 8'h80) begin
+            readback_data_var[0] = field_storage.station.arp.value;
+            readback_data_var[1] = field_storage.station.echo.value;
+            readback_data_var[2] = field_storage.station.pause.value;
+            readback_data_var[3] = field_storage.station.has_vlan.value;
+            readback_data_var[31:16] = field_storage.station.tci.value;
+        end
+        if(rd_mux_addr == 8'h84) begin
+            readback_data_var[7:0] = field_storage.pause_priorities.data.value;
+            readback_data_var[15:8] = field_storage.pause_priorities.control.value;
+        end
+        if(rd_mux_addr == 8'h88) begin
+            readback_data_var[19:0] = field_storage.pause_quanta.value.value;
+        end
+        if(rd_mux_addr == 8'h8c) begin
+            readback_data_var[15:0] = field_storage.arp.timeout_ms.value;
+            readback_data_var[19:16] = field_storage.arp.retries.value;
+        end
+        if(rd_mux_addr == 8'h90) begin
+            readback_data_var[31:0] = field_storage.resolve_ip.value.value;
+        end
+        if(rd_mux_addr == 8'h94) begin
+            readback_data_var[0] = field_storage.station_command.resolve.value;
+            readback_data_var[1] = field_storage.station_command.announce.value;
+        end
+        if(rd_mux_addr == 8'h98) begin
+            readback_data_var[0] = hwif_in.station_status.resolving.next;
+            readback_data_var[1] = hwif_in.station_status.resolved.next;
+            readback_data_var[2] = hwif_in.station_status.held.next;
+            readback_data_var[3] = hwif_in.station_status.link.next;
+        end
+        if(rd_mux_addr == 8'ha0) begin
+            readback_data_var[31:0] = hwif_in.resolved_mac.value.next[31:0];
+        end
+        if(rd_mux_addr == 8'ha4) begin
+            readback_data_var = rbuf_storage.resolved_mac.data[63:32];
+        end
+        if(rd_mux_addr == 8'ha8) begin
+            readback_data_var[31:0] = hwif_in.conflict_mac.value.next[31:0];
+        end
+        if(rd_mux_addr == 8'hac) begin
+            readback_data_var = rbuf_storage.conflict_mac.data[63:32];
+        end
+        if(rd_mux_addr == 8'hb0) begin
+            readback_data_var[8:0] = hwif_in.rc_sizes.qps.next;
+            readback_data_var[31:16] = hwif_in.rc_sizes.depth.next;
+        end
+        if(rd_mux_addr == 8'hb4) begin
+            readback_data_var[23:0] = field_storage.rc_start.psn.value;
+            readback_data_var[31:24] = field_storage.rc_start.qp.value;
+        end
+        if(rd_mux_addr == 8'hb8) begin
+            readback_data_var[0] = field_storage.rc_command.arm.value;
+            readback_data_var[1] = field_storage.rc_command.close.value;
+        end
+        if(rd_mux_addr == 8'hbc) begin
+            readback_data_var[0] = hwif_in.rc_status.busy.next;
+            readback_data_var[1] = hwif_in.rc_status.refused.next;
+        end
+        if(rd_mux_addr == 8'hc0) begin
+            readback_data_var[0] = field_storage.dcqcn.enabled.value;
+            readback_data_var[7:4] = field_storage.dcqcn.gain_log2.value;
+            readback_data_var[11:8] = field_storage.dcqcn.fast_rounds.value;
+            readback_data_var[16:12] = field_storage.dcqcn.bytes_log2.value;
+        end
+        if(rd_mux_addr == 8'hc4) begin
+            readback_data_var[15:0] = field_storage.dcqcn_period.alpha.value;
+            readback_data_var[31:16] = field_storage.dcqcn_period.rise.value;
+        end
+        if(rd_mux_addr == 8'hc8) begin
+            readback_data_var[23:0] = field_storage.dcqcn_line.value.value;
+        end
+        if(rd_mux_addr == 8'hcc) begin
+            readback_data_var[23:0] = field_storage.dcqcn_minimum.value.value;
+        end
+        if(rd_mux_addr == 8'hd0) begin
+            readback_data_var[23:0] = field_storage.dcqcn_additive.value.value;
+        end
+        if(rd_mux_addr == 8'hd4) begin
+            readback_data_var[23:0] = field_storage.dcqcn_hyper.value.value;
+        end
+        if(rd_mux_addr == 8'hd8) begin
+            readback_data_var[23:0] = field_storage.dcqcn_burst.value.value;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr;

@@ -5,8 +5,8 @@
 package tx_regs_pkg;
 
     localparam TX_REGS_DATA_WIDTH = 32;
-    localparam TX_REGS_MIN_ADDR_WIDTH = 7;
-    localparam TX_REGS_SIZE = 'h70;
+    localparam TX_REGS_MIN_ADDR_WIDTH = 8;
+    localparam TX_REGS_SIZE = 'hdc;
 
     typedef struct {
         logic [11:0] next;
@@ -21,9 +21,19 @@ package tx_regs_pkg;
     } tx_regs__capabilities__correction__in_t;
 
     typedef struct {
+        logic next;
+    } tx_regs__capabilities__rc__in_t;
+
+    typedef struct {
+        logic next;
+    } tx_regs__capabilities__station__in_t;
+
+    typedef struct {
         tx_regs__capabilities__data_width__in_t data_width;
         tx_regs__capabilities__frame_store__in_t frame_store;
         tx_regs__capabilities__correction__in_t correction;
+        tx_regs__capabilities__rc__in_t rc;
+        tx_regs__capabilities__station__in_t station;
     } tx_regs__capabilities__in_t;
 
     typedef struct {
@@ -204,6 +214,71 @@ package tx_regs_pkg;
     } tx_regs__refusal_frame__in_t;
 
     typedef struct {
+        logic next;
+    } tx_regs__station_status__resolving__in_t;
+
+    typedef struct {
+        logic next;
+    } tx_regs__station_status__resolved__in_t;
+
+    typedef struct {
+        logic next;
+    } tx_regs__station_status__held__in_t;
+
+    typedef struct {
+        logic next;
+    } tx_regs__station_status__link__in_t;
+
+    typedef struct {
+        tx_regs__station_status__resolving__in_t resolving;
+        tx_regs__station_status__resolved__in_t resolved;
+        tx_regs__station_status__held__in_t held;
+        tx_regs__station_status__link__in_t link;
+    } tx_regs__station_status__in_t;
+
+    typedef struct {
+        logic [47:0] next;
+    } tx_regs__resolved_mac__value__in_t;
+
+    typedef struct {
+        tx_regs__resolved_mac__value__in_t value;
+    } tx_regs__resolved_mac__in_t;
+
+    typedef struct {
+        logic [47:0] next;
+    } tx_regs__conflict_mac__value__in_t;
+
+    typedef struct {
+        tx_regs__conflict_mac__value__in_t value;
+    } tx_regs__conflict_mac__in_t;
+
+    typedef struct {
+        logic [8:0] next;
+    } tx_regs__rc_sizes__qps__in_t;
+
+    typedef struct {
+        logic [15:0] next;
+    } tx_regs__rc_sizes__depth__in_t;
+
+    typedef struct {
+        tx_regs__rc_sizes__qps__in_t qps;
+        tx_regs__rc_sizes__depth__in_t depth;
+    } tx_regs__rc_sizes__in_t;
+
+    typedef struct {
+        logic next;
+    } tx_regs__rc_status__busy__in_t;
+
+    typedef struct {
+        logic next;
+    } tx_regs__rc_status__refused__in_t;
+
+    typedef struct {
+        tx_regs__rc_status__busy__in_t busy;
+        tx_regs__rc_status__refused__in_t refused;
+    } tx_regs__rc_status__in_t;
+
+    typedef struct {
         tx_regs__capabilities__in_t capabilities;
         tx_regs__sizes__in_t sizes;
         tx_regs__clock_hz__in_t clock_hz;
@@ -213,6 +288,11 @@ package tx_regs_pkg;
         tx_regs__errors__in_t errors;
         tx_regs__refusal__in_t refusal;
         tx_regs__refusal_frame__in_t refusal_frame;
+        tx_regs__station_status__in_t station_status;
+        tx_regs__resolved_mac__in_t resolved_mac;
+        tx_regs__conflict_mac__in_t conflict_mac;
+        tx_regs__rc_sizes__in_t rc_sizes;
+        tx_regs__rc_status__in_t rc_status;
     } tx_regs__in_t;
 
     typedef struct {
@@ -350,6 +430,191 @@ package tx_regs_pkg;
     } tx_regs__constants_bytes__out_t;
 
     typedef struct {
+        logic value;
+    } tx_regs__station__arp__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__station__echo__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__station__pause__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__station__has_vlan__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } tx_regs__station__tci__out_t;
+
+    typedef struct {
+        tx_regs__station__arp__out_t arp;
+        tx_regs__station__echo__out_t echo;
+        tx_regs__station__pause__out_t pause;
+        tx_regs__station__has_vlan__out_t has_vlan;
+        tx_regs__station__tci__out_t tci;
+    } tx_regs__station__out_t;
+
+    typedef struct {
+        logic [7:0] value;
+    } tx_regs__pause_priorities__data__out_t;
+
+    typedef struct {
+        logic [7:0] value;
+    } tx_regs__pause_priorities__control__out_t;
+
+    typedef struct {
+        tx_regs__pause_priorities__data__out_t data;
+        tx_regs__pause_priorities__control__out_t control;
+    } tx_regs__pause_priorities__out_t;
+
+    typedef struct {
+        logic [19:0] value;
+    } tx_regs__pause_quanta__value__out_t;
+
+    typedef struct {
+        tx_regs__pause_quanta__value__out_t value;
+    } tx_regs__pause_quanta__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } tx_regs__arp__timeout_ms__out_t;
+
+    typedef struct {
+        logic [3:0] value;
+    } tx_regs__arp__retries__out_t;
+
+    typedef struct {
+        tx_regs__arp__timeout_ms__out_t timeout_ms;
+        tx_regs__arp__retries__out_t retries;
+    } tx_regs__arp__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } tx_regs__resolve_ip__value__out_t;
+
+    typedef struct {
+        tx_regs__resolve_ip__value__out_t value;
+    } tx_regs__resolve_ip__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__station_command__resolve__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__station_command__announce__out_t;
+
+    typedef struct {
+        tx_regs__station_command__resolve__out_t resolve;
+        tx_regs__station_command__announce__out_t announce;
+    } tx_regs__station_command__out_t;
+
+    typedef struct {
+        logic [23:0] value;
+    } tx_regs__rc_start__psn__out_t;
+
+    typedef struct {
+        logic [7:0] value;
+    } tx_regs__rc_start__qp__out_t;
+
+    typedef struct {
+        tx_regs__rc_start__psn__out_t psn;
+        tx_regs__rc_start__qp__out_t qp;
+    } tx_regs__rc_start__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__rc_command__arm__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__rc_command__close__out_t;
+
+    typedef struct {
+        tx_regs__rc_command__arm__out_t arm;
+        tx_regs__rc_command__close__out_t close;
+    } tx_regs__rc_command__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__dcqcn__enabled__out_t;
+
+    typedef struct {
+        logic [3:0] value;
+    } tx_regs__dcqcn__gain_log2__out_t;
+
+    typedef struct {
+        logic [3:0] value;
+    } tx_regs__dcqcn__fast_rounds__out_t;
+
+    typedef struct {
+        logic [4:0] value;
+    } tx_regs__dcqcn__bytes_log2__out_t;
+
+    typedef struct {
+        tx_regs__dcqcn__enabled__out_t enabled;
+        tx_regs__dcqcn__gain_log2__out_t gain_log2;
+        tx_regs__dcqcn__fast_rounds__out_t fast_rounds;
+        tx_regs__dcqcn__bytes_log2__out_t bytes_log2;
+    } tx_regs__dcqcn__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } tx_regs__dcqcn_period__alpha__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } tx_regs__dcqcn_period__rise__out_t;
+
+    typedef struct {
+        tx_regs__dcqcn_period__alpha__out_t alpha;
+        tx_regs__dcqcn_period__rise__out_t rise;
+    } tx_regs__dcqcn_period__out_t;
+
+    typedef struct {
+        logic [23:0] value;
+    } tx_regs__dcqcn_line__value__out_t;
+
+    typedef struct {
+        tx_regs__dcqcn_line__value__out_t value;
+    } tx_regs__dcqcn_line__out_t;
+
+    typedef struct {
+        logic [23:0] value;
+    } tx_regs__dcqcn_minimum__value__out_t;
+
+    typedef struct {
+        tx_regs__dcqcn_minimum__value__out_t value;
+    } tx_regs__dcqcn_minimum__out_t;
+
+    typedef struct {
+        logic [23:0] value;
+    } tx_regs__dcqcn_additive__value__out_t;
+
+    typedef struct {
+        tx_regs__dcqcn_additive__value__out_t value;
+    } tx_regs__dcqcn_additive__out_t;
+
+    typedef struct {
+        logic [23:0] value;
+    } tx_regs__dcqcn_hyper__value__out_t;
+
+    typedef struct {
+        tx_regs__dcqcn_hyper__value__out_t value;
+    } tx_regs__dcqcn_hyper__out_t;
+
+    typedef struct {
+        logic [23:0] value;
+    } tx_regs__dcqcn_burst__value__out_t;
+
+    typedef struct {
+        tx_regs__dcqcn_burst__value__out_t value;
+    } tx_regs__dcqcn_burst__out_t;
+
+    typedef struct {
         tx_regs__control__out_t control;
         tx_regs__command__out_t command;
         tx_regs__local_mac__out_t local_mac;
@@ -363,5 +628,20 @@ package tx_regs_pkg;
         tx_regs__constants_base__out_t constants_base;
         tx_regs__constants_pitch__out_t constants_pitch;
         tx_regs__constants_bytes__out_t constants_bytes;
+        tx_regs__station__out_t station;
+        tx_regs__pause_priorities__out_t pause_priorities;
+        tx_regs__pause_quanta__out_t pause_quanta;
+        tx_regs__arp__out_t arp;
+        tx_regs__resolve_ip__out_t resolve_ip;
+        tx_regs__station_command__out_t station_command;
+        tx_regs__rc_start__out_t rc_start;
+        tx_regs__rc_command__out_t rc_command;
+        tx_regs__dcqcn__out_t dcqcn;
+        tx_regs__dcqcn_period__out_t dcqcn_period;
+        tx_regs__dcqcn_line__out_t dcqcn_line;
+        tx_regs__dcqcn_minimum__out_t dcqcn_minimum;
+        tx_regs__dcqcn_additive__out_t dcqcn_additive;
+        tx_regs__dcqcn_hyper__out_t dcqcn_hyper;
+        tx_regs__dcqcn_burst__out_t dcqcn_burst;
     } tx_regs__out_t;
 endpackage

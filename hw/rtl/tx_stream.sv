@@ -302,6 +302,12 @@ module tx_stream
       .m_axis_tlast,
       .m_axis_tvalid,
       .m_axis_tready,
+      .s_axis_rx_tdata    ('0),
+      .s_axis_rx_tkeep    ('0),
+      .s_axis_rx_tlast    (1'b0),
+      .s_axis_rx_tuser    (1'b0),
+      .s_axis_rx_tvalid   (1'b0),
+      .link_up_i          (1'b0),
       .idle_o
   );
 

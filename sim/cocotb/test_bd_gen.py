@@ -26,7 +26,7 @@ class BdGenBench(Bench):
         self.overs, self.counts = self.sink("m_axis_over"), self.sink("m_axis_count")
         self.flows, self.destinations = flows, destinations
         self._asked = (0, 0)
-        dut.armed_i.value = 1
+        dut.armed_i.value = dut.room_i.value = 1
         dut.mtu_log2_i.value = MTU.bit_length() - 1
         self.answer(self._look_up)
         self.watch(self._sample)

@@ -7,8 +7,8 @@ import cocotb
 
 from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.driver import ports
-from framelane.driver.ports import CHOSEN_T, COUNT_T, DESTINATION_T, PLACED_T, REFUSAL_T, TRAILER_T
-from framelane.models.bd_place import BdPlace, Placed, receiver
+from framelane.driver.ports import CHOSEN_T, COUNT_T, DESTINATION_T, FLOW_T, PLACED_T, REFUSAL_T, TRAILER_T
+from framelane.models.bd_place import BdPlace, Placed, Room, receiver
 from framelane.models.flow import Destination, Flow, FrameEvent, Refusal
 from framelane.models.slots import FREE_RUNNING
 
@@ -45,7 +45,10 @@ class PlaceBench(Bench):
         self.placed, self.counts = self.sink("m_axis_placed"), self.sink("m_axis_count")
         self.destinations = destinations + [None] * (DESTINATIONS - len(destinations))
         self.window_ends = [FREE_RUNNING] * DESTINATIONS
+        self.room: Room = lambda qp, descriptors: True
+        self.admitted: list[tuple[int, int]] = []
         self._asked = 0
+        self._wanted = (0, 0)
         self.answer(self._look_up)
         self.watch(self._sample)
 
@@ -53,14 +56,20 @@ class PlaceBench(Bench):
         await self.reset(cycles=1)
         self.model = BdPlace(tuple(self.destinations))
         self.expected: list[int] = []
+        self.expected_rooms: list[tuple[int, int]] = []
+        self.admitted.clear()
         self.refusals: list[int] = []
 
     def _look_up(self) -> None:
+        self.dut.room_i.value = self.room(*self._wanted)
         known = self.destinations[self._asked] if self._asked < DESTINATIONS else None
         self.dut.destination_i.value = ports.destination_t(known, self.window_ends[self._asked]) if known else 0
 
     def _sample(self) -> None:
         self._asked = int(self.dut.destination_index_o.value)
+        self._wanted = int(self.dut.room_qp_o.value), int(self.dut.room_wanted_o.value)
+        if int(self.dut.admit_o.value):
+            self.admitted.append(self._wanted)
         if int(self.dut.refusal_valid_o.value):
             self.refusals.append(int(self.dut.refusal_o.value))
 
@@ -68,8 +77,9 @@ class PlaceBench(Bench):
         bits = self.random.getrandbits
         event = FrameEvent(bits(64), bits(64), bits(64), bits(64))
         self.send(ports.flow_t(flow), index, event, flow_id)
-        placed = self.model.place(flow, flow_id, index, event, self.window_ends)
+        placed = self.model.place(flow, flow_id, index, event, self.window_ends, self.room)
         if placed:
+            self.expected_rooms.append((placed.destination.qp, flow.descriptors))
             self.expected.append(laid_out(placed, flow, event))
 
     def send(
@@ -94,6 +104,7 @@ class PlaceBench(Bench):
         assert counts == wanted_counts
         names = ("reason", "flow", "destination", "number")
         wanted_refusals = [dict(zip(names, refusal, strict=True)) for refusal in self.model.refusals]
+        assert self.admitted == self.expected_rooms
         assert [REFUSAL_T.unpack(bits) for bits in self.refusals] == wanted_refusals
         assert int(self.dut.idle_o.value)
 
@@ -173,6 +184,32 @@ async def without_credit_a_frame_is_dropped_and_the_next_one_with_credit_says_so
     assert last["frame_number"] == 8
     assert last["frames_dropped"] == 6, "0, 1, 3, 4 without credit, 6 and 7 never came"
     assert (Refusal.BACKWARDS, 1, 2) in [refusal[:3] for refusal in bench.model.refusals]
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_frame_for_a_queue_pair_without_room_is_dropped_like_one_without_credit(dut: Any, stalls: Stalls) -> None:
+    bench = PlaceBench(dut, stalls, [replace(RING, qp=k) for k in range(4)])
+    await bench.start()
+    bench.room = lambda qp, descriptors: qp != 1 and (qp != 2 or descriptors <= 5)
+    for index in range(30):
+        height = bench.random.randrange(1, 7)
+        bench.offer(replace(FLOW, first_destination=0, destinations=4, height=height), index)
+    await bench.check()
+    dropped = bench.model.counts.dropped
+    assert dropped[1] == 8
+    assert 0 < dropped[2] < 8
+    assert dropped.keys() == {1, 2}
+
+
+@cocotb.test()
+async def a_flow_that_does_not_say_how_many_descriptors_it_needs_asks_for_all(dut: Any) -> None:
+    bench = PlaceBench(dut, Stalls.NONE, [None, None, RING])
+    await bench.start()
+    silent = FLOW_T.pack(FLOW_T.unpack(ports.flow_t(FLOW)) | {"descriptors": 0})
+    bench.send(silent, 0, FrameEvent(0, 0, 0, 0), 1)
+    await bench.drain(bench.placed, 1)
+    assert bench.admitted == [(RING.qp, 0xFFFF)]
 
 
 @cocotb.test()

@@ -7,10 +7,7 @@ import pytest
 
 from bench import Bench, Stalls, run
 from framelane.driver.ports import COUNT_T
-from framelane.models.counters import DESTINATION, FLOW, PULSES, Counters
-
-PERIOD = 32
-"""Cycles between two visits of a counter."""
+from framelane.models.counters import DESTINATION, PULSES, Counters
 
 
 class CountersBench(Bench):
@@ -18,7 +15,9 @@ class CountersBench(Bench):
 
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, stalls)
-        self.model = Counters(int(dut.Destinations.value))
+        self.model = Counters(int(dut.Counters.value), int(dut.Pulses.value))
+        self.every = (1 << self.model.pulses) - 1
+        self.period = 1 << self.model.pulses.bit_length()  # cycles between two visits of a counter, at most
         self.amounts = self.source("s_axis_count")
         self.pulses = 0
         self.inputs = {"snapshot": 0, "clear": 0}
@@ -41,7 +40,7 @@ class CountersBench(Bench):
             getattr(self.dut, f"{name}_i").value = commands.get(name, 0)
 
     def _count(self) -> None:
-        for index in range(PULSES):
+        for index in range(self.model.pulses):
             if self.pulses >> index & 1:
                 self.model.pulse(index)
         if int(self.dut.s_axis_count_tvalid.value) and int(self.dut.s_axis_count_tready.value):
@@ -79,7 +78,7 @@ class CountersBench(Bench):
     async def check(self) -> None:
         """With nothing going on, a snapshot is what the model says."""
         await self.quiet()
-        for _ in range(2 * PERIOD):
+        for _ in range(2 * self.period):
             await self.step()
         await self.command("snapshot")
         await self.step()
@@ -89,10 +88,10 @@ class CountersBench(Bench):
 
 def amounts_of(bench: CountersBench, items: int) -> None:
     """Amounts for any counters, mostly one after the other for the same."""
-    last = FLOW
+    last = bench.model.pulses
     for _ in range(items):
         if bench.random.random() < 0.4:
-            last = bench.random.randrange(FLOW, len(bench.model.values))
+            last = bench.random.randrange(bench.model.pulses, len(bench.model.values))
         bench.amount(last, bench.random.choice((1, 1, 1, bench.random.getrandbits(32), (1 << 64) - 1)))
 
 
@@ -103,7 +102,7 @@ async def all_events_at_once_are_counted(dut: Any, stalls: Stalls) -> None:
     bench = CountersBench(dut, stalls)
     await bench.start()
     amounts_of(bench, 400)
-    bench.drive((1 << PULSES) - 1)
+    bench.drive(bench.every)
     await bench.until(lambda: not bench.amounts.items, limit=20_000)
     await bench.check()
 
@@ -114,7 +113,7 @@ async def any_pattern_of_pulses_is_counted(dut: Any) -> None:
     await bench.start()
     amounts_of(bench, 200)
     for _ in range(2000):
-        bench.drive(bench.random.getrandbits(PULSES) & bench.random.getrandbits(PULSES))
+        bench.drive(bench.random.getrandbits(bench.model.pulses) & bench.random.getrandbits(bench.model.pulses))
         await bench.step()
     await bench.check()
 
@@ -126,7 +125,7 @@ async def snapshots_under_full_load_lose_nothing(dut: Any) -> None:
     await bench.start()
     amounts_of(bench, 30)
     while bench.amounts.items:
-        bench.drive((1 << PULSES) - 1, snapshot=1)
+        bench.drive(bench.every, snapshot=1)
         await bench.step()
         assert bench.cycle < 50_000, "the stream starves"
     await bench.check()
@@ -137,17 +136,17 @@ async def a_snapshot_shows_one_moment_and_then_stays(dut: Any) -> None:
     bench = CountersBench(dut)
     await bench.start()
     await bench.quiet()
-    bench.drive((1 << PULSES) - 1)
+    bench.drive(bench.every)
     for _ in range(bench.random.randrange(100, 200)):
         await bench.step()
     before = bench.model.values[0]
     await bench.command("snapshot")
-    shown = [await bench.read(index) for index in range(PULSES)]
-    assert all(before < value <= before + 3 * PERIOD for value in shown), (before, shown)
-    assert max(shown) - min(shown) < PULSES
+    shown = [await bench.read(index) for index in range(bench.model.pulses)]
+    assert all(before < value <= before + 3 * bench.period for value in shown), (before, shown)
+    assert max(shown) - min(shown) < bench.model.pulses
     for _ in range(500):
         await bench.step()
-    assert [await bench.read(index) for index in range(PULSES)] == shown
+    assert [await bench.read(index) for index in range(bench.model.pulses)] == shown
 
 
 @cocotb.test()
@@ -155,7 +154,7 @@ async def a_clear_under_full_load_counts_from_its_beginning(dut: Any) -> None:
     bench = CountersBench(dut)
     await bench.start()
     amounts_of(bench, 20)
-    bench.drive((1 << PULSES) - 1)
+    bench.drive(bench.every)
     await bench.until(lambda: not bench.amounts.items)
     started = bench.cycle
     await bench.command("clear")
@@ -164,13 +163,13 @@ async def a_clear_under_full_load_counts_from_its_beginning(dut: Any) -> None:
         await bench.step()
     total = bench.cycle
     await bench.quiet()
-    for _ in range(2 * PERIOD):
+    for _ in range(2 * bench.period):
         await bench.step()
     await bench.command("snapshot")
     counts = [await bench.read(index) for index in range(len(bench.model.values))]
-    assert len(set(counts[:PULSES])) == 1, counts[:PULSES]
+    assert len(set(counts[: bench.model.pulses])) == 1, counts[: bench.model.pulses]
     assert total - ended < counts[0] <= total - started
-    assert not any(counts[PULSES:])
+    assert not any(counts[bench.model.pulses :])
 
 
 @cocotb.test()
@@ -223,7 +222,7 @@ async def a_clear_and_a_snapshot_of_the_same_cycle_are_both_carried_out(dut: Any
     bench.drive(1)
     await bench.until(lambda: not bench.is_busy(), limit=20_000)
     shown = [await bench.read(index) for index in range(len(bench.model.values))]
-    assert len(shown) <= shown[0] <= len(shown) + 3 * PERIOD
+    assert len(shown) <= shown[0] <= len(shown) + 3 * bench.period
     assert not any(shown[1:])
 
 
@@ -236,7 +235,7 @@ async def commands_during_a_snapshot_wait_for_it(dut: Any) -> None:
     bench.drive(0, snapshot=1)
     await bench.step()
     bench.drive(0)
-    for _ in range(PERIOD + 30):
+    for _ in range(bench.period + 30):
         await bench.step()
     bench.drive(0, clear=1)
     await bench.step()
@@ -249,9 +248,9 @@ async def commands_during_a_snapshot_wait_for_it(dut: Any) -> None:
 async def amounts_for_counters_that_are_not_there_count_nothing(dut: Any) -> None:
     bench = CountersBench(dut)
     await bench.start()
-    for index in (0, PULSES - 1, len(bench.model.values), 0x7FFF, 0xFFFF, 1 << 11 | DESTINATION):
+    for index in (0, bench.model.pulses - 1, len(bench.model.values), 0x7FFF, 0xFFFF, 1 << 11 | DESTINATION):
         bench.amount(index, 5)
-    bench.amount(PULSES, 7)
+    bench.amount(bench.model.pulses, 7)
     bench.amount(len(bench.model.values) - 1, 9)
     await bench.check()
     assert await bench.read(len(bench.model.values)) == 0
@@ -263,17 +262,19 @@ async def a_reset_in_the_middle_of_everything_zeroes_all_and_what_comes_behind_i
     bench = CountersBench(dut)
     await bench.start()
     amounts_of(bench, 100)
-    bench.drive((1 << PULSES) - 1, snapshot=1, clear=1)
+    bench.drive(bench.every, snapshot=1, clear=1)
     for _ in range(bench.random.randrange(60, 90)):
         await bench.step()
     await bench.start()
-    bench.drive((1 << PULSES) - 1)
+    bench.drive(bench.every)
     for _ in range(20):
         await bench.step()
     await bench.check()
-    assert bench.model.values == [20] * PULSES + [0] * (len(bench.model.values) - PULSES)
+    assert bench.model.values == [20] * bench.model.pulses + [0] * (len(bench.model.values) - bench.model.pulses)
 
 
-@pytest.mark.parametrize("destinations", [1, 16, 256])
-def test_counters(destinations: int) -> None:
-    run("counters", Destinations=destinations)
+@pytest.mark.parametrize(
+    ("counters", "pulses"), [(DESTINATION + 4 * d, PULSES) for d in (1, 16, 256)] + [(80, 56), (129, 64)]
+)
+def test_counters(counters: int, pulses: int) -> None:
+    run("counters", Counters=counters, Pulses=pulses)

@@ -1,28 +1,35 @@
 """registers: all that docs/registers.md says, over AXI4-Lite from an independent master, by the driver's names."""
 
 import logging
+from dataclasses import asdict
 from typing import Any
 
 import cocotb
 import numpy as np
+import pytest
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from bench import STALL_SHARE, Bench, Stalls, run
 from framelane.driver import ports
 from framelane.driver._register_map import REGISTERS
+from framelane.driver.neighbour_ports import RESOLVED_T, NeighbourConfig
 from framelane.driver.ports import CORRECTION_T, COUNT_T, DESTINATION_T, FLOW_T, REFUSAL_T
 from framelane.models.counters import DESTINATION, FLOW, PULSES
 from framelane.models.flow import Destination, Flow
 from framelane.models.image_writer import Correction
 from framelane.models.jf_fixed import FixedCalibration
-from framelane.models.registers import destination_words, flow_words, qp_words
+from framelane.models.rc_protocol import RcLimits
+from framelane.models.registers import destination_words, flow_words, limits_word, qp_words
 from framelane.models.roce_qp import QpContext
 from framelane.models.tx_control import IDLE_CYCLES
 from framelane.models.wire import Endpoint
+from rc_ports import COMMAND_T, DCQCN_T, LIMITS_T, STATUS_T
 
 SIZES: dict[str, Any] = {"NumQp": 4, "Flows": 3, "Destinations": 5}
 BUILD: dict[str, Any] = {"DataW": 256, "ClockHz": 322_265_625, "Build": 77, "FrameStore": 1, "Correct": 1}
+RC: dict[str, Any] = {"Station": 1, "Rc": 1, "RcQps": 2, "RcDepth": 32}
+STATION_REGISTERS = range(0x80, 0x100)
 MAP = {register.name: register for register in REGISTERS}
 FLOW_1 = Flow(
     source=3, first_destination=1, destinations=2, bunch=5, first=1 << 40 | 9, period=7, burst=6, count=1 << 33 | 1,
@@ -43,7 +50,9 @@ class RegistersBench(Bench):
         logging.getLogger(f"cocotb.{dut._name}.s_axil").setLevel(logging.WARNING)
         self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         self.counts = self.source("s_axis_count", stalls=False)
+        self.cnps = self.source("s_axis_cnp", stalls=False)
         self.qps = self.sink("m_axis_qp")
+        self.has_rc = bool(int(dut.Rc.value))
         write, read = self.axil.write_if, self.axil.read_if
         paused = [write.aw_channel, write.w_channel, read.ar_channel] if stalls.source else []
         paused += [write.b_channel, read.r_channel] if stalls.sink else []
@@ -51,7 +60,9 @@ class RegistersBench(Bench):
             channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
 
     async def start(self, idle: bool = True) -> None:
-        for name in ("pulse_i", "refusal_valid_i", "refusal_i", "flow_index_i", "destination_index_i"):
+        names = ("pulse_i", "refusal_valid_i", "refusal_i", "flow_index_i", "destination_index_i", "station_pulse_i")
+        names += ("s_axis_resolved_tvalid", "link_up_i", "held_i", "conflict_mac_i", "command_refused_i", "rc_status_i")
+        for name in (*names, "m_axis_resolve_tready", "m_axis_command_tready"):
             getattr(self.dut, name).value = 0
         self.dut.idle_i.value = int(idle)
         await self.reset()
@@ -137,8 +148,10 @@ async def the_build_says_what_it_is(dut: Any, stalls: Stalls) -> None:
     bench = RegistersBench(dut, stalls)
     await bench.start()
     assert await bench.word(0) == int.from_bytes(b"FLTX", "little")
-    assert await bench.get("version") == 1 << 24 | 1 << 16
-    assert await bench.get("capabilities") == BUILD["DataW"] | BUILD["FrameStore"] << 16 | BUILD["Correct"] << 17
+    assert await bench.get("version") == 1 << 24 | 2 << 16
+    able = BUILD["DataW"] | BUILD["FrameStore"] << 16 | BUILD["Correct"] << 17
+    assert await bench.get("capabilities") == able | (0b11 << 18 if bench.has_rc else 0)
+    assert await bench.get("rc_sizes") == (RC["RcQps"] | RC["RcDepth"] << 16 if bench.has_rc else 0)
     assert await bench.get("sizes") == SIZES["NumQp"] | SIZES["Flows"] << 12 | SIZES["Destinations"] << 16
     assert (await bench.get("clock_hz"), await bench.get("build")) == (BUILD["ClockHz"], BUILD["Build"])
 
@@ -152,6 +165,8 @@ async def every_register_that_can_be_written_reads_back(dut: Any, stalls: Stalls
     entries = {"flow": SIZES["Flows"], "destination": SIZES["Destinations"], "qp": SIZES["NumQp"]}
     places = [(r, i) for r in REGISTERS for i in {0, entries.get(r.name.partition("[")[0], 1) - 1}]
     places = [(r, i) for r, i in places if all(field.access == "rw" for field in r.fields)]
+    if not bench.has_rc:
+        places = [(r, i) for r, i in places if r.offset not in STATION_REGISTERS and r.name != "qp[].limits"]
     assert len(places) > 50
     bench.random.shuffle(places)
     expected = {}
@@ -254,7 +269,10 @@ async def entries_that_this_build_has_not_read_zero_and_take_nothing(dut: Any) -
     await bench.wait(20)
     assert not bench.qps.items
     last = MAP["destination_counters[].failed"].offset_of(255)
-    for address in (0x70, 0x98, 0x818, 0x1200, 0x103C, 0x402C, last, 0xA200, 0xFFFC):
+    names = ("qp[].rc_state", "qp[].rc_una", "qp[].rc_next")
+    beyond = [MAP[name].offset_of(SIZES["NumQp"] - 1) for name in names]
+    beyond += [0x9C, 0xDC] if bench.has_rc else [*STATION_REGISTERS[::4], MAP["qp[].limits"].offset, 0xB000, 0xB200]
+    for address in (0x70, 0x100, 0x818, 0x1200, 0x4038, last, 0xA200, 0xB800, 0xC000, 0xFFFC, *beyond):
         await bench.write_word(address, 0xFFFF_FFFF)
         assert await bench.word(address) == 0, hex(address)
 
@@ -376,7 +394,7 @@ async def a_reset_disarms_waits_and_forgets_counts_and_errors_but_no_entries(dut
     counts = await bench.counters()
     assert counts[0] < 1000
     assert not any(counts[1:])
-    assert [await bench.word(0x1000 + 4 * k) for k in range(15)] == list(flow_words(FLOW_1))
+    assert [await bench.word(0x1000 + 4 * k) for k in range(16)] == list(flow_words(FLOW_1))
     await bench.put("control", 1)
     await bench.wait(3)
     assert int(dut.armed_o.value)
@@ -505,6 +523,133 @@ async def the_first_refusal_is_kept_until_it_is_cleared(dut: Any) -> None:
 
 
 @cocotb.test()
+async def the_station_reaches_the_core_as_its_struct(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    if not bench.has_rc:
+        return
+    config = NeighbourConfig(
+        Endpoint(0x0200_0000_0099, 0x0A00_0063), 0xA123, echo_enabled=False, pause_honoured=True, data_priorities=0x5A,
+        control_priorities=0xC3, quanta_per_clock=0x98765, clocks_per_ms=322_265, timeout_ms=0x1234, retries=9,
+    )  # fmt: skip
+    await bench.put("local_mac", config.local.mac)
+    await bench.put("local_ip", config.local.ip)
+    await bench.put("station", 1 | 1 << 2 | 1 << 3 | 0xA123 << 16)
+    await bench.put("pause_priorities", config.data_priorities | config.control_priorities << 8)
+    await bench.put("pause_quanta", config.quanta_per_clock)
+    await bench.put("arp", config.timeout_ms | config.retries << 16)
+    await bench.wait(3)
+    assert int(dut.neighbour_o.value) == config.pack()
+    announced: list[int] = []
+    bench.watch(lambda: announced.append(int(dut.announce_o.value)))
+    await bench.put("station_command", 2)
+    assert sum(announced) == 1
+
+
+@cocotb.test()
+async def an_address_is_resolved_once_a_command(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    if not bench.has_rc:
+        return
+    await bench.put("resolve_ip", 0x0A000042)
+    await bench.put("station_command", 1)
+    await bench.put("station_command", 1)
+    assert int(dut.m_axis_resolve_tvalid.value)
+    assert int(dut.m_axis_resolve_tdata.value) & 0xFFFF_FFFF == 0x0A000042
+    dut.m_axis_resolve_tready.value = 1
+    await bench.wait(3)
+    assert not int(dut.m_axis_resolve_tvalid.value)
+    assert await bench.get("station_status") == 1
+    dut.s_axis_resolved_tdata.value = RESOLVED_T.pack({"found": 1, "ip": 0x0A000042, "mac": 0x0211_2233_4455})
+    dut.s_axis_resolved_tvalid.value = 1
+    await bench.wait(1)
+    dut.s_axis_resolved_tvalid.value = 0
+    dut.link_up_i.value, dut.conflict_mac_i.value = 1, 0x0266_7788_99AA
+    await bench.wait(2)
+    assert await bench.get("station_status") == 0b1010
+    assert await bench.get("resolved_mac") == 0x0211_2233_4455
+    assert await bench.get("conflict_mac") == 0x0266_7788_99AA
+    await bench.put("station_command", 1)
+    assert await bench.get("resolved_mac") == 0
+
+
+@cocotb.test()
+async def limits_commands_and_state_of_rc_are_passed_on(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    if not bench.has_rc:
+        return
+    limits = RcLimits(window=999, timeout=11, backoff=3, retries=5, rnr_retries=6)
+    written: list[tuple[int, int]] = []
+
+    def look() -> None:
+        if int(dut.limits_write_o.value):
+            written.append((int(dut.limits_qp_o.value), int(dut.limits_o.value)))
+
+    bench.watch(look)
+    await bench.put("qp[].limits", limits_word(limits), 1)
+    assert written == [(1, LIMITS_T.pack(asdict(limits)))]
+    assert await bench.get("qp[].limits", 1) == limits_word(limits)
+    dut.rc_status_i.value = STATUS_T.pack({"state": 3, "reason": 9, "una": 0xABCDEF, "nxt": 0x123456})
+    assert await bench.get("qp[].rc_state", 1) == 3 | 9 << 4
+    assert await bench.get("qp[].rc_una", 1) == 0xABCDEF
+    assert await bench.get("qp[].rc_next", 1) == 0x123456
+    assert await bench.get("qp[].rc_next", 2) == 0, "of no RC"
+    for command, refused in ((1, 0), (2, 1), (1, 0)):
+        await bench.put("rc_start", 0x00FEDC | 1 << 24)
+        await bench.put("rc_command", command)
+        assert await bench.get("rc_status") == 1
+        fields = COMMAND_T.unpack(int(dut.m_axis_command_tdata.value))
+        assert int(dut.m_axis_command_tvalid.value)
+        assert (fields["arm"], fields["qp"], fields["psn"]) == (command == 1, 1, 0xFEDC)
+        await bench.put("rc_start", 0)
+        await bench.put("rc_command", command)
+        assert COMMAND_T.unpack(int(dut.m_axis_command_tdata.value)) == fields
+        dut.command_refused_i.value, dut.m_axis_command_tready.value = refused, 1
+        await bench.wait(1)
+        dut.m_axis_command_tready.value = 0
+        assert await bench.get("rc_status") == refused << 1
+
+
+@cocotb.test()
+async def congestion_control_is_told_its_parameters(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    if not bench.has_rc:
+        return
+    await bench.put("dcqcn", 1 | 9 << 4 | 3 << 8 | 21 << 12)
+    await bench.put("dcqcn_period", 0x1234 | 0x5678 << 16)
+    for k, name in enumerate(("line", "minimum", "additive", "hyper", "burst")):
+        await bench.put(f"dcqcn_{name}", 0x10000 * (k + 1) + k)
+    await bench.wait(3)
+    found = DCQCN_T.unpack(int(dut.dcqcn_o.value))
+    rates = {name: 0x10000 * (k + 1) + k for k, name in enumerate(("line", "minimum", "additive", "hyper"))}
+    others = {"enabled": 1, "alpha_period": 0x1234, "rise_period": 0x5678, "bytes_log2": 21}
+    assert found == rates | others | {"gain_log2": 9, "fast_rounds": 3}
+    assert int(dut.dcqcn_burst_o.value) == 0x50004
+
+
+@cocotb.test()
+async def every_counter_of_the_receive_path_is_where_the_map_says(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    if not bench.has_rc:
+        return
+    names = [r.name for r in REGISTERS if r.name.startswith("station_counters.")]
+    assert len(names) == len(dut.station_pulse_i)
+    for index in range(len(names)):
+        dut.station_pulse_i.value = 1 << index
+        await bench.wait(index + 1)
+    dut.station_pulse_i.value = 0
+    bench.cnps.items.extend({"tdata": index} for index in (0, 3, 3, 1, 3))
+    await bench.wait(300)
+    await bench.counters()
+    assert [await bench.get(name) for name in names] == [*range(1, len(names) + 1)]
+    assert [await bench.get("qp_counters[].cnps", index) for index in range(5)] == [1, 1, 0, 3, 0]
+
+
+@cocotb.test()
 @cocotb.parametrize(stalls=list(Stalls))
 async def many_accesses_at_once_are_all_answered_in_order(dut: Any, stalls: Stalls) -> None:
     """Reads and writes under way together, of registers, tables and counters."""
@@ -524,5 +669,6 @@ async def many_accesses_at_once_are_all_answered_in_order(dut: Any, stalls: Stal
         assert await bench.word(address) == value
 
 
-def test_registers() -> None:
-    run("registers", **SIZES, **BUILD)
+@pytest.mark.parametrize("network", [{}, RC])
+def test_registers(network: dict[str, int]) -> None:
+    run("registers", **SIZES, **BUILD, **network)

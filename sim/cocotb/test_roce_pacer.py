@@ -20,6 +20,8 @@ class PacerBench(Bench):
         super().__init__(dut)
         self.interval = roce_pacer.interval(int(dut.NumQp.value))
         self.dut.write_i.value = self.dut.spend_i.value = self.dut.index_i.value = 0
+        self.dut.write_burst_i.value = 1
+        self.dut.default_burst_i.value = 0
         self.waited = False
         """Whether the bucket was closed when the last packet asked."""
 
@@ -112,6 +114,23 @@ async def the_level_is_the_models(dut: Any) -> None:
         bucket.level = max(0, near[0])
         bucket.take(size)
         at = left
+
+
+@cocotb.test()
+async def a_rate_alone_leaves_the_burst_and_a_burst_of_none_is_the_default(dut: Any) -> None:
+    bench = PacerBench(dut)
+    await bench.reset()
+    dut.default_burst_i.value = 5000
+    for index, own, burst in ((1, 3000, 3000), (0, 0, 5000)):
+        await bench.configure(index, fraction(200.0), own)
+        dut.write_burst_i.value = 0
+        await bench.configure(index, fraction(0.5), 7777)
+        dut.write_burst_i.value = 1
+        await bench.configure(index ^ 1, 0, 1)
+        await bench.wait(20_000)
+        first = await bench.leave(index, burst + 500)
+        wait = await bench.leave(index, 1) - first
+        assert abs(wait - 1000) <= 2 * (bench.interval + ANSWER), wait
 
 
 @cocotb.test()

@@ -33,6 +33,7 @@ class RoceTxBench(Bench):
         self.msg = self.source("s_axis_msg", only.get("msg", False) if only else None)
         self.payload = self.source("s_axis_payload", only.get("payload", False) if only else None)
         self.qp_table = self.source("s_axis_qp", False)
+        dut.s_axis_rate_tvalid.value = dut.s_axis_rate_index.value = dut.s_axis_rate_tdata.value = 0
         self.out = self.sink("m_axis")
         self.statuses: list[tuple[int, int]] = []
         self.watch(self._note_status)
@@ -67,7 +68,7 @@ class RoceTxBench(Bench):
 
     async def start(self, *qps: QpContext) -> None:
         self.dut.local_mac_i.value, self.dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
-        self.dut.mtu_index_i.value = 0
+        self.dut.mtu_index_i.value = self.dut.default_burst_i.value = 0
         await self.reset()
         for index, qp in enumerate(qps):
             await self.write(index, qp)
@@ -276,7 +277,12 @@ async def the_rest_of_a_message_goes_on_where_its_first_packets_ended(dut: Any) 
     await bench.check()
     headers = [wire.parse(p)[0] for p in bench.out.packets(bench.width)]
     assert [h.psn for h in headers] == [100, 101, 102, 103, 102, 103, 103, 104]
-    assert [Opcode(h.opcode).name for h in headers[4:]] == ["WRITE_MIDDLE", "WRITE_LAST", "WRITE_LAST_IMM", "WRITE_ONLY"]
+    assert [Opcode(h.opcode).name for h in headers[4:]] == [
+        "WRITE_MIDDLE",
+        "WRITE_LAST",
+        "WRITE_LAST_IMM",
+        "WRITE_ONLY",
+    ]
 
 
 @cocotb.test()

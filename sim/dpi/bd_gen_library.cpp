@@ -71,7 +71,7 @@ void bd_gen_reset(Simulation* s) {
     s->frames.clear();
     s->descriptors.clear();
     s->cycles.clear();
-    s->top.armed_i = 1;
+    s->top.armed_i = s->top.room_i = 1;
     s->top.m_axis_bd_tready = s->top.m_axis_trailer_tready = 1;
     s->top.m_axis_over_tready = s->top.m_axis_count_tready = 1;
     s->top.rst = 1;

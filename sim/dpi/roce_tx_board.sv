@@ -64,6 +64,10 @@ module roce_tx_board
     tready_q <= m_axis_tready;
   end
 
+  logic rate_tready, spend;
+  logic [7:0] spend_index;
+  logic [12:0] spend_bytes;
+
   roce_tx #(
       .DataW(DataW)
   ) u_roce_tx (
@@ -72,6 +76,14 @@ module roce_tx_board
       .local_ip_i           (local_ip_q),
       .s_axis_qp_tdata      (qp_tdata_q),
       .s_axis_qp_tvalid     (qp_tvalid_q),
+      .s_axis_rate_index    ('0),
+      .s_axis_rate_tdata    ('0),
+      .s_axis_rate_tvalid   (1'b0),
+      .s_axis_rate_tready   (rate_tready),
+      .default_burst_i      ('0),
+      .spend_o              (spend),
+      .spend_index_o        (spend_index),
+      .spend_bytes_o        (spend_bytes),
       .mtu_index_i          ('0),
       .mtu_log2_o           (mtu_log2),
       .s_axis_msg_tdata     (msg_tdata_q),
@@ -87,6 +99,6 @@ module roce_tx_board
   );
 
   logic unused;
-  assign unused = ^{mtu_log2, errors};
+  assign unused = ^{mtu_log2, errors, rate_tready, spend, spend_index, spend_bytes};
 
 endmodule

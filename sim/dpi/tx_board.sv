@@ -3,7 +3,14 @@
 module tx_board
   import framelane_pkg::*;
 #(
-    parameter int unsigned DataW = 512
+    parameter int unsigned DataW   = 512,
+    parameter int unsigned ClockHz = 250_000_000,
+    parameter bit          Station = 1'b0,
+    parameter bit          Rc      = 1'b0,
+    parameter int unsigned RcQps   = 16,
+    parameter int unsigned RcDepth = 64,
+
+    localparam int unsigned KeepW = DataW / 8
 ) (
     input logic clk,
     input logic rst,
@@ -31,10 +38,16 @@ module tx_board
     input  logic        s_axis_frame_tvalid,
     output logic        s_axis_frame_tready,
     output logic        release_o,
+
+    input logic [DataW-1:0] s_axis_rx_tdata,
+    input logic [KeepW-1:0] s_axis_rx_tkeep,
+    input logic             s_axis_rx_tlast,
+    input logic             s_axis_rx_tuser,
+    input logic             s_axis_rx_tvalid,
+    input logic             link_up_i,
+
     output logic        idle_o
 );
-
-  localparam int unsigned KeepW = DataW / 8;
 
   logic [63:0] araddr;
   logic [7:0] arlen;
@@ -59,8 +72,13 @@ module tx_board
   correction_t store_correction;
 
   tx #(
-      .DataW(DataW),
-      .Build(1)
+      .DataW  (DataW),
+      .Build  (1),
+      .ClockHz(ClockHz),
+      .Station(Station),
+      .Rc     (Rc),
+      .RcQps  (RcQps),
+      .RcDepth(RcDepth)
   ) u_tx (
       .store_rst_o       (store_rst),
       .store_armed_o     (store_armed),

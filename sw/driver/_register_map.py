@@ -16,7 +16,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("patch", 0, 16, "r", 0, "Changes where only behaviour was mended."),
-            Field("minor", 16, 8, "r", 1, "Changes where registers are added."),
+            Field("minor", 16, 8, "r", 2, "Changes where registers are added."),
             Field("major", 24, 8, "r", 1, "Changes where older software no longer works."),
         ),
         description="Version of this map.",
@@ -36,6 +36,18 @@ REGISTERS: tuple[Register, ...] = (
                 "1: pixels go through the frame store of this core; 0: frames lie in memory already.",
             ),
             Field("correction", 17, 1, "r", 0, "1: the frame store can keep a corrected image beside the raw one."),
+            Field("rc", 18, 1, "r", 0, "1: queue pairs may be of RC: what is lost is sent again."),
+            Field(
+                "station",
+                19,
+                1,
+                "r",
+                0,
+                (
+                    "1: there is a receive path: ARP, ping and pauses of the link. Without it the registers from "
+                    "station on read 0 and ignore writes."
+                ),
+            ),
         ),
         description="What this build can do.",
     ),
@@ -403,6 +415,282 @@ REGISTERS: tuple[Register, ...] = (
         ),
     ),
     Register(
+        "station",
+        0x0080,
+        32,
+        (
+            Field(
+                "arp",
+                0,
+                1,
+                "rw",
+                0,
+                "1: answers ARP requests for local_ip, asks them, announces the address as the link comes up.",
+            ),
+            Field("echo", 1, 1, "rw", 0, "1: answers ping."),
+            Field("pause", 2, 1, "rw", 0, "1: 802.3x pauses hold all packets; 0: they are counted only."),
+            Field(
+                "has_vlan",
+                3,
+                1,
+                "rw",
+                0,
+                "1: announcements and questions have a VLAN tag; answers have that of their request.",
+            ),
+            Field("tci", 16, 16, "rw", 0, "That tag: priority 3 bits, DEI 1, VLAN id 12."),
+        ),
+        description="What this end does for its neighbours.",
+    ),
+    Register(
+        "pause_priorities",
+        0x0084,
+        32,
+        (
+            Field("data", 0, 8, "rw", 0, "These hold the packets of frames."),
+            Field("control", 8, 8, "rw", 0, "These hold ARP and ping."),
+        ),
+        description=(
+            "Priorities (bit k: priority k) of which PFC pauses are honoured; those of others are counted only."
+        ),
+    ),
+    Register(
+        "pause_quanta",
+        0x0088,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                20,
+                "rw",
+                0,
+                (
+                    "Pause quanta of 512 bit times in a clock cycle, in 2^-16: 65536 * line rate in bit/s / 512 / "
+                    "clock_hz."
+                ),
+            ),
+        ),
+        description=(
+            "Pause quanta of 512 bit times in a clock cycle, in 2^-16: 65536 * line rate in bit/s / 512 / clock_hz."
+        ),
+    ),
+    Register(
+        "arp",
+        0x008C,
+        32,
+        (
+            Field("timeout_ms", 0, 16, "rw", 0x64, "Milliseconds to wait for an answer."),
+            Field("retries", 16, 4, "rw", 3, "Questions behind the first one."),
+        ),
+        description="Questions by ARP.",
+    ),
+    Register(
+        "resolve_ip",
+        0x0090,
+        32,
+        (
+            Field(
+                "value", 0, 32, "rw", 0, "IPv4 address for station_command.resolve, first byte on the wire uppermost."
+            ),
+        ),
+        description="IPv4 address for station_command.resolve, first byte on the wire uppermost.",
+    ),
+    Register(
+        "station_command",
+        0x0094,
+        32,
+        (
+            Field(
+                "resolve",
+                0,
+                1,
+                "pulse",
+                0,
+                "1: asks who has resolve_ip; station_status.resolving says until when. Ignored until then.",
+            ),
+            Field("announce", 1, 1, "pulse", 0, "1: announces the own address."),
+        ),
+        description="Starts something.",
+    ),
+    Register(
+        "station_status",
+        0x0098,
+        32,
+        (
+            Field("resolving", 0, 1, "r", 0, "1: the last question has no answer yet."),
+            Field("resolved", 1, 1, "r", 0, "1: the last question was answered: resolved_mac counts."),
+            Field("held", 2, 1, "r", 0, "1: packets are held by a pause."),
+            Field("link", 3, 1, "r", 0, "1: the link is up."),
+        ),
+        description="What goes on beside the frames.",
+    ),
+    Register(
+        "resolved_mac",
+        0x00A0,
+        64,
+        (
+            Field(
+                "value",
+                0,
+                48,
+                "r",
+                0,
+                "Answer to the last question, first byte on the wire uppermost; 0: none. Read the low word first.",
+            ),
+        ),
+        description="Answer to the last question, first byte on the wire uppermost; 0: none. Read the low word first.",
+    ),
+    Register(
+        "conflict_mac",
+        0x00A8,
+        64,
+        (
+            Field(
+                "value", 0, 48, "r", 0, "Last address that used our IPv4 address too; 0: none. Read the low word first."
+            ),
+        ),
+        description="Last address that used our IPv4 address too; 0: none. Read the low word first.",
+    ),
+    Register(
+        "rc_sizes",
+        0x00B0,
+        32,
+        (
+            Field("qps", 0, 9, "r", 0, "Queue pairs that may be of RC: the first ones of the table."),
+            Field(
+                "depth",
+                16,
+                16,
+                "r",
+                0,
+                "Descriptors of each that are kept until they are acknowledged: see flow[].descriptors.",
+            ),
+        ),
+        description="How much RC this build can do: 0 without it.",
+    ),
+    Register(
+        "rc_start",
+        0x00B4,
+        32,
+        (
+            Field("psn", 0, 24, "rw", 0, "PSN of the first packet, as the receiver expects it."),
+            Field("qp", 24, 8, "rw", 0, "Index of the queue pair."),
+        ),
+        description="For rc_command.",
+    ),
+    Register(
+        "rc_command",
+        0x00B8,
+        32,
+        (
+            Field(
+                "arm",
+                0,
+                1,
+                "pulse",
+                0,
+                (
+                    "1: starts it: what it has not sent yet fails, then it settles for its longest time-out, then it "
+                    "sends."
+                ),
+            ),
+            Field("close", 1, 1, "pulse", 0, "1: puts it into error."),
+        ),
+        description=(
+            "Does something to the queue pair in rc_start; rc_status.busy says until when. Ignored until "
+            "then, and during a reset."
+        ),
+    ),
+    Register(
+        "rc_status",
+        0x00BC,
+        32,
+        (
+            Field("busy", 0, 1, "r", 0, "1: the last command is not done."),
+            Field(
+                "refused",
+                1,
+                1,
+                "r",
+                0,
+                (
+                    "1: the last command was refused: no such queue pair, or it is not enabled, not of RC, or never "
+                    "asks for acknowledgements."
+                ),
+            ),
+        ),
+        description="How commands end. The state of each queue pair is in its entry.",
+    ),
+    Register(
+        "dcqcn",
+        0x00C0,
+        32,
+        (
+            Field("enabled", 0, 1, "rw", 0, "1: CNPs lower the rate of their queue pair; 0: they are counted only."),
+            Field("gain_log2", 4, 4, "rw", 8, "Gain g is 2^-this."),
+            Field("fast_rounds", 8, 4, "rw", 5, "Rounds of fast recovery, F."),
+            Field("bytes_log2", 12, 5, "rw", 0x18, "A round ends after 2^this bytes, too."),
+        ),
+        description=(
+            "Congestion control of all queue pairs by DCQCN (SIGCOMM 2015). Its other registers may be "
+            "written while it is off only."
+        ),
+    ),
+    Register(
+        "dcqcn_period",
+        0x00C4,
+        32,
+        (
+            Field("alpha", 0, 16, "rw", 0x36, "Alpha decays so often."),
+            Field("rise", 16, 16, "rw", 0x36, "A round of recovery."),
+        ),
+        description="Times of DCQCN, in 1.024 us.",
+    ),
+    Register(
+        "dcqcn_line",
+        0x00C8,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                24,
+                "rw",
+                0,
+                "Rate of a queue pair that has none of its own, as DCQCN starts from it: as qp[].rate.",
+            ),
+        ),
+        description="Rate of a queue pair that has none of its own, as DCQCN starts from it: as qp[].rate.",
+    ),
+    Register(
+        "dcqcn_minimum",
+        0x00CC,
+        32,
+        (Field("value", 0, 24, "rw", 0, "Lowest rate that DCQCN gives, as qp[].rate."),),
+        description="Lowest rate that DCQCN gives, as qp[].rate.",
+    ),
+    Register(
+        "dcqcn_additive",
+        0x00D0,
+        32,
+        (Field("value", 0, 24, "rw", 0, "Additive increase of DCQCN, as qp[].rate."),),
+        description="Additive increase of DCQCN, as qp[].rate.",
+    ),
+    Register(
+        "dcqcn_hyper",
+        0x00D4,
+        32,
+        (Field("value", 0, 24, "rw", 0, "Hyper increase of DCQCN, as qp[].rate."),),
+        description="Hyper increase of DCQCN, as qp[].rate.",
+    ),
+    Register(
+        "dcqcn_burst",
+        0x00D8,
+        32,
+        (Field("value", 0, 24, "rw", 0, "Burst of queue pairs whose own qp[].burst is 0."),),
+        description="Burst of queue pairs whose own qp[].burst is 0.",
+    ),
+    Register(
         "flow[].control",
         0x1000,
         32,
@@ -560,6 +848,27 @@ REGISTERS: tuple[Register, ...] = (
         description=(
             "Bytes that one message writes at most, 1 to 2^31; longer lines are split. 0: its frames are refused."
         ),
+    ),
+    Register(
+        "flow[].room",
+        0x103C,
+        32,
+        (
+            Field(
+                "descriptors",
+                0,
+                16,
+                "rw",
+                0,
+                (
+                    "Descriptors of a frame, trailer included. 0: unknown: a frame waits until the queue pair has "
+                    "sent all before it."
+                ),
+            ),
+        ),
+        count=8,
+        stride=0x40,
+        description="What a queue pair of RC must have room for.",
     ),
     Register(
         "destination[].control",
@@ -775,6 +1084,80 @@ REGISTERS: tuple[Register, ...] = (
         count=256,
         stride=0x40,
         description="First packet number and time to live.",
+    ),
+    Register(
+        "qp[].limits",
+        0x4028,
+        32,
+        (
+            Field("window", 0, 16, "rw", 0, "Packets that are not acknowledged, at most."),
+            Field("timeout", 16, 5, "rw", 0, "Time-out: 4.096 us * 2^this, 20 at most."),
+            Field("backoff", 21, 4, "rw", 0, "Doublings of the time-out, while it repeats, at most."),
+            Field(
+                "retries",
+                25,
+                4,
+                "rw",
+                0,
+                ("Retries without progress, by time-outs or NAKs of the sequence, before the queue pair is in error."),
+            ),
+            Field("rnr_retries", 29, 3, "rw", 0, "The same for a receiver that is not ready; 7: without limit."),
+        ),
+        count=256,
+        stride=0x40,
+        description="RC: limits, in force at once. Kept over a reset.",
+    ),
+    Register(
+        "qp[].rc_state",
+        0x402C,
+        32,
+        (
+            Field(
+                "state",
+                0,
+                2,
+                "r",
+                0,
+                (
+                    "0: error, nothing is sent, frames are dropped or fail; 1: settling; 2: running; 3: waiting for a"
+                    " receiver that was not ready."
+                ),
+            ),
+            Field(
+                "reason",
+                4,
+                4,
+                "r",
+                0,
+                (
+                    "Why it is in error: 0 not started since the reset; 1 retries spent, by time-outs; 2 by NAKs of "
+                    "the sequence; 3 receiver not ready; 4 NAK: invalid request; 5 NAK: remote access error; 6 NAK: "
+                    "remote operational error; 7 a message of no length or longer than the window; 8 its entry was "
+                    "changed in what may not change; 9 closed by command."
+                ),
+            ),
+        ),
+        count=256,
+        stride=0x40,
+        description="RC: state.",
+    ),
+    Register(
+        "qp[].rc_una",
+        0x4030,
+        32,
+        (Field("value", 0, 24, "r", 0, "RC: first PSN that is not acknowledged."),),
+        count=256,
+        stride=0x40,
+        description="RC: first PSN that is not acknowledged.",
+    ),
+    Register(
+        "qp[].rc_next",
+        0x4034,
+        32,
+        (Field("value", 0, 24, "r", 0, "RC: first PSN that was not used yet."),),
+        count=256,
+        stride=0x40,
+        description="RC: first PSN that was not used yet.",
     ),
     Register(
         "counters.cycles",
@@ -1033,5 +1416,406 @@ REGISTERS: tuple[Register, ...] = (
             "Frames of which not all was sent as it should: memory answered with an error, or the queue pair "
             "is not enabled."
         ),
+    ),
+    Register(
+        "station_counters.pause_global",
+        0xB000,
+        64,
+        (Field("value", 0, 64, "r", 0, "802.3x pauses."),),
+        description="802.3x pauses.",
+    ),
+    Register(
+        "station_counters.pause_priority",
+        0xB008,
+        64,
+        (Field("value", 0, 64, "r", 0, "PFC pauses."),),
+        description="PFC pauses.",
+    ),
+    Register(
+        "station_counters.pause_malformed",
+        0xB010,
+        64,
+        (Field("value", 0, 64, "r", 0, "MAC control frames that are no pause."),),
+        description="MAC control frames that are no pause.",
+    ),
+    Register(
+        "station_counters.pause_held",
+        0xB018,
+        64,
+        (Field("value", 0, 64, "r", 0, "Cycles in which packets were held by a pause."),),
+        description="Cycles in which packets were held by a pause.",
+    ),
+    Register(
+        "station_counters.echo_answered",
+        0xB020,
+        64,
+        (Field("value", 0, 64, "r", 0, "Pings that were answered."),),
+        description="Pings that were answered.",
+    ),
+    Register(
+        "station_counters.echo_busy",
+        0xB028,
+        64,
+        (Field("value", 0, 64, "r", 0, "Pings that came while another was answered."),),
+        description="Pings that came while another was answered.",
+    ),
+    Register(
+        "station_counters.echo_ignored",
+        0xB030,
+        64,
+        (Field("value", 0, 64, "r", 0, "ICMP that is no ping, or not from one station to this one."),),
+        description="ICMP that is no ping, or not from one station to this one.",
+    ),
+    Register(
+        "station_counters.echo_malformed",
+        0xB038,
+        64,
+        (Field("value", 0, 64, "r", 0, "ICMP with IPv4 options, in fragments, or with impossible lengths."),),
+        description="ICMP with IPv4 options, in fragments, or with impossible lengths.",
+    ),
+    Register(
+        "station_counters.echo_checksum",
+        0xB040,
+        64,
+        (Field("value", 0, 64, "r", 0, "Pings with a wrong checksum."),),
+        description="Pings with a wrong checksum.",
+    ),
+    Register(
+        "station_counters.arp_answered",
+        0xB048,
+        64,
+        (Field("value", 0, 64, "r", 0, "Requests for us."),),
+        description="Requests for us.",
+    ),
+    Register(
+        "station_counters.arp_lost",
+        0xB050,
+        64,
+        (Field("value", 0, 64, "r", 0, "Requests for us that came while too many waited for their answer."),),
+        description="Requests for us that came while too many waited for their answer.",
+    ),
+    Register(
+        "station_counters.arp_resolved",
+        0xB058,
+        64,
+        (Field("value", 0, 64, "r", 0, "Questions that were answered."),),
+        description="Questions that were answered.",
+    ),
+    Register(
+        "station_counters.arp_unresolved",
+        0xB060,
+        64,
+        (Field("value", 0, 64, "r", 0, "Questions that nobody has answered."),),
+        description="Questions that nobody has answered.",
+    ),
+    Register(
+        "station_counters.arp_conflict",
+        0xB068,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames of somebody else who uses our IPv4 address."),),
+        description="Frames of somebody else who uses our IPv4 address.",
+    ),
+    Register(
+        "station_counters.arp_stray",
+        0xB070,
+        64,
+        (Field("value", 0, 64, "r", 0, "ARP answers for which nobody waited."),),
+        description="ARP answers for which nobody waited.",
+    ),
+    Register(
+        "station_counters.arp_malformed",
+        0xB078,
+        64,
+        (Field("value", 0, 64, "r", 0, "ARP that is not for IPv4 on Ethernet, or impossible."),),
+        description="ARP that is not for IPv4 on Ethernet, or impossible.",
+    ),
+    Register(
+        "station_counters.rx_bad",
+        0xB080,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames with a wrong FCS, or cut."),),
+        description="Frames with a wrong FCS, or cut.",
+    ),
+    Register(
+        "station_counters.rx_short",
+        0xB088,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames too short for anything."),),
+        description="Frames too short for anything.",
+    ),
+    Register(
+        "station_counters.rx_address",
+        0xB090,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames to another MAC address."),),
+        description="Frames to another MAC address.",
+    ),
+    Register(
+        "station_counters.rx_type",
+        0xB098,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames of another EtherType."),),
+        description="Frames of another EtherType.",
+    ),
+    Register(
+        "station_counters.rx_options",
+        0xB0A0,
+        64,
+        (Field("value", 0, 64, "r", 0, "IPv4 with options, or not version 4."),),
+        description="IPv4 with options, or not version 4.",
+    ),
+    Register(
+        "station_counters.rx_fragment",
+        0xB0A8,
+        64,
+        (Field("value", 0, 64, "r", 0, "Fragments."),),
+        description="Fragments.",
+    ),
+    Register(
+        "station_counters.rx_length",
+        0xB0B0,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames with an impossible length in IPv4."),),
+        description="Frames with an impossible length in IPv4.",
+    ),
+    Register(
+        "station_counters.rx_ip",
+        0xB0B8,
+        64,
+        (Field("value", 0, 64, "r", 0, "IPv4 to another address."),),
+        description="IPv4 to another address.",
+    ),
+    Register(
+        "station_counters.rx_protocol",
+        0xB0C0,
+        64,
+        (Field("value", 0, 64, "r", 0, "IPv4 that is neither UDP nor ICMP."),),
+        description="IPv4 that is neither UDP nor ICMP.",
+    ),
+    Register(
+        "station_counters.rx_port",
+        0xB0C8,
+        64,
+        (Field("value", 0, 64, "r", 0, "UDP to another port than 4791."),),
+        description="UDP to another port than 4791.",
+    ),
+    Register(
+        "station_counters.rx_full",
+        0xB0D0,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames for which there was no room."),),
+        description="Frames for which there was no room.",
+    ),
+    Register(
+        "station_counters.roce_length",
+        0xB0D8,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets whose lengths do not agree."),),
+        description="RoCEv2 packets whose lengths do not agree.",
+    ),
+    Register(
+        "station_counters.roce_checksum",
+        0xB0E0,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets with a wrong checksum of IPv4."),),
+        description="RoCEv2 packets with a wrong checksum of IPv4.",
+    ),
+    Register(
+        "station_counters.roce_icrc",
+        0xB0E8,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets with a wrong ICRC."),),
+        description="RoCEv2 packets with a wrong ICRC.",
+    ),
+    Register(
+        "station_counters.roce_version",
+        0xB0F0,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets of another version."),),
+        description="RoCEv2 packets of another version.",
+    ),
+    Register(
+        "station_counters.roce_opcode",
+        0xB0F8,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets that are neither acknowledgement nor CNP."),),
+        description="RoCEv2 packets that are neither acknowledgement nor CNP.",
+    ),
+    Register(
+        "station_counters.roce_size",
+        0xB100,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets whose length is not that of their opcode."),),
+        description="RoCEv2 packets whose length is not that of their opcode.",
+    ),
+    Register(
+        "station_counters.roce_qp",
+        0xB108,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets for a queue pair that is not enabled."),),
+        description="RoCEv2 packets for a queue pair that is not enabled.",
+    ),
+    Register(
+        "station_counters.roce_service",
+        0xB110,
+        64,
+        (Field("value", 0, 64, "r", 0, "Acknowledgements for a queue pair that is not of RC."),),
+        description="Acknowledgements for a queue pair that is not of RC.",
+    ),
+    Register(
+        "station_counters.roce_source",
+        0xB118,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets that are not from the queue pair's receiver."),),
+        description="RoCEv2 packets that are not from the queue pair's receiver.",
+    ),
+    Register(
+        "station_counters.roce_pkey",
+        0xB120,
+        64,
+        (Field("value", 0, 64, "r", 0, "RoCEv2 packets of another partition."),),
+        description="RoCEv2 packets of another partition.",
+    ),
+    Register(
+        "station_counters.roce_syndrome",
+        0xB128,
+        64,
+        (Field("value", 0, 64, "r", 0, "Acknowledgements with a reserved syndrome."),),
+        description="Acknowledgements with a reserved syndrome.",
+    ),
+    Register(
+        "station_counters.acks",
+        0xB130,
+        64,
+        (Field("value", 0, 64, "r", 0, "Acknowledgements."),),
+        description="Acknowledgements.",
+    ),
+    Register(
+        "station_counters.rnrs",
+        0xB138,
+        64,
+        (Field("value", 0, 64, "r", 0, "Receiver not ready."),),
+        description="Receiver not ready.",
+    ),
+    Register(
+        "station_counters.naks_sequence",
+        0xB140,
+        64,
+        (Field("value", 0, 64, "r", 0, "NAKs: sequence."),),
+        description="NAKs: sequence.",
+    ),
+    Register(
+        "station_counters.naks_invalid",
+        0xB148,
+        64,
+        (Field("value", 0, 64, "r", 0, "NAKs: invalid request."),),
+        description="NAKs: invalid request.",
+    ),
+    Register(
+        "station_counters.naks_access",
+        0xB150,
+        64,
+        (Field("value", 0, 64, "r", 0, "NAKs: remote access error."),),
+        description="NAKs: remote access error.",
+    ),
+    Register(
+        "station_counters.naks_operation",
+        0xB158,
+        64,
+        (Field("value", 0, 64, "r", 0, "NAKs: remote operational error."),),
+        description="NAKs: remote operational error.",
+    ),
+    Register(
+        "station_counters.cnps",
+        0xB160,
+        64,
+        (Field("value", 0, 64, "r", 0, "CNPs, of all queue pairs."),),
+        description="CNPs, of all queue pairs.",
+    ),
+    Register(
+        "station_counters.rc_acked",
+        0xB168,
+        64,
+        (Field("value", 0, 64, "r", 0, "Acknowledgements that counted."),),
+        description="Acknowledgements that counted.",
+    ),
+    Register(
+        "station_counters.rc_stale",
+        0xB170,
+        64,
+        (Field("value", 0, 64, "r", 0, "Acknowledgements of what is not outstanding."),),
+        description="Acknowledgements of what is not outstanding.",
+    ),
+    Register(
+        "station_counters.rc_went_back",
+        0xB178,
+        64,
+        (Field("value", 0, 64, "r", 0, "NAKs of the sequence after which packets were sent again."),),
+        description="NAKs of the sequence after which packets were sent again.",
+    ),
+    Register(
+        "station_counters.rc_repeated",
+        0xB180,
+        64,
+        (Field("value", 0, 64, "r", 0, "NAKs that asked for what was done already."),),
+        description="NAKs that asked for what was done already.",
+    ),
+    Register(
+        "station_counters.rc_not_ready",
+        0xB188,
+        64,
+        (Field("value", 0, 64, "r", 0, "Waits for a receiver that was not ready."),),
+        description="Waits for a receiver that was not ready.",
+    ),
+    Register(
+        "station_counters.rc_timed_out",
+        0xB190,
+        64,
+        (Field("value", 0, 64, "r", 0, "Time-outs after which packets were sent again."),),
+        description="Time-outs after which packets were sent again.",
+    ),
+    Register(
+        "station_counters.rc_resumed",
+        0xB198,
+        64,
+        (Field("value", 0, 64, "r", 0, "Waits for a receiver that ended."),),
+        description="Waits for a receiver that ended.",
+    ),
+    Register(
+        "station_counters.rc_failed",
+        0xB1A0,
+        64,
+        (Field("value", 0, 64, "r", 0, "Queue pairs that went into error."),),
+        description="Queue pairs that went into error.",
+    ),
+    Register(
+        "station_counters.rc_deferred",
+        0xB1A8,
+        64,
+        (Field("value", 0, 64, "r", 0, "Time-outs that were put off, as packets had not left yet."),),
+        description="Time-outs that were put off, as packets had not left yet.",
+    ),
+    Register(
+        "station_counters.rc_armed",
+        0xB1B0,
+        64,
+        (Field("value", 0, 64, "r", 0, "Queue pairs that were started."),),
+        description="Queue pairs that were started.",
+    ),
+    Register(
+        "station_counters.rc_again",
+        0xB1B8,
+        64,
+        (Field("value", 0, 64, "r", 0, "Messages that were sent again, whole or the rest of them."),),
+        description="Messages that were sent again, whole or the rest of them.",
+    ),
+    Register(
+        "qp_counters[].cnps",
+        0xB200,
+        64,
+        (Field("value", 0, 64, "r", 0, "CNPs for it."),),
+        count=256,
+        stride=0x8,
+        description="CNPs for it.",
     ),
 )

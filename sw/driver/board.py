@@ -59,7 +59,8 @@ class Board:
         sizes = self.registers.read_register("sizes")
         build, clock_hz = self.registers["build"], self.registers["clock_hz"]
         store, correction = bool(able["frame_store"]), bool(able["correction"])
-        return Capabilities(number, build, clock_hz, able["data_width"], store, correction, **sizes)
+        network = {name: bool(able[name]) for name in ("rc", "station")}
+        return Capabilities(number, build, clock_hz, able["data_width"], store, correction, **sizes, **network)
 
     def state(self) -> State:
         """What goes on now."""

@@ -10,7 +10,8 @@ class Capabilities:
     """One build: `version` of its register map, its number, clock in Hz, width of its packet stream in bits.
 
     With `frame_store` it keeps frames in its own ring; without, they lie in memory already. With `correction` it can
-    keep a corrected image beside each. `qps`, `flows` and `destinations` are the entries of its tables.
+    keep a corrected image beside each. `qps`, `flows` and `destinations` are the entries of its tables. With `rc` its
+    queue pairs may be of RC, with `station` it has a receive path.
     """
 
     version: tuple[int, int, int]
@@ -22,6 +23,8 @@ class Capabilities:
     qps: int
     flows: int
     destinations: int
+    rc: bool = False
+    station: bool = False
 
 
 @dataclass(frozen=True, slots=True)

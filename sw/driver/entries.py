@@ -85,7 +85,7 @@ def all_writes(
     yield from _table("qp", [qp_entry(qp) for qp in config.qps], capabilities.qps)
     rings = [destination_entry(destination) for destination in config.destinations]
     yield from _table("destination", rings, capabilities.destinations)
-    yield from _table("flow", [flow_entry(flow) for flow in config.flows], capabilities.flows)
+    yield from _table("flow", [flow_entry(flow, capabilities.rc) for flow in config.flows], capabilities.flows)
 
 
 def _correction(correction: Correction | None) -> Iterator[Write]:
@@ -102,13 +102,13 @@ def _correction(correction: Correction | None) -> Iterator[Write]:
 
 
 def _table(name: str, entries: Sequence[Mapping[str, int]], size: int) -> Iterator[Write]:
-    """Entry after entry, `control` last; that alone where the entry is not used."""
+    """Entry after entry, `control` last; that alone where the entry is not used. Registers without a value are left out."""
     registers = {r.name.removeprefix(f"{name}[]."): r for r in REGISTERS if r.name.startswith(f"{name}[].")}
     registers["control"] = registers.pop("control")
     for index in range(size):
         for key, register in registers.items():
             named = {field.name: key if field.name == "value" else field.name for field in register.fields}
-            if index < len(entries):
+            if index < len(entries) and entries[index].keys() >= set(named.values()):
                 yield register.name_of(index), {field: entries[index][value] for field, value in named.items()}
             elif key == "control":
                 yield register.name_of(index), dict.fromkeys(named, 0)
@@ -135,7 +135,7 @@ def destination_entry(destination: Destination) -> dict[str, int]:
     return asdict(destination) | {"enabled": 1, "window_end": 0}
 
 
-def flow_entry(flow: Flow) -> dict[str, int]:
-    """The fields of an entry of `flow[]`."""
+def flow_entry(flow: Flow, rc: bool = False) -> dict[str, int]:
+    """The fields of an entry of `flow[]`; with `rc` also what queue pairs of RC need."""
     selection = {"enabled": 1, "by_kind": int(flow.kind is not None), "kind": flow.kind or 0, "wide": int(flow.wide)}
-    return asdict(flow) | selection
+    return asdict(flow) | selection | ({"descriptors": flow.descriptors} if rc else {})

@@ -39,9 +39,18 @@ class Struct:
 FRAME_T = Struct(kind=3, kind_index=64, bunch_id=64, timestamp_ns=64, number=64, address=64)
 FRAME_INFO_T = Struct(kind=3, bunch_id=64, timestamp_ns=64, number=64)
 FLOW_T = Struct(
-    **{"max_length": 32, "destination_pitch": 32, "y1": 16, "x1": 16, "source_offset": 32, "source_pitch": 32},
+    **{
+        "reserved1": 16,
+        "descriptors": 16,
+        "max_length": 32,
+        "destination_pitch": 32,
+        "y1": 16,
+        "x1": 16,
+        "source_offset": 32,
+        "source_pitch": 32,
+    },
     **{"height": 16, "width": 16, "y0": 16, "x0": 16, "count": 64, "burst": 32, "period": 32, "first": 64, "bunch": 32},
-    **{"destinations": 8, "first_destination": 8, "source": 8, "reserved": 2, "wide": 1, "kind": 3, "by_kind": 1},
+    **{"destinations": 8, "first_destination": 8, "source": 8, "reserved0": 2, "wide": 1, "kind": 3, "by_kind": 1},
     enabled=1,
 )
 DESTINATION_T = Struct(
@@ -123,7 +132,8 @@ def message_t(message: Message) -> int:
 def flow_t(flow: Flow) -> int:
     """A flow as its registers hold it, enabled."""
     named = {name: getattr(flow, name) for name in FLOW_T.fields if hasattr(flow, name)}
-    return FLOW_T.pack(named | {"kind": flow.kind or 0, "by_kind": flow.kind is not None, "enabled": 1, "reserved": 0})
+    chosen = {"kind": flow.kind or 0, "by_kind": flow.kind is not None, "enabled": 1}
+    return FLOW_T.pack(named | chosen | {"reserved0": 0, "reserved1": 0})
 
 
 def destination_t(destination: Destination, window_end: int) -> int:
