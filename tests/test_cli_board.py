@@ -52,7 +52,7 @@ def writes(transmitter: RecordingRegisters) -> list[tuple[int, int]]:
 def test_probe_says_what_the_board_is(run_cli: RunCli, transmitter: RecordingRegisters) -> None:
     assert run_cli("board", "probe") == (
         0,
-        "transmitter, registers 1.1.0, build 7\n512 bits at 322.266 MHz, frames in memory already\n"
+        "transmitter, registers 1.2.0, build 7\n512 bits at 322.266 MHz, frames in memory already\n"
         "room for 4 flows, 16 destinations, 16 queue pairs\nstatus: idle\n",
         "",
     )
@@ -193,7 +193,7 @@ def test_a_value_is_written_and_shown(run_cli: RunCli, transmitter: RecordingReg
         ("identity=5", "identity is read only"),
         ("flow[0].bunch=4294967296", "flow[0].bunch = 4294967296 does not fit its 32 bits: give 0..4294967295"),
         ("scrtch", "no register or field has the name 'scrtch': did you mean scratch"),
-        ("flow[0]=5", "there are 13 behind it, such as flow[0].control"),
+        ("flow[0]=5", "there are 14 behind it, such as flow[0].control"),
     ],
 )
 def test_one_wrong_word_and_nothing_is_written(

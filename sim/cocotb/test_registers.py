@@ -60,9 +60,10 @@ class RegistersBench(Bench):
             channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
 
     async def start(self, idle: bool = True) -> None:
-        names = ("pulse_i", "refusal_valid_i", "refusal_i", "flow_index_i", "destination_index_i", "station_pulse_i")
-        names += ("s_axis_resolved_tvalid", "link_up_i", "held_i", "conflict_mac_i", "command_refused_i", "rc_status_i")
-        for name in (*names, "m_axis_resolve_tready", "m_axis_command_tready"):
+        core = ("pulse_i", "refusal_valid_i", "refusal_i", "flow_index_i", "destination_index_i", "station_pulse_i")
+        network = ("s_axis_resolved_tvalid", "link_up_i", "held_i", "conflict_mac_i", "m_axis_resolve_tready")
+        rc = ("command_refused_i", "rc_status_i", "m_axis_command_tready")
+        for name in (*core, *network, *rc):
             getattr(self.dut, name).value = 0
         self.dut.idle_i.value = int(idle)
         await self.reset()
@@ -670,5 +671,5 @@ async def many_accesses_at_once_are_all_answered_in_order(dut: Any, stalls: Stal
 
 
 @pytest.mark.parametrize("network", [{}, RC])
-def test_registers(network: dict[str, int]) -> None:
+def test_registers(network: dict[str, Any]) -> None:
     run("registers", **SIZES, **BUILD, **network)

@@ -1,13 +1,12 @@
 """tx with RC and a receive path: whole frames through a bad network into the memory of receivers that are models."""
 
-import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import cocotb
 import pytest
 from scapy.layers.l2 import ARP, Ether
+from test_tx import COMMAND, DROPPED, FAILED, RESET, SENT, SOURCE, TxBench, session
 
 from bench import ROOT, WIDTHS, Source, Stalls, run
 from framelane.driver._register_map import REGISTERS
@@ -15,11 +14,9 @@ from framelane.models import registers, wire
 from framelane.models.lossy_network import LossyNetwork, Weather
 from framelane.models.rc_protocol import RcLimits, RcReason, RcState
 from framelane.models.rc_responder import RcResponder, Region
-from framelane.models.roce_qp import AckPolicy, QpContext, Segmentation, Service
+from framelane.models.roce_qp import AckPolicy, Segmentation, Service
 from framelane.models.roce_rx import FIRST_QPN, Event, EventKind
-from framelane.models.slots import SlotLayout
 from receive_bench import _WithoutReady, acknowledge, congestion, ethernet, ip
-from test_tx import COMMAND, DROPPED, FAILED, QP, RESET, SENT, SOURCE, TxBench, session
 
 QPS, DEPTH, CLOCK_HZ = 4, 32, 10_000_000
 FRAMES = 16
@@ -34,7 +31,9 @@ CNP_COUNTER = "qp_counters[].cnps"
 class RcBench(TxBench):
     """The transmitter, a network in each direction, and a receiver for each QP from 1 on, flow k on QP 1 + k."""
 
-    def __init__(self, dut: Any, weather: Weather = CLEAR, qps: int = 1, stalls: Stalls = Stalls.NONE, **qp: Any) -> None:
+    def __init__(
+        self, dut: Any, weather: Weather = CLEAR, qps: int = 1, stalls: Stalls = Stalls.NONE, **qp: Any
+    ) -> None:
         plain = session(rows=30, columns=101, mtu=256, n_slots=4 * FRAMES)
         super().__init__(dut, stalls, plain, latency=20)
         config = self.config
@@ -68,7 +67,7 @@ class RcBench(TxBench):
     def _world(self) -> None:
         if self.board.board_packet_count():
             for packet in self.take():
-                if wire.ETH_BYTES < len(packet) and packet[12:14] == b"\x08\x00" and packet[23] == 17:
+                if len(packet) > wire.ETH_BYTES and packet[12:14] == b"\x08\x00" and packet[23] == 17:
                     headers, payload = wire.parse(packet)
                     self.there.send(self.cycle, (headers.dest_qpn - 0x10, headers, payload))
                 else:

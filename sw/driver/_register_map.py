@@ -563,7 +563,7 @@ REGISTERS: tuple[Register, ...] = (
                 16,
                 "r",
                 0,
-                "Descriptors of each that are kept until they are acknowledged: see flow[].descriptors.",
+                ("Descriptors of each that are kept until they are acknowledged, so that a frame may be sent again."),
             ),
         ),
         description="How much RC this build can do: 0 without it.",

@@ -102,7 +102,7 @@ def _correction(correction: Correction | None) -> Iterator[Write]:
 
 
 def _table(name: str, entries: Sequence[Mapping[str, int]], size: int) -> Iterator[Write]:
-    """Entry after entry, `control` last; that alone where the entry is not used. Registers without a value are left out."""
+    """Entry after entry, `control` last; that alone where it is not used. Registers without a value are left out."""
     registers = {r.name.removeprefix(f"{name}[]."): r for r in REGISTERS if r.name.startswith(f"{name}[].")}
     registers["control"] = registers.pop("control")
     for index in range(size):
