@@ -237,6 +237,63 @@ async def requests_are_answered_between_the_packets_of_frames(dut: Any) -> None:
     assert await bench.get_register(CNP_COUNTER, 2) == 0
 
 
+@cocotb.test()
+async def congestion_notifications_slow_their_queue_pair_down_and_no_other(dut: Any) -> None:
+    bench = RcBench(dut, qps=2)
+    await bench.start()
+    for name, value in (("line", 8 << 16), ("minimum", 1 << 16), ("burst", 2000), ("period", 0xFFFF_FFFF)):
+        await bench.put_register(f"dcqcn_{name}", value)
+    await bench.put_register("dcqcn", 1 | 8 << 4 | 5 << 8 | 31 << 12)
+    fast = await bench.transmit(3)
+    for _ in range(4):
+        bench.line.send(congestion(FIRST_QPN + 1, under=bench.under()), bench.width, tuser=0)
+        for _ in range(200):
+            await bench.step()
+    assert await bench.get_register(CNP_COUNTER, 1) == 0, "no snapshot yet"
+    slow = await bench.transmit(3)
+    assert slow > 4 * fast
+    bench.check_frames(1, range(6))
+    bench.check_frames(2, range(6))
+    assert await bench.station_counters("cnps", "rc_timed_out", "rc_again") == [4, 0, 0]
+    assert [await bench.get_register(CNP_COUNTER, index) for index in (1, 2)] == [4, 0]
+    await bench.put_register("dcqcn", 0)
+    assert await bench.transmit(3) < 1.2 * fast + 200
+
+
+def pause(quanta: int) -> bytes:
+    """An 802.3x pause."""
+    return (bytes.fromhex("0180c2000001020000000002880800 01") + quanta.to_bytes(2, "big")).ljust(60, b"\0")
+
+
+@cocotb.test()
+async def a_pause_holds_the_packets_but_no_reset(dut: Any) -> None:
+    bench = RcBench(dut)
+    await bench.start()
+    await bench.put_register("station", 0b100)
+    await bench.put_register("pause_quanta", 1 << 16)
+    for ends_by_reset in (False, True):
+        for _ in range(IN_FLIGHT):
+            bench.offer_next()
+        before = bench.there.counts["sent"]
+        await bench.until(lambda before=before: bench.there.counts["sent"] > before + 3, 5000)
+        bench.line.send(pause(0xFFFF), bench.width, tuser=0)
+        for _ in range(100):
+            await bench.step()
+        held = bench.there.counts["sent"]
+        for _ in range(2000):
+            await bench.step()
+        assert bench.there.counts["sent"] == held, "packets left during a pause"
+        if ends_by_reset:
+            await bench.write(COMMAND, RESET)
+            await bench.ready()
+            assert bench.released == 2 * IN_FLIGHT
+        else:
+            bench.line.send(pause(0), bench.width, tuser=0)
+            await bench.until(lambda: bench.released == IN_FLIGHT, 10_000)
+            bench.check_frames(1, range(IN_FLIGHT))
+            assert await bench.station_counters("pause_global", "rc_again") == [2, 0]
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_tx_rc(width: int) -> None:
     harness = ROOT / "sim" / "dpi"
