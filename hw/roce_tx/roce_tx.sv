@@ -34,6 +34,7 @@ module roce_tx
     input  logic        s_axis_rate_tvalid,
     output logic        s_axis_rate_tready,
     input  logic [23:0] default_burst_i,      // of QPs that have none
+    input  logic        pace_all_i,           // also QPs that were written without a rate ask their bucket, and spend
 
     // Path MTU of any QP, for those who count packets
     input  logic [7:0] mtu_index_i,
@@ -165,6 +166,13 @@ module roce_tx
       .m_axis_hdr_tready(hdr_tready)
   );
 
+  header_user_t paced_tuser;
+
+  always_comb begin
+    paced_tuser = hdr_tuser;
+    paced_tuser.limited = hdr_tuser.limited || pace_all_i;
+  end
+
   roce_join #(
       .DataW(DataW)
   ) u_join (
@@ -173,7 +181,7 @@ module roce_tx
       .s_axis_hdr_tdata (hdr_tdata),
       .s_axis_hdr_tkeep (hdr_tkeep),
       .s_axis_hdr_tlast (hdr_tlast),
-      .s_axis_hdr_tuser (hdr_tuser),
+      .s_axis_hdr_tuser (paced_tuser),
       .s_axis_hdr_tvalid(hdr_tvalid),
       .s_axis_hdr_tready(hdr_tready),
       .s_axis_payload_tdata,

@@ -502,6 +502,7 @@ module tx
       .s_axis_rate_tvalid   (rate_tvalid),
       .s_axis_rate_tready   (rate_tready),
       .default_burst_i      (Rc ? dcqcn_burst : '0),
+      .pace_all_i           (Rc && dcqcn_settings.enabled),
       .mtu_index_i          (mtu_index),
       .mtu_log2_o           (mtu_log2),
       .s_axis_msg_tdata     (queued_tdata),

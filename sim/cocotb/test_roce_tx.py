@@ -68,7 +68,7 @@ class RoceTxBench(Bench):
 
     async def start(self, *qps: QpContext) -> None:
         self.dut.local_mac_i.value, self.dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
-        self.dut.mtu_index_i.value = self.dut.default_burst_i.value = 0
+        self.dut.mtu_index_i.value = self.dut.default_burst_i.value = self.dut.pace_all_i.value = 0
         await self.reset()
         for index, qp in enumerate(qps):
             await self.write(index, qp)

@@ -81,6 +81,7 @@ module roce_tx_board
       .s_axis_rate_tvalid   (1'b0),
       .s_axis_rate_tready   (rate_tready),
       .default_burst_i      ('0),
+      .pace_all_i           (1'b0),
       .spend_o              (spend),
       .spend_index_o        (spend_index),
       .spend_bytes_o        (spend_bytes),
