@@ -37,7 +37,7 @@ class Pause:
     """`pause.sv`: frames, and clock cycles of `quanta_per_clock` (in 2^-16) between them.
 
     `honoured`: 802.3x holds everything. PFC of the priorities in a mask (bit k: priority k) holds data, or control
-    frames. All else is counted only.
+    frames. All else is counted only, and everything is where `quanta_per_clock` is 0: no pause would end.
     """
 
     mac: int
@@ -65,7 +65,7 @@ class Pause:
         return Heard.PRIORITY_PAUSE
 
     def _start(self, timer: int, time: int) -> None:
-        self._left[timer] = time + 1 if time else 0
+        self._left[timer] = time + 1 if time and self.quanta_per_clock else 0
 
     def clock(self) -> None:
         """A clock cycle passes."""

@@ -248,6 +248,7 @@ class RcQp:
             if self.rnr_retries >= self.limits.rnr_retries:
                 return self._fail(RcReason.RNR)
             self.rnr_retries += 1
+        self.retries = self.backoff = 0  # the receiver is there
         self.state = RcState.WAIT
         return Decision(RcNote.NOT_READY, timer=rnr_ticks(code))
 

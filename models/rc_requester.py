@@ -47,7 +47,7 @@ class RcRequester:
         self.rings = [RcRing(depth) for _ in range(qps)]
         self.timer = RcTimer(qps)
         self.under_way = [0] * qps
-        """Messages of which the transmitter has not told the end."""
+        """Messages of which the transmitter has not told the end, or packets have not left for the line."""
         self.notes: Counter[tuple[int, RcNote]] = Counter()
         self._left = [False] * qps  # packets, since the timer was started
         self._contexts: list[RcContext | None] = [None] * qps
@@ -90,7 +90,7 @@ class RcRequester:
         return None
 
     def ended(self, index: int) -> None:
-        """The transmitter tells the end of a message of this QP, whatever its status: bad packets are not placed."""
+        """A message of this QP has ended and left, whatever its status: bad packets are not placed."""
         self.under_way[index] -= 1
         self._left[index] = True
 

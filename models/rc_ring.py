@@ -57,6 +57,7 @@ class RcRing:
         """The last descriptor accepted was the last of its frame."""
         self._frames = 0  # admitted, of which the last descriptor has not come
         self._begun = 0  # descriptors of the oldest of them that have come
+        self._most = 0  # descriptors of the largest of them
 
     @property
     def free(self) -> int:
@@ -68,13 +69,18 @@ class RcRing:
 
         A frame of more than the ring holds is admitted to an empty ring, and waits in front of it.
         """
-        wanted = min(descriptors, self.depth)
-        begun = min(self._begun, wanted) if self._frames else 0
-        return self._frames < FRAMES_MAX and wanted * (1 + self._frames) - begun <= self.free
+        expected = self._frames * self._most - min(self._begun, self._most) if self._frames else 0
+        return self._frames < FRAMES_MAX and min(descriptors, self.depth) + expected <= self.free
 
-    def admit(self) -> None:
-        """A frame has been let in: its descriptors will come."""
+    def admit(self, descriptors: int) -> None:
+        """A frame of so many has been let in: its descriptors will come. All count as the largest of them."""
+        self._most = max(self._most if self._frames else 0, min(descriptors, self.depth))
         self._frames = min(self._frames + 1, FRAMES_MAX)
+
+    @property
+    def expects(self) -> bool:
+        """Whether a frame was let in, or has begun, of which not all has come."""
+        return self._frames > 0 or not self.whole_frames
 
     def enqueue(self, entry: Entry) -> None:
         """Accept a descriptor; there must be a free place."""

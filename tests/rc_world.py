@@ -172,7 +172,7 @@ class World:
             while side.frame_sizes and (failing or self.requester.has_room(index, side.frame_sizes[0])):
                 if failing and ring.free < side.frame_sizes[0]:
                     break
-                ring.admit()
+                ring.admit(side.frame_sizes[0])
                 for _ in range(side.frame_sizes.popleft()):
                     work = side.works[side.given]
                     trailer = Trailer(0, 0, 0, 0, 0, 0, 0, 0, 0) if work.bd.last else None

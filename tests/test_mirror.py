@@ -21,8 +21,8 @@ PARTS = {
 }
 """Parts of a block that its model tells of too."""
 
-BUILDS = {"tx_rc": "tx"}
-"""Benches of a block that is built with other parameters."""
+BUILDS = {"rc_requester_careless": "rc_requester", "tx_rc": "tx", "tx_rc_many": "tx"}
+"""Benches of a block beside its own, or with other parameters."""
 
 GENERATED = ("tx_regs",)
 """Blocks that a program writes: others' benches run them."""

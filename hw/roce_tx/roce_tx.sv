@@ -65,6 +65,9 @@ module roce_tx
     output logic [7:0] status_qp_o,
     output errors_t    errors_o,
 
+    // Packets that have not left, of messages that have ended with this cycle or before: at most so many, 0 when there is none
+    output logic [7:0] in_line_o,
+
     // No message is under way, and no packet
     output logic idle_o
 );
@@ -243,6 +246,8 @@ module roce_tx
     end
   end
 
-  assign idle_o = messages_q == '0 && packets_q == '0 && !join_tvalid;
+  // The register behind the join may hold the last beats of two packets.
+  assign in_line_o = packets_q + (join_tvalid ? 8'd2 : 8'd0);
+  assign idle_o = messages_q == '0 && in_line_o == '0;
 
 endmodule

@@ -1,5 +1,6 @@
 // Hears PAUSE (IEEE 802.3, annex 31B) and PFC frames (31D), and says while data or control frames must not start. Sends none.
-// A pause lasts its time and up to one quantum more. What is not to be honoured is counted only.
+// A pause lasts its time and up to one quantum more. What is not to be honoured is counted only, and so is everything where the
+// time of a quantum is not given: no pause would end.
 module pause
   import neighbour_pkg::*;
   import roce_pkg::eth_t;
@@ -97,7 +98,7 @@ module pause
       runs_q[t] <= timers_q[t] != '0;
       timers_q[t] <= timers_q[t] > whole_q ? timers_q[t] - whole_q : '0;
       if (set[t]) timers_q[t] <= times[t] == '0 ? '0 : quanta_t'(times[t]) + 1'b1;
-      if (rst) timers_q[t] <= '0;
+      if (rst || quanta_per_clock_i == '0) timers_q[t] <= '0;
     end
     hold_data_o <= (runs_q & {honoured_i, data_priorities_i}) != '0;
     hold_control_o <= (runs_q & {honoured_i, control_priorities_i}) != '0;

@@ -226,6 +226,8 @@ module rc_protocol
               end else begin
                 note_o = NOTE_NOT_READY;
                 if (limits_i.rnr_retries != RNR_FOR_EVER) qp_d.rnr_retries = qp_d.rnr_retries + 1'b1;
+                qp_d.retries = '0;  // the receiver is there
+                qp_d.backoff = '0;
                 qp_d.state = RC_WAIT;
                 waits = 1'b1;
               end

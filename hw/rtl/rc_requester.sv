@@ -38,6 +38,10 @@ module rc_requester
     input logic       ended_i,    // pulse
     input logic [7:0] ended_qp_i,
 
+    // Behind that: packets that have not left yet, of messages that have ended by this cycle, at most; one has left
+    input logic [7:0] in_line_i,
+    input logic       left_i,     // pulse
+
     // What is held for whom, for rc_ledger
     output logic        accepted_o,             // pulse: the descriptor with tag_i is accepted
     output logic        accepted_rc_o,          // it will be retired
@@ -121,14 +125,17 @@ module rc_requester
     if (limits_write_i && exists(limits_qp_i)) limits[index_t'(limits_qp_i)] <= limits_i;
   end
 
-  // Accepting: a trailer comes with its descriptor. Packets are counted here.
+  // Accepting: a trailer comes with its descriptor. Packets are counted here. A frame stays where it has begun, and goes to the ring
+  // that has let it in, though its QP's entry in the table is changed meanwhile.
   rc_entry_t entry;
-  logic entry_tvalid, entry_tready, through_tvalid, through_tready, is_rc, complete, accepted;
+  logic entry_tvalid, entry_tready, through_tvalid, through_tready, is_rc, complete, accepted, passing_q;
+  set_t expected;
   rc_context_t in_context;
   logic [32:0] rounded, whole;
 
   assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
-  assign is_rc = exists(s_axis_bd_tdata.qp) && in_context.rc;
+  assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q &&
+      (in_context.rc || expected[index_t'(s_axis_bd_tdata.qp)]);
   assign complete = s_axis_bd_tvalid && (!s_axis_bd_tdata.last || s_axis_trailer_tvalid);
   assign entry_tvalid = complete && is_rc;
   assign through_tvalid = complete && !is_rc;
@@ -137,6 +144,11 @@ module rc_requester
   assign s_axis_trailer_tready = accepted && s_axis_bd_tdata.last;
   assign accepted_o = accepted;
   assign accepted_rc_o = is_rc;
+
+  always_ff @(posedge clk) begin
+    if (accepted) passing_q <= !is_rc && !s_axis_bd_tdata.last;
+    if (rst) passing_q <= 1'b0;
+  end
 
   always_comb begin
     whole   = '0;
@@ -155,10 +167,11 @@ module rc_requester
     };
   end
 
-  // Messages in the transmitter, by QP.
+  // Messages in the transmitter, by QP, and how many packets leave until the last of those that have ended has left.
   logic timer_write;
   logic [RcQps-1:0][MESSAGES_W-1:0] messages_q;
-  set_t issued, passed, ended, under_way, started, left_q;
+  logic [RcQps-1:0][7:0] line_q;
+  set_t issued, passed, ended, in_line, under_way, started, left_q;
 
   always_comb begin
     passed = '0;
@@ -167,17 +180,23 @@ module rc_requester
     ended[index_t'(ended_qp_i)] = ended_i && exists(ended_qp_i);
     started = '0;
     started[index_t'(op_qp)] = timer_write;
-    for (int unsigned q = 0; q < RcQps; q++) under_way[q] = messages_q[q] != '0;
+    for (int unsigned q = 0; q < RcQps; q++) begin
+      in_line[q]   = line_q[q] != '0;
+      under_way[q] = messages_q[q] != '0 || in_line[q];
+    end
   end
 
   always_ff @(posedge clk) begin
     for (int unsigned q = 0; q < RcQps; q++) begin
       messages_q[q] <= messages_q[q] + MESSAGES_W'(issued[q]) + MESSAGES_W'(passed[q]) - MESSAGES_W'(ended[q]);
+      if (ended[q] || in_line_i == '0) line_q[q] <= in_line_i;
+      else line_q[q] <= line_q[q] - 8'(left_i && in_line[q]);
     end
     // Time-outs count from when the last packet has left: a timer during which one did starts once more.
-    left_q <= (left_q & ~started) | ended;
+    left_q <= (left_q & ~started) | ended | in_line;
     if (rst) begin
       messages_q <= '0;
+      line_q <= '0;
       left_q <= '0;
     end
   end
@@ -228,6 +247,7 @@ module rc_requester
       .room_o             (room_rc),
       .admit_i             (admit_i && !room_through_q),
       .drained_o          (drained),
+      .expects_o          (expected),
       .issued_o           (issued),
       .issued_tag_o
   );
@@ -380,7 +400,7 @@ module rc_requester
   rc_item_t item;
   rc_context_t out_context;
   logic out_tready, through_turn_q, takes_through;
-  logic [31:0] done;
+  logic [31:0] behind, done;
   logic [1:0] mask, out_tvalid;
 
   assign through = '{
@@ -396,7 +416,9 @@ module rc_requester
   assign through_tready = takes_through && out_tready;
   assign issue_tready = !takes_through && out_tready;
   assign out_context = contexts_q[index_t'(issue.bd.qp)];
-  assign done = 32'(issue.skip) << out_context.mtu_log2;
+  // A new MTU fails the QP, but finds messages here that were cut by the old one: these stay within their descriptors.
+  assign behind = 32'(issue.skip) << out_context.mtu_log2;
+  assign done = behind < issue.bd.length ? behind : '0;
 
   always_comb begin
     item = '{

@@ -50,6 +50,7 @@ module rc_ring
     output logic             room_o,
     input  logic             admit_i,        // pulse: a frame for room_qp_i will come
     output logic [RcQps-1:0] drained_o,      // the ring is empty, and no frame has begun that has not ended
+    output logic [RcQps-1:0] expects_o,      // a frame was let in, or has begun, of which not all has come
 
     // A message is given to the transmitter: pulse of its QP, tag of its frame
     output logic [RcQps-1:0] issued_o,
@@ -283,20 +284,23 @@ module rc_ring
 
   // Room. A frame of more descriptors than a ring holds is let in when the ring is empty, and waits in front of it.
   logic [RcQps-1:0][FRAMES_W-1:0] frames_q;  // let in, of which not all has come
-  pointer_t [RcQps-1:0] begun_q;  // of these, that have come, at most Depth
+  pointer_t [RcQps-1:0] begun_q;  // descriptors of the oldest of these that have come, at most Depth
+  pointer_t [RcQps-1:0] most_q;  // descriptors of the largest of these, for which all count
   index_t room_at;
-  pointer_t wanted, begun;
+  pointer_t wanted, most, begun;
   logic [PLACE_W+FRAMES_W:0] needed, used;
 
   assign room_at = index_t'(room_qp_i);
   assign wanted = room_wanted_i < 16'(Depth) ? pointer_t'(room_wanted_i) : pointer_t'(Depth);
-  assign begun = begun_q[room_at] < wanted ? begun_q[room_at] : wanted;
+  assign most = most_q[room_at];
+  assign begun = begun_q[room_at] < most ? begun_q[room_at] : most;
   assign used = (PLACE_W + FRAMES_W + 1)'(pointer_t'(tail_q[room_at] - head_q[room_at]));
 
   always_comb begin
     needed = (PLACE_W + FRAMES_W + 1)'(wanted);
-    if (frames_q[room_at] != '0) needed += (PLACE_W + FRAMES_W + 1)'(wanted - begun);
-    if (frames_q[room_at] == 2'd2) needed += (PLACE_W + FRAMES_W + 1)'(wanted);
+    if (frames_q[room_at] != '0) needed += (PLACE_W + FRAMES_W + 1)'(most - begun);
+    if (frames_q[room_at] == 2'd2) needed += (PLACE_W + FRAMES_W + 1)'(most);
+    for (int unsigned q = 0; q < RcQps; q++) expects_o[q] = frames_q[q] != '0 || !whole_q[q];
   end
 
   always_ff @(posedge clk) begin
@@ -306,6 +310,7 @@ module rc_ring
       frames_q[q] <= frames_q[q] + FRAMES_W'(admit_i && room_at == index_t'(q) && frames_q[q] != '1) -
           FRAMES_W'(accepted && s_axis_entry_tdata.bd.last && in_qp == index_t'(q) && frames_q[q] != '0);
     end
+    if (admit_i && (frames_q[room_at] == '0 || wanted > most)) most_q[room_at] <= wanted;
     if (accepted) begin
       whole_q[in_qp] <= s_axis_entry_tdata.bd.last;
       if (s_axis_entry_tdata.bd.last) begun_q[in_qp] <= '0;

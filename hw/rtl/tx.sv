@@ -476,7 +476,7 @@ module tx
   logic [KeepW-1:0] packet_tkeep;
   logic packet_tlast, packet_tvalid, packet_tready;
   logic status_valid, roce_idle, spend, rate_tvalid, rate_tready;
-  logic [7:0] spend_index, rate_index;
+  logic [7:0] spend_index, rate_index, in_line;
   logic [12:0] spend_bytes;
   logic [23:0] rate_tdata;
   status_e status;
@@ -523,6 +523,7 @@ module tx
       .status_o             (status),
       .status_qp_o          (status_qp),
       .errors_o             (errors),
+      .in_line_o            (in_line),
       .idle_o               (roce_idle)
   );
 
@@ -582,6 +583,8 @@ module tx
         .m_axis_trailer_tready(trailer_tready),
         .ended_i              (status_valid),
         .ended_qp_i           (status_qp),
+        .in_line_i            (in_line),
+        .left_i               (packet_tvalid && packet_tready && packet_tlast),
         .accepted_o           (accepted),
         .accepted_rc_o        (unused_accepted_rc),
         .issued_o             (issued),
@@ -765,7 +768,7 @@ module tx
     logic unused_rc;
     assign unused_rc = ^{item, room_qp, room_wanted, admit, limits, limits_qp, limits_write, command_tdata,
                          command_tvalid, rc_status_qp, dcqcn_settings, dcqcn_burst, cnp_tready, rate_tready, spend,
-                         spend_index, spend_bytes, status_qp};
+                         spend_index, spend_bytes, status_qp, in_line};
   end
 
   neighbour_events_t events;

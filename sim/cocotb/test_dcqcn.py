@@ -34,8 +34,8 @@ class DcqcnBench(Bench):
 
     def enable(self, on: bool) -> None:
         s = self.settings
-        fields = ((int(on), 1), (s.line, 24), (s.minimum, 24), (s.additive, 24), (s.hyper, 24), (s.alpha_period, 16))
-        fields += ((s.rise_period, 16), (s.bytes_log2, 5), (s.gain_log2, 4), (s.fast_rounds, 4))
+        fields = [(int(on), 1), (s.line, 24), (s.minimum, 24), (s.additive, 24), (s.hyper, 24), (s.alpha_period, 16)]
+        fields += [(s.rise_period, 16), (s.bytes_log2, 5), (s.gain_log2, 4), (s.fast_rounds, 4)]
         word = 0
         for value, bits in fields:
             word = word << bits | value

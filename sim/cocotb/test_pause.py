@@ -153,6 +153,18 @@ async def a_time_of_zero_ends_a_pause(dut: Any) -> None:
 
 
 @cocotb.test()
+async def without_the_time_of_a_quantum_nothing_is_held(dut: Any) -> None:
+    """Such a pause would never end."""
+    bench = PauseBench(dut, quanta=0, data=0xFF, control=0xFF)
+    await bench.reset()
+    assert await bench.hear(pause_frame(5)) is Heard.PAUSE
+    assert await bench.hear(pfc_frame({3: 5})) is Heard.PRIORITY_PAUSE
+    assert await bench.hold(30) == 0
+    assert not bench.control_held
+    assert bench.events == {"pause": 1, "priority_pause": 1}
+
+
+@cocotb.test()
 async def the_longest_pause_ends(dut: Any) -> None:
     bench = PauseBench(dut, quanta=15 * FULL)
     await bench.reset()

@@ -57,7 +57,8 @@ class RequesterBench(Bench):
         self.items, self.out_trailers = self.sink("m_axis_item"), self.sink("m_axis_trailer")
         self.retired = self.sink("m_axis_retired")
         for name in ("tag_i", "ended_i", "ended_qp_i", "qp_write_valid_i", "qp_write_i", "limits_write_i", "limits_i",
-                     "limits_qp_i", "room_qp_i", "room_wanted_i", "admit_i", "status_qp_i"):  # fmt: skip
+                     "limits_qp_i", "room_qp_i", "room_wanted_i", "admit_i", "status_qp_i", "in_line_i",
+                     "left_i"):  # fmt: skip
             getattr(dut, name).value = 0
         self.there: LossyNetwork[tuple[int, wire.Headers, bytes]] = LossyNetwork(weather, 3)
         self.back: LossyNetwork[Event] = LossyNetwork(weather, 4)
@@ -246,7 +247,8 @@ async def every_byte_arrives_once_and_in_place(dut: Any, stalls: Stalls, weather
     bench = RequesterBench(dut, stalls, WEATHERS[weather])
     for index, manner in enumerate(Manner):
         form = (Segmentation.MESSAGE, Segmentation.ONLY)[index % 2]
-        bench.peer(index, 60, manner, segmentation=form)
+        policy = {"ack_policy": AckPolicy.INTERVAL, "ack_log2": 1} if index > 1 else {}
+        bench.peer(index, 60, manner, segmentation=form, **policy)
     await bench.start()
     bench.feed()
     await bench.finish()

@@ -264,10 +264,10 @@ async def room_is_that_of_the_model(dut: Any) -> None:
         index, wanted = draw(QPS), draw(1, DEPTH + 4)
         match draw(6):
             case 0 if bench.rings[index].has_room(wanted):
-                dut.room_qp_i.value, dut.admit_i.value = index, 1
+                dut.room_qp_i.value, dut.room_wanted_i.value, dut.admit_i.value = index, wanted, 1
                 await bench.step()
                 dut.admit_i.value = 0
-                bench.rings[index].admit()
+                bench.rings[index].admit(wanted)
             case 1 | 2 if bench.rings[index].free:
                 bench.entry(index, not bench.rings[index].whole_frames and draw(3) == 0, 1)
                 await bench.until(lambda: not bench.entries.items)
@@ -286,8 +286,31 @@ async def room_is_that_of_the_model(dut: Any) -> None:
         await bench.step()
         answer = bool(int(dut.room_o.value))
         assert answer == bench.rings[index].has_room(wanted)
+        assert int(dut.expects_o.value) == sum(ring.expects << k for k, ring in enumerate(bench.rings))
         answers.add(answer)
     assert answers == {True, False}
+
+
+@cocotb.test()
+async def a_small_frame_does_not_take_the_room_of_a_large_one_that_was_let_in(dut: Any) -> None:
+    """Flows with frames of different sizes may share a QP: all that was let in fits, so that no frame waits."""
+    bench = RingBench(dut, Stalls.NONE)
+    await bench.start()
+    dut.room_qp_i.value = 1
+    answers = []
+    for wanted in (DEPTH - 2, 2, 2):
+        dut.room_wanted_i.value = wanted
+        await bench.step()
+        await bench.step()
+        answers.append(bool(int(dut.room_o.value)))
+        assert answers[-1] == bench.rings[1].has_room(wanted)
+        if answers[-1]:
+            dut.admit_i.value = 1
+            await bench.step()
+            dut.admit_i.value = 0
+            bench.rings[1].admit(wanted)
+    assert sum(wanted for wanted, room in zip((DEPTH - 2, 2, 2), answers, strict=True) if room) <= DEPTH
+    assert answers == [True, True, False]
 
 
 @cocotb.test()

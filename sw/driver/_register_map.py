@@ -466,12 +466,13 @@ REGISTERS: tuple[Register, ...] = (
                 0,
                 (
                     "Pause quanta of 512 bit times in a clock cycle, in 2^-16: 65536 * line rate in bit/s / 512 / "
-                    "clock_hz."
+                    "clock_hz. 0: no pause holds anything."
                 ),
             ),
         ),
         description=(
-            "Pause quanta of 512 bit times in a clock cycle, in 2^-16: 65536 * line rate in bit/s / 512 / clock_hz."
+            "Pause quanta of 512 bit times in a clock cycle, in 2^-16: 65536 * line rate in bit/s / 512 / "
+            "clock_hz. 0: no pause holds anything."
         ),
     ),
     Register(
@@ -861,8 +862,8 @@ REGISTERS: tuple[Register, ...] = (
                 "rw",
                 0,
                 (
-                    "Descriptors of a frame, trailer included. 0: unknown: a frame waits until the queue pair has "
-                    "sent all before it."
+                    "Descriptors of a frame, trailer included. 0: unknown: a frame is taken only while nothing of the"
+                    " queue pair is kept, else it is dropped."
                 ),
             ),
         ),
