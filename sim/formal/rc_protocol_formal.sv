@@ -12,6 +12,7 @@ module rc_protocol_formal
     input rc_limits_t       limits_i,
 
     input logic              ask_i,
+    input logic       [ 7:0] ask_qp_i,
     input logic       [23:0] ask_psn_i,
     input logic       [15:0] ask_packets_i,
     input rc_answer_e        answer_o,
@@ -32,8 +33,11 @@ module rc_protocol_formal
     input logic             timer_run_o,
     input logic             back_o,
     input logic             arm_o,
+    input logic             wake_o,
     input rc_note_e         note_o,
     input logic [RcQps-1:0] failing_o,
+    input logic [      7:0] look_qp_i,
+    input logic [     23:0] look_una_o,
 
     input logic [     65:0] memory [RcQps],
     input logic [RcQps-1:0] known_q
@@ -81,7 +85,7 @@ module rc_protocol_formal
 
   // What an outsider sees: PSNs given out, the timer, ends of it and times of going back that nothing answered.
   logic [23:0] next_q, una_q, nxt_q;
-  logic runs_q, armed_q, goes_on_q;
+  logic runs_q, armed_q, goes_on_q, failing_q, woke_q, asked_q, arms_q, failed_q;
   logic [5:0] ends_q;
   logic [1:0] backs_q;
 
@@ -89,6 +93,11 @@ module rc_protocol_formal
     una_q <= qp.una;
     nxt_q <= qp.nxt;
     goes_on_q <= !rst && !(arm_o && ours);
+    failing_q <= failing_o[any_index];
+    woke_q <= wake_o && ours;
+    asked_q <= ask_i;
+    arms_q <= arm_o && ours && !rst;
+    failed_q <= asked && answer_o == ANSWER_SKIP && fresh && !rst;
     if (arm_o && ours) begin
       next_q  <= s_axis_command_tdata.psn;
       armed_q <= 1'b1;
@@ -136,7 +145,7 @@ module rc_protocol_formal
       if (asked && answer_o == ANSWER_SKIP && qp.state == RC_RUN && note_o != NOTE_FAILED) begin
         a_skipped : assert (qp.una - ask_psn_i >= 24'(ask_packets_i) && !fresh);
       end
-      if (qp.state == RC_ERROR) a_nothing : assert (!sends);
+      if (asked && qp.state == RC_ERROR) a_nothing : assert (answer_o == ANSWER_SKIP);
       a_acked : assert (!goes_on_q || qp.una - una_q <= nxt_q - una_q);
       a_timer :
       assert (runs_q == (qp.state == RC_SETTLE || qp.state == RC_WAIT ||
@@ -145,6 +154,16 @@ module rc_protocol_formal
       a_once : assert (backs_q <= 2'd1);
       a_back : assert (!(back_o && ours) || (qp.state == RC_RUN || qp.state == RC_WAIT));
       a_failing : assert (failing_o[any_index] == (qp.state == RC_ERROR));
+
+      // What rc_ring assumes besides
+      a_alone :
+      assert (!(ask_i && (back_o || arm_o)) && !(back_o && arm_o) && (!(back_o || arm_o) || wake_o) &&
+          (!ask_i || qp_o == ask_qp_i));
+      a_moves : assert (!goes_on_q || qp.una == una_q || (woke_q && !asked_q && !failing_q));
+      a_begins : assert (!goes_on_q || (failing_o[any_index] ? failing_q || woke_q : !failing_q));
+      a_armed : assert (!arms_q || !failing_o[any_index]);
+      a_failed : assert (!failed_q || failing_o[any_index]);
+      if (INDEX_W'(look_qp_i) == any_index) a_look : assert (look_una_o == qp.una);
 
       i_next : assert (!armed_q || next_q == qp.nxt);
       i_known : assert (armed_q || qp.state == RC_ERROR);

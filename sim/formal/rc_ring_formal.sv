@@ -1,13 +1,16 @@
-// rc_ring: of one QP, any, the descriptors in one place of its ring, any, are followed. Each is asked for with the same PSN every
-// time, the one behind it with the next, and ends once, in its turn: as acknowledged when all of its packets are, else failed.
+// rc_ring: of one QP every descriptor is followed by its place in the ring. It is asked for with the PSN that the packets before
+// it leave to it, whenever it is sent, and ends once, in its turn: as acknowledged when all of its packets are, else failed.
+// What is assumed of the answers is what rc_protocol is shown to give. What is assumed there of the questions is shown here.
 module rc_ring_formal
   import rc_pkg::*;
 #(
     parameter int unsigned RcQps = 2,
     parameter int unsigned Depth = 4,
 
-    localparam int unsigned IndexW = $clog2(RcQps),
-    localparam int unsigned PlaceW = $clog2(Depth)
+    localparam int unsigned IndexW   = $clog2(RcQps),
+    localparam int unsigned PlaceW   = $clog2(Depth),
+    localparam int unsigned TrailerW = $bits(framelane_pkg::trailer_t),
+    localparam int unsigned KeptW    = $bits(rc_entry_t) - TrailerW
 ) (
     input logic clk,
     input logic rst,
@@ -21,12 +24,16 @@ module rc_ring_formal
     input logic       [23:0] ask_psn_o,
     input logic       [15:0] ask_packets_o,
     input rc_answer_e        answer_i,
-    input logic       [ 7:0] qp_i,
-    input logic              back_i,
-    input logic              arm_i,
-    input logic       [23:0] arm_psn_i,
-    input logic       [23:0] look_una_i,
-    input logic [RcQps-1:0]  failing_i,
+    input logic       [23:0] answer_psn_i,
+    input logic       [15:0] answer_skip_i,
+
+    input logic       [      7:0] qp_i,
+    input logic                   wake_i,
+    input logic                   back_i,
+    input logic                   arm_i,
+    input logic       [     23:0] arm_psn_i,
+    input logic       [     23:0] look_una_i,
+    input logic       [RcQps-1:0] failing_i,
 
     input rc_issue_t   m_axis_issue_tdata,
     input logic        m_axis_issue_tvalid,
@@ -39,7 +46,10 @@ module rc_ring_formal
     input logic [RcQps-1:0][PlaceW:0] next_q,
     input logic [RcQps-1:0][PlaceW:0] tail_q,
     input logic [RcQps-1:0] armed_q,
-    input logic [$bits(framelane_pkg::bd_t)+24-1:0] kept[RcQps*Depth],
+    input logic [RcQps-1:0] blocked_q,
+    input logic [RcQps-1:0] looked_q,
+    input logic [KeptW-1:0] kept[RcQps*Depth],
+    input logic [TrailerW-1:0] trailers[RcQps*Depth],
     input logic [32:0] ends[RcQps*Depth],
     input logic [23:0] head_psns[RcQps],
     input logic [23:0] next_psns[RcQps],
@@ -49,23 +59,29 @@ module rc_ring_formal
     input logic looks_q,
     input logic [IndexW-1:0] send_q,
     input logic [IndexW-1:0] end_q,
-    input logic [$bits(framelane_pkg::bd_t)+24-1:0] send_q_kept,
+    input logic [KeptW-1:0] send_q_kept,
+    input logic [TrailerW-1:0] send_q_trailer,
     input logic [32:0] end_q_kept
 );
 
+  localparam logic [23:0] WINDOW_MAX = 24'hffff;
+
   typedef logic [PlaceW:0] pointer_t;
+  typedef logic [PlaceW-1:0] place_t;
 
   // As in the block
+  typedef struct packed {
+    logic [7:0]         tag;
+    logic [15:0]        packets;
+    framelane_pkg::bd_t bd;
+  } kept_t;
+
   typedef struct packed {
     logic [15:0] packets;
     logic        last;
     logic [7:0]  destination_index;
     logic [7:0]  tag;
   } end_t;
-
-  function automatic logic [15:0] packets_of(input logic [$bits(framelane_pkg::bd_t)+24-1:0] word);
-    return word[$bits(framelane_pkg::bd_t)+:16];
-  endfunction
 
   reset_rule u_reset (.*);
 
@@ -89,124 +105,245 @@ module rc_ring_formal
       .tready_i(m_axis_retired_tready)
   );
 
+  // Constants, the solver's choice: a QP, a place of its ring, a bit of the descriptor there.
   logic [IndexW-1:0] any_index;
-  pointer_t any_place, head, sent, count, place;
-  logic failing, failing_q, arms, arms_q, accepts, asked, asked_behind, ends_now;
-  logic alive_q, known_q;
-  logic [23:0] psn_q;
+  place_t any_place;
+  logic [$clog2($bits(rc_entry_t))-1:0] any_bit;
+
+  // The QP as it is, and what happens to it.
+  pointer_t head, next, tail, count, upto_next, upto_fresh, age;
+  logic failing, ours, wakes, backs, arms, accepts, asks, moves, fresh, sends, skips, ends_now, alive;
+  logic [23:0] behind;
+
+  // What an outsider sees: the first message that was not sent yet and its PSN, the first PSN not acknowledged, the PSN of each
+  // message by the packets before it.
+  pointer_t fresh_q;
+  logic [23:0] nxt_q, una_q, tail_psn, tail_psn_q;
+  logic [Depth-1:0][23:0] psns_q;
+  logic failing_q, arms_q, wakes_q, skips_fresh_q, broken_q, waits_q;
   end_t entry, entry_q;
+  logic bit_q;
 
   assign head = head_q[any_index];
-  assign sent = next_q[any_index] - head;
-  assign count = tail_q[any_index] - head;
-  assign place = any_place - head;
+  assign next = next_q[any_index];
+  assign tail = tail_q[any_index];
+  assign count = tail - head;
+  assign upto_next = next - head;
+  assign upto_fresh = fresh_q - head;
+  assign age = pointer_t'(place_t'(any_place - head[PlaceW-1:0]));
+  assign alive = age < count;
+
   assign failing = failing_i[any_index];
-  assign arms = arm_i && qp_i == 8'(any_index);
-  assign accepts = s_axis_entry_tvalid && s_axis_entry_tready && s_axis_entry_tdata.bd.qp == 8'(any_index) &&
-      tail_q[any_index] == any_place;
-  assign asked = ask_o && ask_qp_o == 8'(any_index) && next_q[any_index] == any_place;
-  assign asked_behind = ask_o && ask_qp_o == 8'(any_index) && next_q[any_index] == pointer_t'(any_place + 1'b1);
-  assign ends_now = retired && end_q == any_index && head == any_place;
+  assign ours = qp_i == 8'(any_index);
+  assign wakes = wake_i && ours;
+  assign backs = back_i && ours;
+  assign arms = arm_i && ours;
+  assign accepts = s_axis_entry_tvalid && s_axis_entry_tready && s_axis_entry_tdata.bd.qp == 8'(any_index);
+  assign asks = ask_o && ask_qp_o == 8'(any_index);
+  assign fresh = next == fresh_q;
+  assign sends = asks && answer_i == ANSWER_SEND;
+  assign skips = asks && answer_i == ANSWER_SKIP;
+  assign ends_now = retired && end_q == any_index;
+  assign moves = wakes && !failing && !asks;  // by any number: arm_psn_i, which nobody else looks at then
+  assign behind = nxt_q - ask_psn_o;
   assign entry = '{
           packets: s_axis_entry_tdata.packets,
           last: s_axis_entry_tdata.bd.last,
           destination_index: s_axis_entry_tdata.bd.destination_index,
           tag: s_axis_entry_tdata.tag
       };
+  assign tail_psn = arms ? arm_psn_i : tail_psn_q;
 
+  // rc_protocol
   always_comb begin
+    assume (32'(any_bit) < $bits(rc_entry_t));
+    assume (any_index == '0);  // QPs differ in nothing but their number
     assume (9'(qp_i) < 9'(RcQps) && 9'(s_axis_entry_tdata.bd.qp) < 9'(RcQps));
-    assume (!(ask_o && (back_i || arm_i)) && !(arm_i && back_i));
+    assume (!(ask_o && (back_i || arm_i)) && !(arm_i && back_i) && (!(back_i || arm_i) || wake_i));
+    assume (!ask_o || qp_i == ask_qp_o);
+    assume (answer_i == ANSWER_WAIT || answer_i == ANSWER_SEND || answer_i == ANSWER_SKIP);
     // A QP is in error until it is armed; it is armed only then, with an empty ring.
     assume (armed_q[any_index] || failing);
     assume (!failing_q || failing || arms_q);
+    assume (failing_q || !failing || wakes_q);
+    assume (!arms_q || !failing);
     assume (!arms || (failing && count == '0));
+    // Nothing is sent in error. A new message is sent when it fits the window, or passed over and the QP fails.
+    assume (!(asks && failing) || answer_i == ANSWER_SKIP);
+    assume (!(sends && fresh) || (ask_packets_o != '0 && nxt_q - una_q + 24'(ask_packets_o) <= WINDOW_MAX));
+    assume (!skips_fresh_q || failing);
+    // What is acknowledged only moves on, as an operation, and never beyond what was sent; in error it stands still.
+    assume (!looks_q || end_q != any_index || look_una_i == una_q);
+    assume (!moves || arm_psn_i - una_q <= nxt_q - una_q);
   end
 
   always_ff @(posedge clk) begin
     any_index <= any_index;
     any_place <= any_place;
+    any_bit <= any_bit;
     failing_q <= failing && !rst;
-    arms_q <= arms;
-    if (accepts) begin
-      alive_q <= 1'b1;
-      known_q <= 1'b0;
-      entry_q <= entry;
-    end
-    if (asked && !failing) begin
-      known_q <= 1'b1;
-      psn_q   <= ask_psn_o;
-    end
-    if (ends_now) alive_q <= 1'b0;
-    if (rst) begin
-      alive_q <= 1'b0;
-      known_q <= 1'b0;
-    end
-  end
-
-  // The PSN of every descriptor, by the sum of packets as they are accepted: what the ring must find again.
-  logic [Depth-1:0][23:0] psns;
-  logic [23:0] tail_psn_q, tail_psn;
-  logic twice, chained;
-  logic accepts_any;
-
-  assign accepts_any = s_axis_entry_tvalid && s_axis_entry_tready && s_axis_entry_tdata.bd.qp == 8'(any_index);
-  assign tail_psn = arms ? arm_psn_i : tail_psn_q;
-
-  always_ff @(posedge clk) begin
+    arms_q <= arms && !rst;
+    wakes_q <= wakes || rst;
+    skips_fresh_q <= skips && fresh && !failing && !rst;
+    if (moves) una_q <= arm_psn_i;
     tail_psn_q <= tail_psn;
-    if (accepts_any) begin
-      psns[PlaceW'(tail_q[any_index])] <= tail_psn;
+    if (sends && fresh) begin
+      fresh_q <= fresh_q + 1'b1;
+      nxt_q   <= nxt_q + 24'(ask_packets_o);
+    end
+    if (ends_now && !acked) broken_q <= 1'b1;
+    if (accepts) begin
+      psns_q[tail[PlaceW-1:0]] <= tail_psn;
       tail_psn_q <= tail_psn + 24'(s_axis_entry_tdata.packets);
+      if (tail[PlaceW-1:0] == any_place) begin
+        entry_q <= entry;
+        bit_q   <= s_axis_entry_tdata[any_bit];
+      end
+    end
+    if (asks) waits_q <= answer_i == ANSWER_WAIT;
+    if (wakes) waits_q <= 1'b0;
+    if (arms) begin
+      fresh_q <= tail;
+      nxt_q <= arm_psn_i;
+      una_q <= arm_psn_i;
+      broken_q <= 1'b0;
+    end
+    if (rst) begin
+      broken_q <= 1'b1;
+      waits_q  <= 1'b0;
     end
   end
+
+  // By place: every PSN follows from the one before, both memories agree, what was sent has packets.
+  logic chained, agree;
+  logic [Depth-1:0] some, ends_before, bounded;
+  logic [23:0] head_psn, next_psn, fresh_psn, head_packets;
+
+  function automatic end_t end_of(input place_t place);
+    return ends[{any_index, place}];
+  endfunction
 
   always_comb begin
-    twice   = 1'b1;  // both memories agree
     chained = 1'b1;
+    agree = 1'b1;
+    some = '1;
+    ends_before = '1;
+    bounded = '1;
     for (int unsigned k = 0; k < Depth; k++) begin
-      if (pointer_t'(k) < count) begin
-        twice &= packets_of(kept[{any_index, PlaceW'(head + pointer_t'(k))}]) ==
-            ends[{any_index, PlaceW'(head + pointer_t'(k))}][32:17];
-        chained &= (pointer_t'(k + 1) < count ? psns[PlaceW'(head + pointer_t'(k + 1))] : tail_psn_q) ==
-            psns[PlaceW'(head + pointer_t'(k))] + 24'(ends[{any_index, PlaceW'(head + pointer_t'(k))}][32:17]);
+      automatic pointer_t from_head = pointer_t'(place_t'(place_t'(k) - head[PlaceW-1:0]));
+      automatic kept_t here = kept[{any_index, place_t'(k)}];
+      automatic logic [23:0] behind_it = from_head + 1'b1 == count ? tail_psn_q : psns_q[place_t'(k+1)];
+      if (from_head < count) begin
+        chained &= behind_it == psns_q[k] + 24'(end_of(place_t'(k)).packets);
+        agree &= here.packets == end_of(place_t'(k)).packets;
+        if (from_head < upto_fresh) begin
+          some[k] = here.packets != '0;
+          ends_before[k] = 24'(here.packets) <= nxt_q - psns_q[k];
+          bounded[k] = nxt_q - psns_q[k] <= {24'(upto_fresh - from_head)} << 16;
+        end
+      end
+    end
+    head_psn = count == '0 ? tail_psn_q : psns_q[head[PlaceW-1:0]];
+    next_psn = next == tail ? tail_psn_q : psns_q[next[PlaceW-1:0]];
+    fresh_psn = fresh_q == tail ? tail_psn_q : psns_q[fresh_q[PlaceW-1:0]];
+    head_packets = 24'(end_of(head[PlaceW-1:0]).packets);
+  end
+
+  for (genvar k = 0; k < Depth; k++) begin : gen_place
+    always_comb begin
+      if (!rst && !broken_q) begin
+        i_some : assert (some[k]);
+        i_ends : assert (ends_before[k]);
+        i_bounded : assert (bounded[k]);
       end
     end
   end
+
+  // Its data, behind a question
+  logic issued_q;
+  logic [23:0] issued_psn_q;
+  logic [15:0] issued_skip_q;
+  logic issued_bit_q;
+  logic [15:0] issued_packets_q;
+
+  always_ff @(posedge clk) begin
+    issued_q <= sends && next[PlaceW-1:0] == any_place && !rst;
+    issued_psn_q <= answer_psn_i;
+    issued_skip_q <= answer_skip_i;
+    issued_bit_q <= bit_q;
+    issued_packets_q <= entry_q.packets;
+  end
+
+  rc_entry_t issued, here, read;
+
+  function automatic rc_entry_t whole(input kept_t word, input framelane_pkg::trailer_t trailer);
+    return '{tag: word.tag, packets: word.packets, trailer: trailer, bd: word.bd};
+  endfunction
+
+  assign issued = '{
+          tag: m_axis_issue_tdata.tag,
+          packets: issued_packets_q,
+          trailer: m_axis_issue_tdata.trailer,
+          bd: m_axis_issue_tdata.bd
+      };
+  assign here = whole(kept[{any_index, any_place}], trailers[{any_index, any_place}]);
+  assign read = whole(send_q_kept, send_q_trailer);
 
   always_comb begin
     if (!rst) begin
-      if (asked) begin
-        a_there : assert (alive_q && ask_packets_o == entry_q.packets);
-        a_same : assert (failing || !known_q || ask_psn_o == psn_q);
+      a_count : assert (count <= pointer_t'(Depth) && upto_next <= count);
+      if (asks) a_there : assert (next != tail);
+      if (asks && next[PlaceW-1:0] == any_place) begin
+        a_packets : assert (ask_packets_o == entry_q.packets);
+        a_psn : assert (failing || ask_psn_o == psns_q[any_place]);
       end
-      if (asked_behind && alive_q && !failing) begin
-        a_next : assert (known_q && ask_psn_o == psn_q + 24'(entry_q.packets));
+      if (asks && !failing) begin
+        a_fresh : assert (fresh == (ask_psn_o == nxt_q));
+        a_before : assert (fresh || (ask_packets_o != '0 && behind < 24'h40_0000 && 24'(ask_packets_o) <= behind));
+      end
+      if (issued_q) begin
+        a_issue :
+        assert (m_axis_issue_tvalid && m_axis_issue_tdata.rc && m_axis_issue_tdata.psn == issued_psn_q &&
+            m_axis_issue_tdata.skip == issued_skip_q && issued[any_bit] == issued_bit_q);
       end
       if (ends_now) begin
-        a_turn : assert (alive_q && end_q_kept == entry_q);
-        a_sent : assert (sent != '0);
-        a_acked : assert (!acked || failing || (known_q && look_una_i - psn_q >= 24'(entry_q.packets)));
+        a_sent : assert (upto_next != '0);
+        a_acked :
+        assert (acked == (armed_q[any_index] && !broken_q && upto_fresh != '0 && una_q - head_psn >= head_packets));
         a_failed : assert (acked || failing);
+        if (head[PlaceW-1:0] == any_place) begin
+          a_turn : assert (end_q_kept == entry_q);
+        end
       end
-      a_count : assert (count <= pointer_t'(Depth) && sent <= count);
+      if (looked_q[any_index]) begin
+        a_looked :
+        assert (upto_next != '0 && !failing && (broken_q || upto_fresh == '0 || una_q - head_psn < head_packets));
+      end
+      if (!waits_q) a_blocked : assert (!blocked_q[any_index]);
 
       i_free : assert (!(asks_q && m_axis_issue_tvalid) && !(looks_q && m_axis_retired_tvalid));
-      i_alive : assert (alive_q == (place < count));
-      if (alive_q) i_kept : assert (ends[{any_index, any_place[PlaceW-1:0]}] == entry_q);
-      i_twice : assert (twice);
-      i_chained : assert (failing || chained);
-      i_head : assert (failing || head_psns[any_index] == (count == '0 ? tail_psn_q : psns[PlaceW'(head)]));
-      i_next :
-      assert (failing || next_psns[any_index] == (sent == count ? tail_psn_q : psns[PlaceW'(head + sent)]));
-      i_psn : assert (failing || !alive_q || !known_q || psn_q == psns[PlaceW'(any_place)]);
-      if (!failing && alive_q && place < sent) i_known : assert (known_q);
+      i_broken : assert (!broken_q || failing);
+      i_failing : assert (failing || upto_next <= upto_fresh);
+      if (broken_q && armed_q[any_index]) i_over : assert (head_psns[any_index] == una_q);
+      if (!broken_q) begin
+        i_fresh : assert (upto_fresh <= count);
+        i_chained : assert (chained);
+        i_head : assert (head_psns[any_index] == head_psn);
+        i_next : assert (next_psns[any_index] == next_psn);
+        i_nxt : assert (nxt_q == fresh_psn);
+        i_window : assert (nxt_q - una_q <= WINDOW_MAX);
+        i_una : assert (una_q - head_psns[any_index] <= nxt_q - head_psns[any_index]);
+      end
+      i_agree : assert (agree);
+      if (alive) i_kept : assert (here[any_bit] == bit_q && end_of(any_place) == entry_q);
       if (asks_q && send_q == any_index) begin
         i_asks :
-        assert (sent < count && packets_of(send_q_kept) == ends[{any_index, PlaceW'(head + sent)}][32:17]);
+        assert (next != tail && !blocked_q[any_index] && read.packets == end_of(next[PlaceW-1:0]).packets &&
+            (next[PlaceW-1:0] != any_place || read[any_bit] == bit_q));
       end
       if (looks_q && end_q == any_index) begin
-        i_looks : assert (count != '0 && end_q_kept == ends[{any_index, head[PlaceW-1:0]}]);
+        i_looks :
+        assert (count != '0 && !looked_q[any_index] && end_q_kept == ends[{any_index, head[PlaceW-1:0]}]);
       end
     end
   end

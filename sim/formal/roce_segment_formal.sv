@@ -254,7 +254,8 @@ module roce_segment_formal
       if (in_count) begin
         i_counted :
         assert (index_q == message.qp && replay_q == message.replay && resume_q == message.resume &&
-            imm_valid_q == message.imm_valid && imm_q == message.imm && message_bytes_q == message.length && qp_q == any_qp);
+            imm_valid_q == message.imm_valid && imm_q == message.imm && message_bytes_q == message.length &&
+            qp_q == any_qp);
         if (any_qp.enabled && message.length != '0 && message.length <= MESSAGE_BYTES_MAX) begin
           i_ok : assert (status_q == OK && mtu_q == 13'd1 << any_qp.mtu_log2);
           i_left : assert (tail_q != '0 && tail_q <= mtu_q && left != '0 && extent == 36'(left) - 1'b1);
