@@ -53,6 +53,8 @@ case $set_name in
 test | softroce)
     need tshark command -v tshark
     need iproute2 command -v ip
+    need iputils-ping command -v ping
+    need iputils-arping command -v arping
     ;;
 esac
 

@@ -128,6 +128,7 @@ void board_beat(int lanes, const svBitVecVal* data, const svBitVecVal* keep, svB
     b.last_activity = b.cycle;
     if (last) {
         b.lengths.push_back(b.packet_bytes);
+        b.ends.push_back(b.cycle);
         b.packet_bytes = 0;
     }
 }
@@ -166,6 +167,11 @@ void board_configure(uint32_t latency, uint8_t memory_stall, uint8_t sink_stall,
 uint64_t board_packet_count() { return current->lengths.size(); }
 uint64_t board_packet_bytes() { return current->packets.size() - current->packet_bytes; }
 
+// Copies the cycles of the last beats of the packets that are complete.
+void board_ends(uint64_t* cycles) {
+    std::memcpy(cycles, current->ends.data(), current->ends.size() * sizeof(uint64_t));
+}
+
 // Copies the packets that are complete, and their lengths, and forgets them.
 void board_take(uint8_t* bytes, uint32_t* lengths) {
     Board& b = *current;
@@ -174,6 +180,7 @@ void board_take(uint8_t* bytes, uint32_t* lengths) {
     std::memcpy(lengths, b.lengths.data(), b.lengths.size() * sizeof(uint32_t));
     b.packets.erase(b.packets.begin(), b.packets.begin() + static_cast<int64_t>(n));
     b.lengths.clear();
+    b.ends.clear();
 }
 
 uint64_t board_last_activity() { return current->last_activity; }

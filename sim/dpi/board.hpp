@@ -49,6 +49,7 @@ struct Board {
     std::array<WritePort, 2> writes;  // raw images, corrected ones
     std::vector<uint8_t> packets;     // one after the other
     std::vector<uint32_t> lengths;    // of each, in bytes
+    std::vector<uint64_t> ends;       // of each, the cycle of its last beat
     uint32_t packet_bytes = 0;        // of the one that is coming
     uint64_t cycle = 0;
     uint64_t last_activity = 0;  // cycle of the last handshake on any stream

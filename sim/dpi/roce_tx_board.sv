@@ -67,6 +67,7 @@ module roce_tx_board
   logic rate_tready, spend;
   logic [7:0] spend_index;
   logic [12:0] spend_bytes;
+  logic [7:0] in_line;
 
   roce_tx #(
       .DataW(DataW)
@@ -96,10 +97,11 @@ module roce_tx_board
       .s_axis_payload_tvalid(payload_tvalid_q),
       .m_axis_tready        (tready_q),
       .errors_o             (errors),
+      .in_line_o            (in_line),
       .*
   );
 
   logic unused;
-  assign unused = ^{mtu_log2, errors, rate_tready, spend, spend_index, spend_bytes};
+  assign unused = ^{mtu_log2, errors, rate_tready, spend, spend_index, spend_bytes, in_line};
 
 endmodule

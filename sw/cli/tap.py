@@ -1,0 +1,89 @@
+"""`framelane tap`, the command: Linux and the simulated transmitter on one wire, for a look with Linux' own tools."""
+
+import ipaddress
+import json
+import os
+import subprocess
+import sys
+from typing import Annotated, Literal, NoReturn
+
+import typer
+
+from framelane.models.errors import InputError, TransportError
+
+STATUS = """Exit status: that of the command, 128 + n where signal n has ended it.
+
+2: bad input, or there can be no wire; one sentence says why."""
+
+_MAC = 0x02_00_00_00_00_02
+_NAME = "tap0"
+_PROGRAM = "from framelane.cli import main; main()"
+
+
+def tap(
+    command: Annotated[list[str], typer.Argument(help="What to run, with its options; a shell, say.")],
+    address: Annotated[str, typer.Option(help="IPv4 address of the transmitter.")] = "10.77.0.2",
+    host: Annotated[str, typer.Option(help="IPv4 address of Linux, with the length of its prefix.")] = "10.77.0.1/24",
+    width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
+    network: Annotated[
+        Literal["own", "here"], typer.Option(help="A network of its own, or here: all see the interface tap0.")
+    ] = "own",
+) -> None:
+    """Run a command beside the simulated transmitter on a tap device, and print what that has counted, as JSON.
+
+    framelane tap ping -c 3 10.77.0.2
+    """
+    try:
+        ours, theirs = ipaddress.IPv4Address(address), ipaddress.IPv4Interface(host)
+    except ValueError as error:
+        raise InputError(f"{error}: give --address as 10.77.0.2, --host as 10.77.0.1/24") from error
+    if network == "own":
+        _in_a_network_of_its_own("--address", address, "--host", host, "--width", str(width), "--", *command)
+    raise typer.Exit(_run(command, ours, theirs, width))
+
+
+def _in_a_network_of_its_own(*options: str) -> NoReturn:
+    """Go on as a process in a network that ends with it. TransportError where none can be made."""
+    own = ["unshare", "--net", *(["--map-root-user"] if os.geteuid() else [])]
+    try:
+        tried = subprocess.run([*own, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise TransportError("no network can be made without the command `unshare`: install util-linux") from error
+    if tried.returncode:
+        raise TransportError(f"no network can be made: {tried.stderr.strip()}: run as root")
+    os.execvp(own[0], [*own, sys.executable, "-c", _PROGRAM, "tap", "--network", "here", *options])
+
+
+def _run(command: list[str], ours: ipaddress.IPv4Address, theirs: ipaddress.IPv4Interface, width: int) -> int:
+    """The command's exit status."""
+    from framelane.driver.board import Board
+    from framelane.driver.tap import Tap
+    from framelane.driver.tap_board import TapBoard, ip_command
+    from framelane.driver.verilated_rc import SLOW_HZ, SimulatedRcBoard
+    from framelane.models.tx import TxConfig
+    from framelane.models.wire import Endpoint
+
+    with Tap(_NAME) as wire, SimulatedRcBoard(width, clock_hz=SLOW_HZ) as simulated:
+        ip_command(f"address add {theirs} dev {_NAME}")
+        ip_command(f"link set {_NAME} up")
+        Board(simulated).configure(TxConfig(Endpoint(_MAC, int(ours)), (), (), ()))
+        with TapBoard(simulated, wire) as board:
+            status = _beside(command)
+            counted = Board(board).counters().station
+    assert counted
+    print(json.dumps({name: count for name, count in counted.events.items() if count}))
+    return status
+
+
+def _beside(command: list[str]) -> int:
+    with subprocess.Popen(command) as process:
+        try:
+            while True:
+                try:
+                    status = process.wait()
+                except KeyboardInterrupt:
+                    continue  # the command was told, too
+                return status if status >= 0 else 128 - status
+        except BaseException:
+            process.terminate()
+            raise
