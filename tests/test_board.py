@@ -121,7 +121,8 @@ def test_every_field_of_a_flow_has_its_register(board: Board, config: TxConfig) 
     assert found == dataclasses.asdict(flow) | {"enabled": 1, "by_kind": 1, "wide": 1}
 
 
-def test_every_field_of_a_queue_pair_has_its_register(board: Board, config: TxConfig) -> None:
+def test_every_field_of_a_queue_pair_has_its_register(make_transmitter: MakeTransmitter, config: TxConfig) -> None:
+    board = Board(make_transmitter(capabilities=3 << 18 | 512, rc_sizes=64 << 16 | 2))
     values: dict[str, Any] = {
         **{"dst": ENDPOINT, "dest_qpn": 0x123456, "rkey": 0x89ABCDEF, "psn": 0xFEDCBA, "mtu": 1024, "vlan": 0x6064},
         **{"service": Service.RC, "segmentation": Segmentation.MESSAGE, "ack_policy": AckPolicy.INTERVAL},

@@ -61,7 +61,10 @@ def test_probe_says_what_the_board_is(run_cli: RunCli, transmitter: RecordingReg
 
 @pytest.mark.parametrize(
     "command",
-    [("probe",), ("configure", "x.toml"), ("arm",), ("disarm",), ("counters",), ("regs",), ("regs", "scratch=1")],
+    [
+        *(("probe",), ("configure", "x.toml"), ("arm",), ("disarm",), ("counters",), ("regs",), ("regs", "scratch=1")),
+        *(("status",), ("resolve", "10.0.0.2"), ("rearm", "x.toml", "a")),
+    ],
 )
 def test_no_command_touches_a_board_that_is_unknown(
     run_cli: RunCli, transmitter: RecordingRegisters, command: tuple[str, ...]

@@ -24,7 +24,7 @@ from framelane.receiver.correction import Correction
 
 RunCli = Callable[..., tuple[int, str, str]]
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "board.md").read_text()
-EXAMPLE, FRAGMENT = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLE, FRAGMENT, *_ = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 SMALL = """
 [transmitter]
 mac = "02:00:00:00:00:01"

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,41 @@ def test_a_receiver_hears_at_once_that_a_board_begins_to_drop_frames(
         send(7, 10)
         step_until(relay, lambda: server.reports[0].offered > 6)
         assert server.reports[0] == Report(source=0, offered=10, dropped=5)
+
+
+def test_what_a_receiver_loses_that_was_let_go_is_told_to_nobody(
+    served: tuple[Session, SessionServer],
+    make_session: MakeSession,
+    make_images: MakeImages,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(credit_relay, "REPORT_S", 3600.0)
+    session, server = served
+    gone = make_session(qpn=7)
+    both = TxConfig.of(session)
+    config = replace(
+        both,
+        qps=(*both.qps, gone.qp_context()),
+        destinations=(*both.destinations, gone.destination(qp=1)),
+        flows=(*both.flows, gone.flow(first_destination=1)),
+    )
+    (image,) = make_images(session, 1)
+    with (
+        SessionServer(gone, "127.0.0.1", 0) as other,
+        SessionClient(*server.address) as client,
+        SessionClient(*other.address) as lost,
+        TxSimulator(config, window_end=session.window_end) as transmitter,
+    ):
+        relay = CreditRelay(transmitter.board, [client, lost], [0, 0])
+        relay.drop(1)
+        server.publish(100)
+        step_until(relay, lambda: transmitter.board.registers["destination[0].window_end"] == 100)
+        for number in range(6):
+            transmitter.frame(FrameInfo(number, 0, 0), image)
+        list(transmitter.run())
+        assert transmitter.board.counters().destinations[1].dropped == 2
+        step_for(relay, 0.1)
+        assert server.reports == {}, "the other has lost nothing: that has time"
 
 
 def test_a_receiver_that_has_gone_is_named_and_gives_no_more_credit(served: tuple[Session, SessionServer]) -> None:

@@ -21,8 +21,8 @@ Address = Annotated[
     typer.Option(
         "--board",
         envvar="FRAMELANE_BOARD",
-        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|sim",
-        help="Which board; sim: a fresh simulated one, for this one command.",
+        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|sim|sim:rc",
+        help="Which board; sim: a fresh simulated one, for this one command; sim:rc: one with RC and a receive path.",
     ),
 ]
 
@@ -41,10 +41,53 @@ def _opened(address: str) -> Iterator["Board"]:
 @app.command()
 def probe(board: Address) -> None:
     """Say what the board is and does, and what went wrong."""
-    from framelane.cli import board_tables
+    from framelane.cli import board_status, board_tables
 
     with _opened(board) as opened:
         board_tables.show_probe(opened, Terminal())
+        board_status.show_troubles(opened, Terminal())
+
+
+@app.command()
+def status(
+    board: Address,
+    file: Annotated[
+        Path | None, typer.Argument(help="TOML file that the board was configured with, for its names.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Say how the link and the queue pairs of RC are, why one is in error, and what to do."""
+    from framelane.cli import board_status
+
+    with _opened(board) as opened:
+        board_status.show(opened, Terminal(), file, as_json)
+
+
+@app.command()
+def resolve(
+    board: Address, ip: Annotated[str, typer.Argument(metavar="IP", help="IPv4 address, as 10.0.0.2.")]
+) -> None:
+    """Ask by ARP for the Ethernet address of a machine, from the board's own address."""
+    from framelane.cli import board_status
+
+    with _opened(board) as opened:
+        board_status.resolve(opened, ip, Terminal())
+
+
+@app.command()
+def rearm(
+    board: Address,
+    file: Annotated[Path, typer.Argument(help="TOML file that the board was configured with.")],
+    name: Annotated[str, typer.Argument(help="The receiver, by its name in the file.")],
+    session: Annotated[
+        Path | None, typer.Option(help="The session that it publishes now, if it is not where the file says.")
+    ] = None,
+) -> None:
+    """Start the queue pair of one RC receiver anew, which was started anew itself; the others go on."""
+    from framelane.cli import board_status
+
+    with _opened(board) as opened:
+        board_status.rearm(opened, file, name, session, Terminal())
 
 
 @app.command()
@@ -53,16 +96,17 @@ def configure(
     file: Annotated[Path, typer.Argument(help="TOML file (docs/board.md).")],
 ) -> None:
     """Disarm, reset, and write the whole configuration, with the credit that its sessions give."""
-    from framelane.cli import board_constants, board_tables
+    from framelane.cli import board_constants, board_status, board_tables
     from framelane.cli.stages import say
     from framelane.driver.board_config import load
 
     with _opened(board) as opened:
         config = load(file, opened.probe(), board_constants.calibrate)
-        opened.configure(config.tx, config.ring, config.correction)
+        tx = opened.configure(config.tx, config.ring, config.correction, config.network)
         for index, window_end in enumerate(config.credit):
             opened.publish_credit(index, window_end)
         board_tables.show_configured(config, Terminal())
+        board_status.show_configured(dataclasses.replace(config, tx=tx), Terminal())
         if config.correction:
             board_constants.show(config.correction, Terminal())
         say(Terminal(), "configured, not armed")
@@ -122,7 +166,7 @@ def counters(
     clear_errors: Annotated[bool, typer.Option("--clear-errors", help="Forget the errors that are shown.")] = False,
 ) -> None:
     """Print all counters since the reset, of one moment, and what went wrong."""
-    from framelane.cli import board_tables
+    from framelane.cli import board_status, board_tables
     from framelane.cli.stages import say
 
     with _opened(board) as opened:
@@ -134,6 +178,7 @@ def counters(
             say(Terminal(), json.dumps(document, indent=2))
         else:
             board_tables.show_counters(read, errors, Terminal())
+            board_status.show_troubles(opened, Terminal())
 
 
 @app.command()

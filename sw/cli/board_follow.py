@@ -1,25 +1,42 @@
 """`framelane board follow`: the credit of the receivers to the board, as long as the run lasts."""
 
+import contextlib
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
 
 from framelane.cli import board_constants
+from framelane.cli.board_watch import BoardWatch
 from framelane.cli.stages import say
 from framelane.cli.stopping import stop_on_signals
 from framelane.driver.board import Board
 from framelane.driver.board_config import load
 from framelane.driver.credit_relay import CreditRelay
 from framelane.driver.session_client import SessionClient
-from framelane.models.errors import ConfigError
+from framelane.models.errors import ConfigError, TransportError
 
 _STEP_S = 0.001
+_NOTICED_S = 0.1
+
+
+@contextlib.contextmanager
+def _one_may_go(relay: CreditRelay) -> Iterator[None]:
+    """A receiver that goes just as it is told something is one that has gone, as any other."""
+    try:
+        yield
+    except TransportError:
+        time.sleep(_NOTICED_S)
+        if not relay.closed:
+            raise
 
 
 def run(board: Board, file: Path, console: Console) -> None:
     """Arm the board that was configured with `file`, relay until a signal comes or a receiver goes, and disarm it.
+
+    A receiver of RC may go and come back, as long as there are others.
 
     TransportError where a receiver cannot be reached, ConfigError where it has another session by now.
     """
@@ -38,9 +55,12 @@ def run(board: Board, file: Path, console: Console) -> None:
         relay.step()
         board.arm()
         say(console, f"armed, {len(clients)} receivers give credit: Ctrl-C disarms the board")
+        watch = BoardWatch(board, config, relay, console)
+        stack.callback(watch.close)
         try:
-            while not (stop.wanted or relay.closed):
-                relay.step()
+            while not stop.wanted and watch.step():
+                with _one_may_go(relay):
+                    relay.step()
                 time.sleep(_STEP_S)
         finally:
             board.disarm()

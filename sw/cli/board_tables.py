@@ -10,7 +10,7 @@ from framelane.cli.stages import say
 from framelane.driver._register_map import REGISTERS
 from framelane.driver.board import Board
 from framelane.driver.board_config import BoardConfig
-from framelane.driver.board_readings import Counters, DestinationCounters, Errors, FlowCounters
+from framelane.driver.board_readings import Counters, DestinationCounters, Errors, FlowCounters, StationCounters
 from framelane.models.slots import FREE_RUNNING
 
 
@@ -22,6 +22,10 @@ def show_probe(board: Board, console: Console) -> None:
     say(console, f"transmitter, registers {'.'.join(map(str, is_.version))}, build {is_.build}")
     say(console, f"{is_.data_width} bits at {is_.clock_hz / 1e6:g} MHz, {store}")
     say(console, f"room for {is_.flows} flows, {is_.destinations} destinations, {is_.qps} queue pairs")
+    if is_.rc:
+        say(console, f"RC on the first {is_.rc_qps} queue pairs, {is_.rc_depth} descriptors kept of each")
+    if is_.station:
+        say(console, "receive path: ARP, ping, pauses of the link")
     state = board.state()
     set_ = [field.name for field in fields(state) if getattr(state, field.name)]
     say(console, f"status: {', '.join(set_) or 'busy'}")
@@ -46,16 +50,32 @@ def show_configured(config: BoardConfig, console: Console) -> None:
 
 
 def show_counters(counters: Counters, errors: Errors, console: Console) -> None:
-    """Three tables, those of flows and destinations without the lines that are all 0; then the errors."""
+    """A table of each kind, all but the first without the lines that are all 0; then the errors."""
     described = {register.name: register.description for register in REGISTERS}
     table = _table("counter", "value", "")
     for field in fields(counters):
-        if field.name not in ("flows", "destinations"):
+        if field.name not in ("flows", "destinations", "station"):
             table.add_row(field.name, f"{getattr(counters, field.name):,}", described[f"counters.{field.name}"])
     console.print(table)
     _show_entries("flow", counters.flows, console)
     _show_entries("destination", counters.destinations, console)
+    if counters.station:
+        _show_station(counters.station, described, console)
     show_errors(errors, console)
+
+
+def _show_station(station: StationCounters, described: dict[str, str], console: Console) -> None:
+    events = _table("receive path", "value", "")
+    for name, value in station.events.items():
+        if value:
+            events.add_row(name, f"{value:,}", described[f"station_counters.{name}"])
+    pairs = _table("queue pair", "cnps")
+    for index, value in enumerate(station.cnps):
+        if value:
+            pairs.add_row(str(index), f"{value:,}")
+    for table in (events, pairs):
+        if table.row_count:
+            console.print(table)
 
 
 def _show_entries(

@@ -1,4 +1,4 @@
-"""Boards by a text: `uio:/dev/uio0`, `pci:0000:03:00.0` or `pci:0000:03:00.0:2` for its BAR 2, `sim`."""
+"""Boards by a text: `uio:/dev/uio0`, `pci:0000:03:00.0` or `pci:0000:03:00.0:2` for its BAR 2, `sim`, `sim:rc`."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,9 @@ _PCI = re.compile(r"pci:([0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?::([0
 
 
 def open_board(address: str, root: Path = ROOT) -> Registers:
-    """The registers of a board; `sim` is a fresh simulated one. ConfigError for a text that names none.
+    """The registers of a board; ConfigError for a text that names none.
+
+    `sim` is a fresh simulated one, `sim:rc` one with RC and a receive path, its link up and nobody at the other end.
 
     BoardError where there is no such device, or it cannot be had; SimulationError where none can be simulated.
     """
@@ -20,10 +22,17 @@ def open_board(address: str, root: Path = ROOT) -> Registers:
         from framelane.driver.verilated import SimulatedRegisters  # may build the simulator
 
         return SimulatedRegisters()
+    if address == "sim:rc":
+        from framelane.driver.verilated_rc import SLOW_HZ, SimulatedRcBoard
+
+        board = SimulatedRcBoard(clock_hz=SLOW_HZ)
+        board.link_up(True)
+        return board
     if match := _UIO.fullmatch(address):
         return open_uio(match[1], root)
     if match := _PCI.fullmatch(address):
         return open_pci(f"{match[1] or '0000:'}{match[2]}".lower(), int(match[3] or 0), root)
     raise ConfigError(
-        f"{address!r} names no board: give uio:/dev/uio0, pci:0000:03:00.0 (pci:0000:03:00.0:2 for its BAR 2), or sim"
+        f"{address!r} names no board: give uio:/dev/uio0, pci:0000:03:00.0 (pci:0000:03:00.0:2 for its BAR 2), sim, "
+        "or sim:rc"
     )

@@ -7,13 +7,13 @@ from pathlib import Path
 from framelane.driver.board_document import BoardDocument, at, read_document, unusable
 from framelane.driver.board_flows import Ring, flow_of, take
 from framelane.driver.board_memory import Calibrate, correction_of, ring_of
+from framelane.driver.board_network import limits_of, network_of, qps_of
 from framelane.driver.board_readings import Capabilities
 from framelane.driver.entries import FrameRing
-from framelane.models import roce_pacer
+from framelane.driver.network import Network, check_flow, check_network
 from framelane.models.errors import ConfigError
 from framelane.models.flow import Flow
 from framelane.models.image_writer import Correction
-from framelane.models.roce_qp import QpContext
 from framelane.models.session import Session
 from framelane.models.tx import TxConfig
 
@@ -29,6 +29,7 @@ class BoardConfig:
     tx: TxConfig
     ring: FrameRing | None
     correction: Correction | None
+    network: Network
     flows: tuple[str, ...]
     destinations: tuple[str, ...]
     credit: tuple[int, ...]
@@ -60,12 +61,14 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
             if any(table.name == other.name for other in document.flow[: len(flows)]):
                 raise ConfigError("there is another flow of this name: give each its own")
             mine = take(table, rings, served)
-            flows.append(flow_of(table, mine, document.source, len(served), correction))
+            flow = flow_of(table, mine, document.source, len(served), correction)
+            flows.append(replace(flow, max_length=longest_message(flow, mine)))
             served |= mine
     if idle := [name for name in rings if name not in served]:
         raise unusable(path, f"[[receiver]] {idle[0]!r}: no flow goes there: name it in one, or remove it")
     sessions = list(dict.fromkeys(ring.session for ring in served.values()))
-    qps = tuple(_qp(path, session, rings, capabilities) for session in sessions)
+    qps = qps_of(path, document, sessions, rings, capabilities)
+    network = network_of(path, document, sessions, rings, capabilities)
     destinations = tuple(
         ring.session.destination(ring.table.source, sessions.index(ring.session)) for ring in served.values()
     )
@@ -77,7 +80,28 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
         tuple(ring.table.source for ring in served.values()),
         tuple(ring.table.link_port for ring in served.values()),
     )
-    return BoardConfig(tx, frame_ring, correction, names, tuple(served), credit, *by_destination)
+    for k, table in enumerate(document.flow):
+        with at(path, f"[[flow]] {table.name!r}"):
+            check_flow(k, tx, network, capabilities)
+    with at(path, "[[flow]]"):
+        check_network(tx, network, capabilities)
+    return BoardConfig(tx, frame_ring, correction, network, names, tuple(served), credit, *by_destination)
+
+
+_OF_THE_QP = ("rate_gbps", "vlan", "priority", "dscp", "resolve", "gateway", "rc")
+"""Keys of a receiver that are its queue pair's, which receivers of one session share."""
+_WINDOW_PARTS = 4
+"""A message of RC is at most this part of the window: what is left of it when the next one does not fit is less."""
+
+
+def longest_message(flow: Flow, rings: Mapping[str, Ring]) -> int:
+    """The flow's `max_length`: for receivers of RC so that messages fit their windows, else without limit.
+
+    Long ones leave more frames room in the rings of the queue pairs.
+    """
+    reliable = [ring for ring in rings.values() if ring.session.service == "RC"]
+    windows = [(limits_of(ring.table.rc, ring.session.mtu).window, ring.session.mtu) for ring in reliable]
+    return min((max(1, window // _WINDOW_PARTS) * mtu for window, mtu in windows), default=flow.max_length)
 
 
 def _check_clock(document: BoardDocument, capabilities: Capabilities) -> None:
@@ -108,14 +132,6 @@ def _check_ring(ring: Ring, others: Mapping[str, Ring], document: BoardDocument)
     for other in others.values():
         if other.session == ring.session and other.table.source == ring.table.source:
             raise ConfigError(f"{other.table.name!r} is source {other.table.source} of the same session: remove one")
-        if other.session == ring.session and other.table.rate_gbps != ring.table.rate_gbps:
-            raise ConfigError(f"rate_gbps: {other.table.name!r} has another one, but the same session: give one rate")
-
-
-def _qp(path: Path, session: Session, rings: Mapping[str, Ring], capabilities: Capabilities) -> QpContext:
-    table = next(ring.table for ring in rings.values() if ring.session == session)
-    if table.rate_gbps is None:
-        return session.qp_context()
-    with at(path, f"[[receiver]] {table.name!r}"):
-        rate = roce_pacer.rate(table.rate_gbps * 1e9 / 8, capabilities.clock_hz)
-    return replace(session.qp_context(), rate=rate, burst=roce_pacer.smallest_burst(rate, capabilities.qps))
+        for key in _OF_THE_QP if other.session == ring.session else ():
+            if getattr(other.table, key) != getattr(ring.table, key):
+                raise ConfigError(f"{key}: {other.table.name!r} has another one, but the same session: give one {key}")

@@ -3,25 +3,18 @@
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from framelane.driver.document_types import NO_NUL, Name, PositiveNumber, PositiveU16, PositiveU32, Table
+from framelane.driver.network_document import DcqcnTable, Priority, RcTable, StationTable, VlanId
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.jf_fixed import MAX_FRACTION_BITS
 from framelane.models.session_link import PORT
 from framelane.models.session_plan import U8, U16, U32, U64, Node, Positive
-
-_NO_NUL = r"^[^\x00]*$"
-"""A file name with it cannot be opened."""
-Name = Annotated[str, Field(min_length=1, max_length=64, pattern=_NO_NUL)]
-PositiveU16 = Annotated[int, Field(gt=0, lt=1 << 16)]
-PositiveU32 = Annotated[int, Field(gt=0, lt=1 << 32)]
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Transmitter(Node):
@@ -30,7 +23,7 @@ class Transmitter(Node):
     clock_hz: Positive | None = None
 
 
-class Source(_Table):
+class Source(Table):
     """[source]: the frame in the transmitter's memory. `pitch` from line to line, and `offset` of the first pixel."""
 
     rows: PositiveU16
@@ -51,7 +44,7 @@ class Source(_Table):
         return self.pitch or self.columns * self.pixel_bytes
 
 
-class Store(_Table):
+class Store(Table):
     """[store]: the frame store's memory, for a build that has one. `slot_bytes`: what [source] needs, if not given."""
 
     base: U64
@@ -59,13 +52,13 @@ class Store(_Table):
     slot_bytes: PositiveU32 | None = None
 
 
-class CorrectionTable(_Table):
+class CorrectionTable(Table):
     """[correction]: the file `calibration`, and where its constants lie: `pitch` from plane to plane, if wanted.
 
     Corrected values are in units of `2**-fraction_bits` of `unit`. `mode`: which gain mode the detector runs in.
     """
 
-    calibration: Annotated[str, Field(min_length=1, pattern=_NO_NUL)]
+    calibration: Annotated[str, Field(min_length=1, pattern=NO_NUL)]
     base: U64
     pitch: PositiveU32 | None = None
     fraction_bits: Annotated[int, Field(ge=0, le=MAX_FRACTION_BITS)] = 0
@@ -73,17 +66,33 @@ class CorrectionTable(_Table):
     mode: Literal["normal", "hg0"] = "normal"
 
 
-class Receiver(_Table):
-    """[[receiver]]: a ring, and which of its sources this transmitter is; the TCP port of its receiver's link."""
+class Receiver(Table):
+    """[[receiver]]: a ring, and which of its sources this transmitter is; the TCP port of its receiver's link.
+
+    Its packets have a tag with `vlan` and `priority`, and a `dscp`. `resolve`: the MAC is asked by ARP, not the
+    session's; of the router `gateway`, where there is one on the way. `rc`: if the session is of RC.
+    """
 
     name: Name
     session: Name
     source: U8 = 0
     link_port: PositiveU16 = PORT
-    rate_gbps: Annotated[float, Field(gt=0, strict=False)] | None = None
+    rate_gbps: PositiveNumber | None = None
+    vlan: VlanId | None = None
+    priority: Priority = 0
+    dscp: Annotated[int, Field(ge=0, lt=64)] = 0
+    resolve: bool = False
+    gateway: Annotated[IPv4Address, Field(strict=False)] | None = None
+    rc: RcTable | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.priority and self.vlan is None:
+            raise ValueError("priority: it is part of a VLAN tag, which needs a vlan: give one, or remove priority")
+        return self
 
 
-class Rectangle(_Table):
+class Rectangle(Table):
     """A rectangle in the source, in pixels and lines."""
 
     x: U16 = 0
@@ -92,14 +101,14 @@ class Rectangle(_Table):
     height: PositiveU16
 
 
-class Place(_Table):
+class Place(Table):
     """A place in the receiver's image, in pixels and lines."""
 
     x: U16
     y: U16
 
 
-class FlowTable(_Table):
+class FlowTable(Table):
     """[[flow]]: `burst` of `every` frames from number `first` on, `count` in all (0: no limit), `bunch` a receiver.
 
     `image`: what the detector sent, or what [correction] makes of it; if not given, as the session says.
@@ -124,10 +133,12 @@ class FlowTable(_Table):
         return self
 
 
-class BoardDocument(_Table):
+class BoardDocument(Table):
     """The whole file."""
 
     transmitter: Transmitter
+    station: StationTable | None = None
+    dcqcn: DcqcnTable | None = None
     source: Source | None = None
     store: Store | None = None
     correction: CorrectionTable | None = None

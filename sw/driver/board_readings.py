@@ -11,7 +11,8 @@ class Capabilities:
 
     With `frame_store` it keeps frames in its own ring; without, they lie in memory already. With `correction` it can
     keep a corrected image beside each. `qps`, `flows` and `destinations` are the entries of its tables. With `rc` its
-    queue pairs may be of RC, with `station` it has a receive path.
+    first `rc_qps` queue pairs may be of RC, `rc_depth` descriptors of each being kept until they are acknowledged; with
+    `station` it has a receive path.
     """
 
     version: tuple[int, int, int]
@@ -25,6 +26,8 @@ class Capabilities:
     destinations: int
     rc: bool = False
     station: bool = False
+    rc_qps: int = 0
+    rc_depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,19 @@ class DestinationCounters:
 
 
 @dataclass(frozen=True, slots=True)
+class StationCounters:
+    """Counters of the receive path by their names in docs/registers.md, and the CNPs of each queue pair."""
+
+    events: dict[str, int]
+    cnps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Counters:
-    """All counters of one moment (64 clock cycles), since the reset; docs/registers.md says what each counts."""
+    """All counters of one moment (64 clock cycles), since the reset; docs/registers.md says what each counts.
+
+    `station`: None for a build without receive path.
+    """
 
     cycles: int
     frames: int
@@ -80,6 +94,7 @@ class Counters:
     pixel_stalls: int
     flows: tuple[FlowCounters, ...]
     destinations: tuple[DestinationCounters, ...]
+    station: StationCounters | None = None
 
 
 ADVICE = {

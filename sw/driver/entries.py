@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 
 from framelane.driver._register_map import REGISTERS
 from framelane.driver.board_readings import Capabilities
+from framelane.driver.network import Write
 from framelane.models import jf_constants
 from framelane.models.errors import ConfigError
 from framelane.models.flow import Destination, Flow
@@ -14,8 +15,6 @@ from framelane.models.roce_qp import QpContext
 from framelane.models.tx import TxConfig
 
 _MAX_SLOTS = (1 << 16) - 1
-Write = tuple[str, dict[str, int]]
-"""A register and the values of all its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,7 @@ def all_writes(
     config: TxConfig, ring: FrameRing | None, correction: Correction | None, capabilities: Capabilities
 ) -> Iterator[Write]:
     """Every register of the configuration, in the order of writing; entries that it does not name are disabled."""
-    yield "local_mac", {"value": config.local.mac}
-    yield "local_ip", {"value": config.local.ip}
+    yield from endpoint_writes(config)
     if ring:
         for field in fields(ring):
             yield f"store_{field.name}", {"value": getattr(ring, field.name)}
@@ -86,6 +84,12 @@ def all_writes(
     rings = [destination_entry(destination) for destination in config.destinations]
     yield from _table("destination", rings, capabilities.destinations)
     yield from _table("flow", [flow_entry(flow, capabilities.rc) for flow in config.flows], capabilities.flows)
+
+
+def endpoint_writes(config: TxConfig) -> Iterator[Write]:
+    """The addresses of this end."""
+    yield "local_mac", {"value": config.local.mac}
+    yield "local_ip", {"value": config.local.ip}
 
 
 def _correction(correction: Correction | None) -> Iterator[Write]:

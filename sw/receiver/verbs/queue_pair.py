@@ -15,8 +15,8 @@ from framelane.receiver.verbs.library import Pyverbs
 from framelane.receiver.verbs.region import Region
 
 _HOP_LIMIT = 64
-_MIN_RNR_TIMER = 1
-"""0.01 ms: how long a requester of RC waits after an RNR NAK (vol. 1, table 46)."""
+_MIN_RNR_TIMER = 8
+"""0.16 ms: how long a requester of RC waits after an RNR NAK (vol. 1, table 46)."""
 _BATCHES = 8
 """The receive queue is filled up by this part of it: it always holds at least 7 of 8."""
 
