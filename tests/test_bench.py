@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from framelane.cli import (
     bench_pipeline,
     bench_placement,
+    bench_rc,
     bench_roce_tx,
     correction_cpu,
     placement_page,
@@ -36,6 +38,11 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(softnic_wire, constant, little)
     for constant, less in (("WIDTHS", placement_page.WIDTHS), ("FRAMES", 2), ("LATENCIES", (0,)), ("REPEATS", 2)):
         monkeypatch.setattr(bench_placement, constant, less)
+    for constant, part in (("DELAYS", (125,)), ("WINDOWS", (64,)), ("LENGTHS", dict.fromkeys(bench_rc.LOSSES, 5_000))):
+        monkeypatch.setattr(bench_rc, constant, part)
+    monkeypatch.setattr(bench_rc, "COST_FRAMES", 8)
+    monkeypatch.setattr(bench_rc, "DEAD_FRAMES", 10)
+    monkeypatch.setattr(bench_rc, "DEAD_LIMITS", replace(bench_rc.DEAD_LIMITS, retries=1, backoff=0))
     status, out, err = run_cli("bench", name, "--output", tmp_path)
     assert (status, err) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == [f"{name}.json"]
@@ -61,7 +68,8 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     assert (status, err) == (
         2,
         "framelane: there is no bench nosuch: choose one of "
-        "roce_tx, tx, placement, pipeline, jf_correct, pedestal, softnic, gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
+        "roce_tx, tx, placement, pipeline, jf_correct, pedestal, softnic, rc, "
+        "gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
     )
 
 

@@ -50,7 +50,7 @@ class Measurement:
     """Of the page, where it is not the bench's."""
 
 
-NAMES = ("roce_tx", "tx", "placement", "pipeline", "jf_correct", "pedestal", "softnic")
+NAMES = ("roce_tx", "tx", "placement", "pipeline", "jf_correct", "pedestal", "softnic", "rc")
 """Each is a module `bench_<name>` with a function `measure() -> Measurement`."""
 
 ON_A_GPU = ("gpu", "gpu_peaks", "gpu_pipeline", "gpu_ranks")
