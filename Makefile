@@ -38,8 +38,8 @@ sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
 oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, scapy and tshark (2 minutes)
 	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/test_roce_oracles.py $(ARGS)
 
-softroce: packages-softroce $(VENV)/.dev ## the chain and the planted faults on the Linux SoftRoCE driver, in a virtual machine (1 minute)
-	FRAMELANE_SOFTROCE=required $(RUN) pytest $(XDIST) sim/softroce/test_chain.py sim/softroce/test_refused.py $(ARGS)
+softroce: packages-softroce $(VENV)/.dev ## the chain, planted faults and RC live on the Linux SoftRoCE driver, in a virtual machine (2 minutes)
+	FRAMELANE_SOFTROCE=required $(RUN) pytest $(XDIST) sim/softroce/test_chain.py sim/softroce/test_refused.py sim/softroce/test_rc_live.py $(ARGS)
 
 soak: $(VENV)/.dev ## ten minutes of emulated frames with random faults over veth into a receiver, as root (ARGS="--minutes 60")
 	$(VENV)/bin/python scripts/soak.py $(ARGS)
