@@ -62,10 +62,10 @@ lint-cpp: $(VENV)/.dev
 	find hw sim sw \( -name '*.cpp' -o -name '*.hpp' -o -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 | \
 	  xargs -0 --no-run-if-empty $(VENV)/bin/clang-format --dry-run -Werror
 
-synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/area.md (3 minutes)
+synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/area.md (10 minutes)
 	$(VENV)/bin/python scripts/synth.py
 
-synth-check: build/synth-check ## docs/area.md against the gateware, if either has changed (3 minutes)
+synth-check: build/synth-check ## docs/area.md against the gateware, if either has changed (10 minutes)
 
 SYNTHESIZED := $(wildcard hw/*/*.sv) docs/area.md scripts/synth.py scripts/synth_table.py scripts/yosys.py scripts/carries.v
 build/synth-check: $(VENV)/.dev $(SYNTHESIZED)

@@ -307,6 +307,13 @@ def test_congestion_control_is_refused_by_a_station_without_rc(make_session: Mak
         check_network(config, network, replace(PLAIN, station=True))
 
 
+def test_a_build_without_rc_makes_packets_of_rc_only_where_that_is_wanted(make_session: MakeSession) -> None:
+    config = TxConfig.of(make_session(service="RC"))
+    check_network(config, Network(unacknowledged=True), PLAIN)
+    with pytest.raises(ConfigError, match="queue pair 0 is of RC, but this build of the transmitter has UC only"):
+        check_network(config, Network(), PLAIN)
+
+
 @pytest.mark.parametrize("window", [3, 4])
 def test_a_message_longer_than_the_window_is_refused(make_session: MakeSession, window: int) -> None:
     config = TxConfig.of(make_session(service="RC"))

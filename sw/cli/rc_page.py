@@ -47,7 +47,7 @@ leaves first, and counts for nothing. On the shortest path here, {small:.0f} pac
 
 - {most} packets outstanding: {less:.3f}
 - {least} packets outstanding: {more:.3f}
-- if nothing more left once the NAK has come: {bound:.3f}
+- by the formula, if nothing more left once the NAK has come: {bound:.3f}
 
 Choose the window by the path: its round trip at line rate, and half as much again.
 

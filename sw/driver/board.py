@@ -100,7 +100,8 @@ class Board:
         network = network or Network()
         check_fits(config, ring, correction, capabilities)
         check_network(config, network, capabilities)
-        reliable = {index: qp for index, qp in enumerate(config.qps) if qp.service is Service.RC}
+        served = config.qps if capabilities.rc else ()
+        reliable = {index: qp for index, qp in enumerate(served) if qp.service is Service.RC}
         for index, qp in reliable.items():
             self._queue_pairs.check_unused(index, qp)
         station = list(station_writes(network, capabilities)) if capabilities.station else []

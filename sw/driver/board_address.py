@@ -23,9 +23,9 @@ def open_board(address: str, root: Path = ROOT) -> Registers:
 
         return SimulatedRegisters()
     if address == "sim:rc":
-        from framelane.driver.verilated_rc import SLOW_HZ, SimulatedRcBoard
+        from framelane.driver.verilated_rc import SimulatedRcBoard
 
-        board = SimulatedRcBoard(clock_hz=SLOW_HZ)
+        board = SimulatedRcBoard()
         board.link_up(True)
         return board
     if match := _UIO.fullmatch(address):

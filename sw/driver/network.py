@@ -44,13 +44,15 @@ class Network:
     """Beside the entries of the tables. `limits` and `ask` belong to the QPs, in their order; missing ones are None.
 
     `limits`: of an RC QP (None: the defaults); `ask`: the IPv4 address whose MAC is asked by ARP for the packets of
-    the QP (None: the MAC is known). `dcqcn`: None for off.
+    the QP (None: the MAC is known). `dcqcn`: None for off. With `unacknowledged` QPs of RC are taken by a build without
+    RC, too: their packets are made, acknowledgements are not read, and nothing is sent again.
     """
 
     station: Station = field(default_factory=Station)
     limits: tuple[RcLimits | None, ...] = ()
     ask: tuple[int | None, ...] = ()
     dcqcn: DcqcnSettings | None = None
+    unacknowledged: bool = False
 
     def limits_of(self, index: int, qp: QpContext) -> RcLimits:
         """The limits of QP `index`."""
@@ -113,6 +115,8 @@ def check_network(config: TxConfig, network: Network | None, capabilities: Capab
         raise ConfigError("this build of the transmitter has no congestion control: load a design with Rc = 1")
     if any(ask is not None for ask in network.ask) and not network.station.arp:
         raise ConfigError("a MAC is to be asked for, but arp is off: say arp = true in [station], or give the MAC")
+    if network.unacknowledged and not capabilities.rc:
+        return
     reliable = {k: qp for k, qp in enumerate(config.qps) if qp.service is Service.RC}
     for index, qp in reliable.items():
         if not capabilities.rc:

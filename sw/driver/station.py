@@ -51,10 +51,7 @@ class StationRegisters:
     def resolve(self, ip: int) -> int:
         """The MAC of `ip`, by ARP. BoardError where nobody answers, ConfigError where ARP is off."""
         if not self._registers["station.arp"]:
-            raise ConfigError(
-                "the board does not ask by ARP: configure it first, with arp = true in [station], or "
-                "`framelane board regs station.arp=1`"
-            )
+            raise ConfigError("the board does not ask by ARP: configure it first, with arp = true in [station]")
         arp = self._registers.read_register("arp")
         tries = arp["retries"] + 1
         asks_s = tries * (arp["timeout_ms"] + 1) / 1000

@@ -9,6 +9,7 @@ from framelane.driver import ports
 from framelane.driver.board import Board
 from framelane.driver.board_readings import Counters
 from framelane.driver.library import Design, Signature
+from framelane.driver.network import Network
 from framelane.driver.simulation import words
 from framelane.driver.verilated_board import POINTER, U64, SimulatedBoard, board_design, give_credit
 from framelane.models.flow import FrameEvent
@@ -42,6 +43,8 @@ class SimulatedRegisters(SimulatedBoard):
 class TxSimulator(SimulatedRegisters):
     """A simulated transmitter that is configured through its registers and armed; `board` drives it.
 
+    QPs of RC have their packets made, and nothing is sent again (`SimulatedRcBoard` does that).
+
     Every destination has credit up to `window_end` (default: without limit), and may be given more
     (`Board.publish_credit`). The other arguments are those of `SimulatedRegisters`.
     """
@@ -51,7 +54,7 @@ class TxSimulator(SimulatedRegisters):
     ) -> None:
         super().__init__(width, **surroundings)
         self.board = Board(self)
-        self.board.configure(config)
+        self.board.configure(config, network=Network(unacknowledged=True))
         give_credit(self.board, config, window_end)
         self.board.arm()
         self._frames = [0] * KINDS
