@@ -54,13 +54,22 @@ class Run:
         self._place = place
         self._timeout_s = timeout_s
         self._folder = self.share / ".guest"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._start = time.monotonic()
+        try:
+            self._begin(command, environment or {})
+        except BaseException:  # a signal, too: nothing stays
+            self.close()
+            raise
+
+    def _begin(self, command: list[str], environment: Mapping[str, str]) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
-        (self._folder / "command.sh").write_text(_script(command, self.share, environment or {}))
-        (self._folder / "link.env").write_text(_exports(place.link.variables()))
+        (self._folder / "command.sh").write_text(_script(command, self.share, environment))
+        (self._folder / "link.env").write_text(_exports(self._place.link.variables()))
         for name in ("stdout", "stderr"):
             (self._folder / name).touch()
-        process = place.process(self.share)
+        process = self._place.process(self.share)
         self._start = time.monotonic()
         with (self._folder / "console").open("wb") as console:
             self._process = subprocess.Popen(
@@ -106,7 +115,7 @@ class Run:
 
     def close(self) -> None:
         """End the guest, if it has not ended. May be called twice."""
-        if self._process.poll() is None:
+        if self._process is not None and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -121,7 +130,7 @@ class Run:
 
     def _alive(self) -> bool:
         """Whether the process runs. TimedOut when it has run too long."""
-        if self._process.poll() is not None:
+        if self._process is None or self._process.poll() is not None:
             return False
         if time.monotonic() - self._start > self._timeout_s:
             raise TimedOut(f"the command did not end within {self._timeout_s:g} s: {self._last_words()}")
