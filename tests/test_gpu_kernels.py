@@ -156,7 +156,7 @@ def test_frames_in_slots_with_gaps_of_any_size(cp: Any, shape: tuple[int, int], 
 
 
 @pytest.mark.parametrize(
-    ("shape", "sources"), [((512, 1024), 8), ((64, 96), 3), ((6, 35), 7), ((8, 8), 64), ((1, 9), 1)]
+    ("shape", "sources"), [((512, 1024), 8), ((500, 1026), 3), ((64, 96), 3), ((6, 35), 7), ((8, 8), 64), ((1, 9), 1)]
 )
 def test_holes_are_counted_for_the_source_whose_share_they_are_in(
     cp: Any, shape: tuple[int, int], sources: int
@@ -164,7 +164,10 @@ def test_holes_are_counted_for_the_source_whose_share_they_are_in(
     frames = words_of(4, 11, shape)
     frames[2].reshape(sources, -1)[sources // 2] = HOLE_WORD
     frames[3] = HOLE_WORD
-    check(cp, quantize(calibration(4, shape)), frames, sources=sources)
+    fixed = quantize(calibration(4, shape))
+    check(cp, fixed, frames, sources=sources)
+    for index in (0, 2, 3):
+        check(cp, fixed, frames[index : index + 1], sources=sources)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.03, 0.2, 1.0])
@@ -216,20 +219,21 @@ def test_float32_has_the_bits_of_the_cpu(cp: Any, shape: tuple[int, int], n: int
         np.testing.assert_array_equal(result[there].view(np.uint32), expected[there].view(np.uint32))
 
 
+@pytest.mark.parametrize("n", [1, 7])
 @pytest.mark.parametrize("way", ["count", "holes", "kernel", "memset"])
 @pytest.mark.parametrize(("shape", "gap", "offset"), [((64, 1024), 8, 0), ((31, 77), 3, 1), ((5, 16), 0, 0)])
 def test_a_refilled_slot_is_all_holes_and_what_is_beside_it_is_left_alone(
-    cp: Any, shape: tuple[int, int], gap: int, offset: int, way: str
+    cp: Any, shape: tuple[int, int], gap: int, offset: int, way: str, n: int
 ) -> None:
-    fixed, frames = quantize(calibration(8, shape)), words_of(8, 7, shape)
+    fixed, frames = quantize(calibration(8, shape)), words_of(8, n, shape)
     raw, memory = in_slots(cp, frames, gap, offset)
-    counts = CountBuffers(7, 1)
+    counts = CountBuffers(n, 1)
     if way == "count":
         GpuKernels(fixed, THRESHOLD).count(raw, counts, refill=True)
-        assert counts.read(7) == [counts_of(correct_int16(each, fixed), THRESHOLD) for each in frames]
+        assert counts.read(n) == [counts_of(correct_int16(each, fixed), THRESHOLD) for each in frames]
     elif way == "holes":
         GpuKernels(fixed).count_holes(raw, counts, refill=True)
-        assert counts.holes.get().ravel().tolist() == (frames == HOLE_WORD).reshape(7, -1).sum(1).tolist()
+        assert counts.holes.get().ravel().tolist() == (frames == HOLE_WORD).reshape(n, -1).sum(1).tolist()
     else:
         (kernels.refill if way == "kernel" else kernels.refill_by_memset)(raw)
     assert bool((raw == HOLE_WORD).all())

@@ -14,14 +14,19 @@ SHAPE = (4096, 1024)
 class Shares(NamedTuple):
     """Of the pixels of a frame, those in G1 and in G2."""
 
-    g1: float = 0.01
+    g1: float = 0.009
     g2: float = 0.001
+
+    @property
+    def percent(self) -> float:
+        """Of the pixels in either."""
+        return round(100 * (self.g1 + self.g2), 6)
 
 
 MANY = Shares()
 """Ten times as many as in the real frames of a protein crystal."""
 
-AS_REAL = Shares(0.001, 0.0001)
+AS_REAL = Shares(0.0009, 0.0001)
 
 _NOISE_ADU, _BACKGROUND_ADU = 24.0, 508.0
 

@@ -20,6 +20,9 @@ THRESHOLD = 10
 
 SOURCES = 8
 MOST = 40
+MOST_LANES = 8
+"""Of which each has results of its own."""
+
 _PIXELS = SHAPE[0] * SHAPE[1]
 _CAPACITY = 1 << 17
 
@@ -64,19 +67,19 @@ class Measured:
         self.raw = raw
         self.images = module.empty(raw.shape, np.int16)
         self.floats = module.empty(raw.shape, np.float32)
-        self.counts = CountBuffers(MOST, SOURCES)
-        self.rows = SparseBuffers(MOST, SHAPE, _CAPACITY)
+        self.counts = [CountBuffers(MOST, SOURCES) for _ in range(MOST_LANES)]
+        self.rows = [SparseBuffers(MOST, SHAPE, _CAPACITY) for _ in range(MOST_LANES)]
 
-    def call(self, what: str, frames: slice) -> Callable[[], object]:
-        """What queues a kernel for these frames."""
-        kernels, raw = self.kernels, self.raw[frames]
+    def call(self, what: str, frames: slice, lane: int = 0) -> Callable[[], object]:
+        """What queues a kernel for these frames; those of one lane have to run one after the other."""
+        kernels, raw, counts, rows = self.kernels, self.raw[frames], self.counts[lane], self.rows[lane]
         return {
             INT16: lambda: kernels.correct_int16(raw, self.images[frames]),
-            COUNTED: lambda: kernels.correct_int16(raw, self.images[frames], self.counts),
+            COUNTED: lambda: kernels.correct_int16(raw, self.images[frames], counts),
             FLOAT32: lambda: kernels.correct_float32(raw, self.floats[frames]),
-            COUNT: lambda: kernels.count(raw, self.counts),
-            SPARSE: lambda: kernels.sparse(raw, self.rows),
-            HOLES: lambda: kernels.count_holes(raw, self.counts),
+            COUNT: lambda: kernels.count(raw, counts),
+            SPARSE: lambda: kernels.sparse(raw, rows),
+            HOLES: lambda: kernels.count_holes(raw, counts),
         }[what]
 
     def check(self, what: str, batch: int) -> float:
@@ -98,9 +101,9 @@ class Measured:
             expected = Correction(self._of, "float32", engine="numpy")(raw)
             right = np.array_equal(self.floats[last].get(), expected, equal_nan=True)
         if what in (COUNT, COUNTED):
-            right = right and self.counts.read(batch)[last].peaks == int(kept.sum())
+            right = right and self.counts[0].read(batch)[last].peaks == int(kept.sum())
         if what == SPARSE:
-            rows = self.rows.read(last)
+            rows = self.rows[0].read(last)
             right = np.array_equal(rows.dense(SHAPE[1]), np.where(kept, image, 0))
         if not right:
             raise GpuError(f"{what} of the last of {batch} frames is not what the CPU makes of it: run the tests")

@@ -13,24 +13,35 @@ REPEATS = 30
 class Graph:
     """Calls that queue work, captured once; each runs on other data than the one before.
 
+    They run one after the other, or with more `lanes` on so many streams by turns.
     `prepare` queues what has to be done before, and is not timed; by default it is a run of the same calls, so that
     nothing that another kernel has left in the cache is still to be written.
     """
 
-    def __init__(self, calls: Sequence[Callable[[], object]], prepare: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self, calls: Sequence[Callable[[], object]], prepare: Callable[[], object] | None = None, lanes: int = 1
+    ) -> None:
         module = cupy()
         self._prepare = prepare
         self._calls = len(calls)
-        self._stream = module.cuda.Stream(non_blocking=True)
+        streams = [module.cuda.Stream(non_blocking=True) for _ in range(lanes)]
+        self._stream = streams[0]
+
+        def queue() -> None:
+            for i, call in enumerate(calls):
+                with streams[i % lanes]:
+                    call()
+
         module.cuda.Device().synchronize()  # what was queued elsewhere
-        with self._stream:
-            for call in calls:  # the first time kernels are compiled
-                call()
-            self._stream.synchronize()
-            self._stream.begin_capture()
-            for call in calls:
-                call()
-            self._graph = self._stream.end_capture()
+        queue()  # the first time kernels are compiled
+        module.cuda.Device().synchronize()
+        self._stream.begin_capture()
+        for stream in streams[1:]:
+            stream.wait_event(self._stream.record(_marker()))
+        queue()
+        for stream in streams[1:]:
+            self._stream.wait_event(stream.record(_marker()))
+        self._graph = self._stream.end_capture()
         self._events = [module.cuda.Event() for _ in range(2)]
 
     def microseconds(self) -> float:
@@ -46,6 +57,10 @@ class Graph:
             end.record()
         end.synchronize()
         return float(cupy().cuda.get_elapsed_time(begin, end)) * 1e3 / self._calls
+
+
+def _marker() -> Any:
+    return cupy().cuda.Event(disable_timing=True)
 
 
 def medians(graphs: dict[Any, Graph], repeats: int = REPEATS) -> dict[Any, float]:

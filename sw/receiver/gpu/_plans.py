@@ -10,7 +10,7 @@ MOST_FRAMES = 64
 
 
 class Plan(NamedTuple):
-    """The macros of kernels/streams.cuh, ring.cuh, found.cuh and sparse.cu, and how many blocks there are."""
+    """The macros of kernels/streams.cuh, ring.cuh, job.cuh and sparse.cu, and how many blocks there are."""
 
     threads: int = 128
     resident: int = 8
@@ -18,14 +18,16 @@ class Plan(NamedTuple):
     ahead: int = 1
     together: int = 1
     per_part: int = 0
-    """Frames that a block takes; 0: as many as come to it, where there are as many blocks as the GPU holds."""
+    """Frames that a block takes, or of a single frame tiles in a row, 32 times `together` at most.
+
+    0: as many as come to it, where there are as many blocks as the GPU holds.
+    """
     per_job: int = 1
-    """The same for the jobs of kernels/sparse.cu, 256 at most."""
+    """Items of a job of kernels/sparse.cu at most: frames of a tile, or tiles of a single frame (32 at most)."""
     shared: int = 0
     """Bytes of its memory that a block has from the launch, where it needs more than 48 KB."""
     load: int = 0
     store: int = 0
-    ringed: int = 0
     keep_g1: int = 0
 
     @property
@@ -38,9 +40,8 @@ class Plan(NamedTuple):
             "TOGETHER": self.together,
             "LOAD": self.load,
             "STORE": self.store,
-            "RINGED": self.ringed,
             "KEEP_G1": self.keep_g1,
-            "JOB_FRAMES": self.per_job,
+            "JOB_ITEMS": self.per_job,
             "DYNAMIC": self.shared,
         }
 
@@ -51,17 +52,27 @@ class Plan(NamedTuple):
     def blocks(self, pixels: int, frames: int, multiprocessors: int) -> int:
         """How many there are."""
         if self.per_part:
-            return self.tiles(pixels) * -(-frames // self.per_part)
-        return min(self.tiles(pixels) * frames, self.resident * multiprocessors)
+            tiles = self.tiles(pixels)
+            return -(-tiles // self.per_part) if frames == 1 else tiles * -(-frames // self.per_part)
+        return min(self.jobs(pixels, frames), self.resident * multiprocessors)
+
+    def jobs(self, pixels: int, frames: int) -> int:
+        """Those of kernels/sparse.cu; for other kernels tiles of all frames."""
+        tiles = self.tiles(pixels)
+        return -(-tiles // self.per_job) if frames == 1 else tiles * -(-frames // self.per_job)
+
+    def items(self, frames: int) -> int:
+        """Those of a job: so that jobs of many frames have about as many each."""
+        return self.per_job if frames == 1 else -(-frames // -(-frames // self.per_job))
 
 
 SINGLE = {
     "correct_int16": Plan(resident=12),
-    "correct_int16_counted": Plan(resident=10, load=3),
+    "correct_int16_counted": Plan(threads=256, resident=5, load=3, per_part=4),
     "correct_float32": Plan(threads=256, resident=4),
-    "count": Plan(ahead=2, load=1),
-    "holes": Plan(threads=256, resident=5),
-    "sparse": Plan(threads=256, resident=4),
+    "count": Plan(threads=256, resident=4, ahead=4, together=4, per_part=8),
+    "holes": Plan(threads=512, resident=2, ahead=2, together=2, per_part=4),
+    "sparse": Plan(threads=128, resident=2, ahead=8, together=4, per_job=16),
 }
 """For a single frame."""
 
@@ -71,7 +82,7 @@ BATCH = {
     "correct_float32": Plan(resident=5, ahead=8, together=4, per_part=20, load=3, store=1, keep_g1=1),
     "count": Plan(threads=256, resident=4, ahead=4, together=4),
     "holes": Plan(threads=256, resident=6, ahead=2, together=2),
-    "sparse": Plan(threads=256, resident=4, ahead=8, together=4, per_job=20, shared=54272, ringed=1),
+    "sparse": Plan(threads=256, resident=4, ahead=8, together=4, per_job=20, shared=56576),
 }
 """For more of them."""
 

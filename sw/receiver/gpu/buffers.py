@@ -31,7 +31,7 @@ class CountBuffers:
         self.counts = zeros((frames, N_COUNTS), np.uint32)
         self.holes: Any = zeros((frames, sources), np.uint32) if sources else None
         self.sources = sources
-        self.work = zeros(frames * (N_COUNTS + sources + 1), np.uint32)
+        self.work = zeros((frames + 1) * (N_COUNTS + sources + 1), np.uint32)
         module.cuda.get_current_stream().synchronize()
 
     @property

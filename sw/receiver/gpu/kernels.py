@@ -121,7 +121,7 @@ class GpuKernels:
             raise InputError(f"the sparse rows are for images {rows.shape}, the calibration is for {self.shape}")
         launch = plan("sparse", source.n)
         arguments = (
-            np.uint32(launch.per_job),
+            np.uint32(launch.items(source.n)),
             np.uint32(self.shape[1]),
             np.uintp(self._sparse.planes.data.ptr),
             *self._int16.arguments,
@@ -130,6 +130,7 @@ class GpuKernels:
             np.uint32(rows.capacity),
             np.uintp(rows.work.data.ptr),
             np.uint32(rows.words),
+            np.uint32(-(-rows.words // launch.jobs(self.shape[0] * self.shape[1], source.n))),
         )
         self._run("sparse", launch, {}, (source,), arguments)
 

@@ -283,7 +283,7 @@ __device__ __forceinline__ void correct_tiles(const u16* raw, float* image, cons
         };
         correct<1>(known<1>(0, constants, part, scratch), 0, item.pixels, constants, part, scratch, store);
     };
-    for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});
+    for_tiles<WHOLE ? AHEAD : 1>(first + blockIdx.x, tiles, gridDim.x, load, process);
 }
 #endif
 

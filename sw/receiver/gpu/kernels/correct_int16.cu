@@ -8,7 +8,8 @@
 //   holes   (frames, sources) u32, or null; a source has `share` pixels in a row
 //   work    see `Sums`
 //
-// Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most where they are counted. A thread takes
+// Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most where they are counted. With SINGLE
+// and COUNTED a block has `per_part` tiles in a row. A thread takes
 // TOGETHER frames at a time, as if all its pixels were in G0, and mends those that are not before it stores them.
 
 #ifndef HIGH_GAIN
@@ -272,10 +273,16 @@ struct Item {
     Words words, pedestal, mantissa;
 };
 
-// Tiles of one frame.
+// What a thread has found in its tiles: 128 times the peaks, and pixels that are masked in G0.
+struct Found {
+    u32 peaks, masked;
+};
+
+// Every `step` of the tiles of one frame, from `first` to before `end`; `start` is the block's first.
 template <bool WHOLE>
 __device__ __forceinline__ void correct_tiles(const u16* raw, i16* image, const Constants& constants, u32 first,
-                                              u32 tiles, Shared& shared, const Sums& sums) {
+                                              u32 end, u32 step, u32 start, Found& found, Shared& shared,
+                                              const Sums& sums) {
     auto load = [&](u32 tile) {
         const u32 at = tile * TILE + threadIdx.x * GROUP;
         return Item{load_words<WHOLE>(raw + at, pixels_from(at, constants.count, GROUP)),
@@ -284,22 +291,20 @@ __device__ __forceinline__ void correct_tiles(const u16* raw, i16* image, const 
     };
     auto process = [&](Item& item, u32 tile) {
         const u32 at = tile * TILE + threadIdx.x * GROUP;
-        const Part part = part_of(tile, 0, 1);
         const Pixels pixels = pixels_of(item.pedestal, item.mantissa, constants.shift0);
-        if (COUNTED) count_masked(shared.counters, part, pixels.masked);
         Words result = corrected_as_g0(item.words, pixels, constants.shift0);
         const u32 special = together(special_bits(item.words), 0);
         if (special) {
             keep_words(shared.scratch.ring.words[0][threadIdx.x], item.words);
             keep_words(shared.scratch.values[0][threadIdx.x], result);
-            mend({special, 0, 0}, 0, pixels, constants, at, 0, tile, shared, sums);
+            mend({special, 0, 0}, 0, pixels, constants, at, 0, start, shared, sums);
             result = kept_words(shared.scratch.values[0][threadIdx.x]);
         }
         store_words<WHOLE>(reinterpret_cast<u16*>(image + at), result, pixels_from(at, constants.count, GROUP));
-        if (COUNTED) keep_peaks(shared.counters, part, peaks_of(result, constants.threshold), 0);
-        if (COUNTED) end_tile(shared.counters, part, sums);
+        if (COUNTED) found.peaks += peaks_of(result, constants.threshold);
+        if (COUNTED) found.masked += __popc(pixels.masked);
     };
-    for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});
+    for_tiles<WHOLE ? AHEAD : 1>(first, end, step, load, process);
 }
 #endif
 
@@ -312,9 +317,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     const Sums sums = {counts, holes, work, n_sources, share, frames};
     if (COUNTED) clear(shared.counters);
 #if SINGLE
-    const u32 whole = ALIGNED ? count / TILE : 0;
-    correct_tiles<true>(raw, image, constants, 0, whole, shared, sums);
-    correct_tiles<false>(raw, image, constants, whole, tiles_of(count), shared, sums);
+    // Where they are counted `per_part` in a row, mostly of one source; else every so many.
+    const u32 whole = ALIGNED ? count / TILE : 0, step = COUNTED ? 1 : gridDim.x;
+    const u32 start = COUNTED ? blockIdx.x * per_part : blockIdx.x, rest = COUNTED ? max(start, whole) : whole + start;
+    auto end = [&](u32 tiles) { return COUNTED ? min(start + per_part, tiles) : tiles; };
+    Found found = {};
+    correct_tiles<true>(raw, image, constants, start, end(whole), step, start, found, shared, sums);
+    correct_tiles<false>(raw, image, constants, rest, end(tiles_of(count)), step, start, found, shared, sums);
+    if (COUNTED) flush(shared.counters, start, found.peaks, found.masked, sums);
 #else
     for_parts(frames, count, per_part, [&](const Part& part) {
         if (ALIGNED && part.segment() + SEGMENT <= count)
@@ -323,6 +333,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
             correct_frames<false>(raw, raw_stride, image, image_stride, constants, part, shared, sums);
         if (COUNTED) end_tile(shared.counters, part, sums);
     });
-#endif
     if (COUNTED) flush(shared.counters, sums);
+#endif
 }

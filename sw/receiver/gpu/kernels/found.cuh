@@ -1,15 +1,10 @@
-// The pixels that reach a threshold, in the frames of a tile: found by every warp in its segment, in order, and kept
+// The pixels that reach a threshold, in the items of a job: found by every warp in its segment, in order, and kept
 // until it is known where they go.
 #pragma once
 
-// Frames of a job, 256 at most.
-#ifndef JOB_FRAMES
-#define JOB_FRAMES 16
-#endif
+#include "job.cuh"
 
-#include "picked.cuh"
-
-constexpr u32 SLOTS = 8;  // pixels that a warp keeps of a frame; of more it finds all again when they are written
+constexpr u32 SLOTS = 8;  // pixels that a warp keeps of an item; of more it finds all again when they are written
 
 struct Constants {
     const u16 *limits, *pedestal, *mantissa;
@@ -19,14 +14,17 @@ struct Constants {
     i32 threshold;
 };
 
-constexpr u32 NO_PIXEL = 0xFFFFFFFF;
+constexpr u32 PLACE_SHIFT = 23;
+constexpr u32 NO_PIXEL = 0x7FFFFFFF;  // behind all others
 
 // What a block keeps of a job until it is written.
 struct Found {
-    alignas(16) u32 kept[WARPS][JOB_FRAMES][SLOTS];  // place in the segment, zeros, value: in no order; then NO_PIXEL
-    u32 pixels[WARPS][JOB_FRAMES];                   // found by a warp in a frame
-    u16 before[WARPS][JOB_FRAMES];                   // by the warps before it
-    u32 total[JOB_FRAMES];
+    alignas(16) u32 kept[WARPS][JOB_ITEMS][SLOTS];  // place in the segment above the value, in no order; then NO_PIXEL
+    u32 pixels[WARPS][JOB_ITEMS];                   // found by a warp in an item
+    u16 before[WARPS][JOB_ITEMS];  // by the warps before it; with SINGLE in the items before it as well
+    u32 total[JOB_ITEMS];
+    u16 list[WARPS][JOB_ITEMS * SLOTS];  // which of `kept` there are, in no order
+    u32 listed[WARPS];
 };
 
 // The value of a candidate, or INVALID where it does not reach the threshold.
@@ -63,41 +61,62 @@ __device__ __forceinline__ u32 candidates(const Words& words, const Words& limit
                     (w[3] | HIGH_BITS) - limit[3]);
 }
 
-__device__ __forceinline__ Words limits_at(const Constants& constants, u32 at) {
-    Words limits = load_constants(constants.limits, at, constants.count, NOT_MET);
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) limits.pair[i] = __vminu2(limits.pair[i], NOT_MET * 0x10001u);  // of masked pixels
-    return limits;
-}
-
-// Find the pixels in the frames of a tile, each warp its own.
-template <bool WHOLE>
-__device__ __forceinline__ void find(const u16* raw, i64 raw_stride, const Constants& constants, const Part& part,
-                                     Picked& picked, Found& found) {
-    const u32 at = part.segment() + part.lane * GROUP, warp = part.warp;
-    Pending pending = {};
+// Find the pixels of a job, each warp its own.
+__device__ __forceinline__ void find(const Frames& of, const Constants& constants, const Job& job, Coming& coming,
+                                     List& list, Found& found) {
+    const Part part = part_of(job.tile, 0, 0);  // its lane and warp
+    const u32 warp = part.warp;
+    Feed feed(of, job, constants.limits, coming);
+#pragma unroll 1
+    for (u32 i = part.lane; i < job.items; i += LANES) found.pixels[warp][i] = 0;
+#pragma unroll 1
+    for (u32 i = part.lane * 4; i < job.items * SLOTS; i += LANES * 4)
+        keep16(found.kept[warp][0] + i, make_uint4(NO_PIXEL, NO_PIXEL, NO_PIXEL, NO_PIXEL));
+    u32 pending = 0, listed = 0;
+    auto take = [&](u32 entry, bool there) {
+        // A word, above it its bit, its lane, and the number of TOGETHER items.
+        const u32 bit = entry >> 16 & 31, item = (entry >> 26) * TOGETHER + frame_of(bit);
+        const u32 place = (entry >> 21 & 31) * GROUP + index_of(bit);
+        u32 slot = SLOTS;
+        if (there) {
+            const i32 value = value_of(constants, picked_word(entry), job.segment(item, warp) + place);
+            if (value != INVALID) {
+                slot = atomicAdd(&found.pixels[warp][item], 1);
+                if (slot < SLOTS) found.kept[warp][item][slot] = place << PLACE_SHIFT | static_cast<u32>(value);
+            }
+        }
+        const u32 who = __ballot_sync(ALL_LANES, slot < SLOTS);
+        if (slot < SLOTS)
+            found.list[warp][listed + __popc(who & lanes_below())] = static_cast<u16>(item * SLOTS + slot);
+        listed += __popc(who);
+    };
+    u32 words = shared_address(coming.words.words[0][threadIdx.x]), place = 0, group = part.lane << 21;
+    wait_for_copies<GROUPS - 1>();
     Words limits;
-    u32 bits = 0;
-
-    auto prepare = [&] {
-        limits = limits_at(constants, at);
-        for (u32 i = part.lane; i < JOB_FRAMES; i += LANES) found.pixels[warp][i] = 0;
-        for (u32 i = part.lane * 4; i < JOB_FRAMES * SLOTS; i += LANES * 4)
-            keep16(found.kept[warp][0] + i, make_uint4(NO_PIXEL, NO_PIXEL, NO_PIXEL, NO_PIXEL));
-    };
-    auto process = [&](const Words& words, u32, u32 i) { bits |= together(candidates(words, limits), i); };
-    auto take = [&](u32 entry) {
-        const u32 place = picked_place(entry), frame = picked_number(entry);
-        const i32 value = value_of(constants, picked_word(entry), part.segment() + place);
-        if (value == INVALID) return;
-        const u32 slot = atomicAdd(&found.pixels[warp][frame], 1);
-        if (slot < SLOTS) found.kept[warp][frame][slot] = place << 24 | static_cast<u32>(value);
-    };
-    auto pause = [&](u32 frame, u32 place) {
-        auto number = [&](u32 f, u32) { return frame - part.first + f; };
-        pick(picked, part, pending, place, of_first(bits, part.end - frame), number, take);
-        bits = 0;
-    };
-    for_frames<WHOLE>(part, raw, raw_stride, constants.count, picked.ring, prepare, process, pause);
-    if (pending.n) take_pending(picked, part, pending, take);
+    if (!SINGLE) limits = usable_limits(kept_words(coming.limits[0][threadIdx.x]));
+#pragma unroll 1
+    for (u32 left = job.items;; left -= TOGETHER) {
+        u32 bits = 0;
+#pragma unroll
+        for (u32 i = 0; i < TOGETHER; i++) {
+            if (SINGLE) limits = usable_limits(kept_words(coming.limits[place + i][threadIdx.x]));
+            bits |= together(candidates(kept_words(words + i * PLACE), limits), i);
+        }
+        if (left < TOGETHER) bits = of_first(bits, left);
+        auto entry = [&](u32 word, u32 bit) { return (word | group) + (bit << 16); };
+        pick(list, part, pending, words, bits, entry, take);
+        if (left <= TOGETHER) break;
+        feed.read(of, constants.limits, coming, place);
+        group += 1u << 26;
+        place += TOGETHER;
+        words += TOGETHER * PLACE;
+        if (place == AHEAD) {
+            place = 0;
+            words -= AHEAD * PLACE;
+        }
+        wait_for_copies<GROUPS - 1>();
+    }
+    wait_for_copies<0>();
+    if (pending) take_picked(list, part, pending, take);
+    if (part.lane == 0) found.listed[warp] = listed;
 }

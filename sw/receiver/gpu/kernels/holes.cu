@@ -4,7 +4,8 @@
 //   holes  (frames, sources) u32; a source has `share` pixels in a row
 //   work   see `Sums`
 //
-// Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most.
+// Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most. With SINGLE a block has `per_part` tiles in
+// a row.
 
 #ifndef REFILLED
 #define REFILLED 0
@@ -43,24 +44,18 @@ __device__ __forceinline__ void count_frames(u16* raw, i64 raw_stride, u32 count
 }
 
 #if SINGLE
-// Tiles of one frame.
+// Tiles of one frame, see `for_tiles_together`.
 template <bool WHOLE>
-__device__ __forceinline__ void count_tiles(u16* raw, u32 count, u32 first, u32 tiles, Counters& counters,
-                                            const Sums& sums) {
-    auto load = [&](u32 tile) {
-        const u32 at = tile * TILE + threadIdx.x * GROUP;
-        return load_words<WHOLE>(raw + at, pixels_from(at, count, GROUP));
-    };
-    auto process = [&](const Words& words, u32 tile) {
-        const u32 at = tile * TILE + threadIdx.x * GROUP;
+__device__ __forceinline__ void count_tiles(u16* raw, u32 end, const Part& part, Counters& counters, const Sums& sums) {
+    auto load = [&](u32 at) { return load_words<WHOLE>(raw + at, pixels_from(at, end, GROUP)); };
+    auto process = [&](const Words& words, u32 at, u32) {
         if (REFILLED)
             store_words<WHOLE>(raw + at, Words{{HIGH_BITS, HIGH_BITS, HIGH_BITS, HIGH_BITS}},
-                               pixels_from(at, count, GROUP));
-        const Part part = part_of(tile, 0, 1);
+                               pixels_from(at, end, GROUP));
         count_group(words, at, 0, part, counters, sums);
-        end_tile(counters, part, sums);
     };
-    for_tiles<WHOLE ? AHEAD : 1>(first, tiles, load, process, [](bool) {});
+    for_tiles_together(part, end, load, [&] { clear(counters); }, process, [](u32) {});
+    flush(counters, part.tile, 0, 0, sums);
 }
 #endif
 
@@ -69,13 +64,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                 u32 share) {
     __shared__ Counters counters;
     __shared__ Ring ring;
-    clear(counters);
     const Sums sums = {nullptr, holes, work, n_sources, share, frames};
 #if SINGLE
-    const u32 whole = ALIGNED ? count / TILE : 0;
-    count_tiles<true>(raw, count, 0, whole, counters, sums);
-    count_tiles<false>(raw, count, whole, tiles_of(count), counters, sums);
+    const Part part = part_of(blockIdx.x * per_part, 0, 1);
+    const u32 end = (part.tile + per_part) * TILE;
+    if (ALIGNED && end <= count && per_part % TOGETHER == 0)
+        count_tiles<true>(raw, end, part, counters, sums);
+    else
+        count_tiles<false>(raw, min(end, count), part, counters, sums);
 #else
+    clear(counters);
     for_parts(frames, count, per_part, [&](const Part& part) {
         if (ALIGNED && part.segment() + SEGMENT <= count)
             count_frames<true>(raw, raw_stride, count, part, ring, counters, sums);
@@ -83,6 +81,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
             count_frames<false>(raw, raw_stride, count, part, ring, counters, sums);
         end_tile(counters, part, sums);
     });
-#endif
     flush(counters, sums);
+#endif
 }

@@ -1,4 +1,5 @@
-// Sums of tiles, published by the blocks and added up over two levels: tiles, and groups of 32 of them.
+// Sums of tiles, or of jobs of a single frame, published by the blocks and added up over two levels: tiles, and groups
+// of 32 of them.
 #pragma once
 
 #include "streams.cuh"
@@ -64,9 +65,10 @@ struct Sums {
         return sum & PIXELS_MASK;
     }
 
-    // Clear a part of the sums of the next launch: that of job `job` of `jobs`.
-    __device__ __forceinline__ void clear_next(u32 job, u32 jobs) const {
-        const u32 each = (words + jobs - 1) / jobs, from = job * each, to = min(from + each, words);
+    // Clear the `each` sums of the next launch that are job `job`'s.
+    __device__ __forceinline__ void clear_next(u32 job, u32 each) const {
+        const u32 from = job * each, to = min(from + each, words);
+#pragma unroll 1
         for (u32 i = from + threadIdx.x; i < to; i += THREADS) next[i] = 0;
     }
 

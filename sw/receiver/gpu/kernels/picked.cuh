@@ -5,22 +5,13 @@
 
 #include "together.cuh"
 
-// The words of the present frames, and of every warp a ring of picked ones, as `picked` has them.
-struct Picked {
-    Ring ring;
-    u32 list[WARPS][2 * LANES];
+// Of every warp the words that it has picked, as entries of the kernel's own: the word, and above it what else it
+// needs.
+struct List {
+    u32 entries[WARPS][2 * LANES];
 };
 
-// Picked words that no lane has taken yet: so many, and the half of the ring that they begin at.
-struct Pending {
-    u32 n, half;
-};
-
-// One of them: a word, its place in the segment of its warp, and a number of up to 8 bits.
-__device__ __forceinline__ u32 picked(u32 word, u32 place, u32 number) { return word | place << 16 | number << 24; }
 __device__ __forceinline__ u32 picked_word(u32 entry) { return entry & 0xFFFF; }
-__device__ __forceinline__ u32 picked_place(u32 entry) { return entry >> 16 & 0xFF; }
-__device__ __forceinline__ u32 picked_number(u32 entry) { return entry >> 24; }
 
 __device__ __forceinline__ u32 lanes_below() {
     u32 mask;
@@ -30,36 +21,46 @@ __device__ __forceinline__ u32 lanes_below() {
 
 // Those bits (see `together`) that are of the first `frames`.
 __device__ __forceinline__ u32 of_first(u32 bits, u32 frames) {
-    return frames < 4 ? bits & (0xFF00u >> 2 * frames & 0xFF) * 0x01010101u : bits;
+    return frames < 4 ? bits & ((1u << 2 * frames) - 1) * 0x01010101u : bits;
 }
 
-// Call `take(entry)` with one entry a lane, as far as there are.
+// The address of the word that a bit stands for (see `together`); `words` is that of a thread's own in the first frame.
+__device__ __forceinline__ u32 address_of(u32 words, u32 bit) {
+    static_assert(PLACE % 256 == 0, "a frame is a bit");
+    const u32 f = bit / 2 % 4, i = (bit >> 2 & 6) | (bit & 1) << 3;
+    return words + f * PLACE + i;
+}
+
+__device__ __forceinline__ u32 kept_word(u32 address) {
+    u16 word;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(word) : "r"(address) : "memory");
+    return word;
+}
+
+// Call `take(entry, there)` with the newest entries, one a lane as far as there are; the others have there = false.
 template <class Take>
-__device__ __forceinline__ void take_pending(const Picked& from, const Part& part, Pending& pending, Take take) {
+__device__ __forceinline__ void take_picked(const List& list, const Part& part, u32& pending, Take take) {
+    const u32 n = min(pending, LANES);
+    pending -= n;
     __syncwarp();
-    const bool there = part.lane < pending.n;
-    const u32 entry = there ? from.list[part.warp][pending.half + part.lane] : 0;
+    const bool there = part.lane < n;
+    const u32 entry = list.entries[part.warp][there ? pending + part.lane : 0];
     __syncwarp();
-    if (there) take(entry);
-    pending.n = pending.n < LANES ? 0 : pending.n - LANES;
-    pending.half ^= LANES;
+    take(entry, there);
 }
 
-// Pick the words of `bits` (see `together`) of frames in the ring from `place` on; `number(f, i)` is that of word i of
-// frame f. `take(entry)` is called for 32 at a time.
-template <class Number, class Take>
-__device__ __forceinline__ void pick(Picked& from, const Part& part, Pending& pending, u32 place, u32 bits,
-                                     Number number, Take take) {
+// Pick the words of `bits` (see `together`), a thread's own, which lie in shared memory from `words` on (`address_of`).
+// `entry(word, bit)` makes the entry. `take` (see `take_picked`) is called for 32 at a time; `pending` are left.
+template <class Entry, class Take>
+__device__ __forceinline__ void pick(List& list, const Part& part, u32& pending, u32 words, u32 bits, Entry entry,
+                                     Take take) {
 #pragma unroll 1
     for (u32 who; (who = __ballot_sync(ALL_LANES, bits != 0)) != 0;) {
-        if (bits) {
-            const u32 bit = lowest(bits), f = frame_of(bit), i = index_of(bit);
-            const u32 at = pending.half + pending.n + __popc(who & lanes_below());
-            const u32 word = from.ring.words[place + f][threadIdx.x][i];
-            from.list[part.warp][at % (2 * LANES)] = picked(word, part.lane * GROUP + i, number(f, i));
-            bits &= bits - 1;
-        }
-        pending.n += __popc(who);
-        if (pending.n >= LANES) take_pending(from, part, pending, take);
+        const u32 bit = highest(bits | 1);  // of a lane without any: not used
+        const u32 picked = entry(kept_word(address_of(words, bit)), bit);
+        if (bits) list.entries[part.warp][pending + __popc(who & lanes_below())] = picked;
+        bits &= ~(1u << bit);
+        pending += __popc(who);
+        if (pending >= LANES) take_picked(list, part, pending, take);
     }
 }

@@ -94,11 +94,6 @@ struct Reader {
     __device__ __forceinline__ Words words(u32 place) const { return kept_words(ring + place * PLACE); }
 };
 
-// Whether `for_frames` has the frames that are under way in the ring, or in registers.
-#ifndef RINGED
-#define RINGED 0
-#endif
-
 // Read and process the frames of a part. `prepare()` is called while the first are read. `process(words, frame, i)`
 // takes one, the i-th of TOGETHER; behind the last frame it takes any words. `pause(frame, place)` is called after
 // every TOGETHER with the first of them: with KEPT their words lie in the ring, from `place` on.
@@ -106,21 +101,6 @@ template <bool WHOLE, bool KEPT = true, class Prepare, class Process, class Paus
 __device__ __forceinline__ void for_frames(const Part& part, const u16* raw, i64 raw_stride, u32 pixels, Ring& ring,
                                            Prepare prepare, Process process, Pause pause) {
     const u32 at = part.segment() + part.lane * GROUP, n = pixels_from(at, pixels, GROUP);
-#if RINGED
-    Reader<WHOLE> reader(raw, raw_stride, part, pixels, ring);
-    for (u32 i = 0; i < AHEAD; i += TOGETHER) reader.template read<TOGETHER>(i);
-    prepare();
-    u32 place = 0;
-#pragma unroll 1
-    for (u32 frame = part.first; frame < part.end; frame += TOGETHER) {
-        wait_for_copies<AHEAD / TOGETHER - 1>();
-#pragma unroll
-        for (u32 i = 0; i < TOGETHER; i++) process(reader.words(place + i), frame + i, i);
-        pause(frame, place);
-        reader.template read<TOGETHER>(place);
-        place = place + TOGETHER == AHEAD ? 0 : place + TOGETHER;
-    }
-#else
     const u16* next = raw + part.first * raw_stride + at;
     const u32 kept = shared_address(ring.words[0][threadIdx.x]);
     Words words[TOGETHER] = {};
@@ -146,5 +126,31 @@ __device__ __forceinline__ void for_frames(const Part& part, const u16* raw, i64
         }
         pause(frame, 0);
     }
-#endif
 }
+
+#if SINGLE
+// Read and process the tiles of a single frame from that of the part to before pixel `end`, TOGETHER at a time.
+// `load(at)` reads what there is at a pixel. `prepare()` is called while the first are read. `process(item, at, i)`
+// takes one, the i-th of TOGETHER; behind the last tile it takes what `load` makes of it. `pause(tile)` is called after
+// every TOGETHER, while the next are read, with the first of them, counted from the part's.
+template <class Load, class Prepare, class Process, class Pause>
+__device__ __forceinline__ void for_tiles_together(const Part& part, u32 end, Load load, Prepare prepare,
+                                                   Process process, Pause pause) {
+    decltype(load(0u)) items[TOGETHER];
+    u32 at = part.segment() + part.lane * GROUP;
+    auto read = [&] {
+#pragma unroll
+        for (u32 i = 0; i < TOGETHER; i++) items[i] = load(at + i * TILE);
+    };
+    read();
+    prepare();
+#pragma unroll 1
+    for (u32 tile = 0; (part.tile + tile) * TILE < end; tile += TOGETHER) {
+#pragma unroll
+        for (u32 i = 0; i < TOGETHER; i++) process(items[i], at + i * TILE, i);
+        at += TOGETHER * TILE;
+        if ((part.tile + tile + TOGETHER) * TILE < end) read();
+        pause(tile);
+    }
+}
+#endif

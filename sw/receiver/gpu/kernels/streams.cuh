@@ -206,26 +206,23 @@ __device__ __forceinline__ Words kept_words(Where from) {
     return {{v.x, v.y, v.z, v.w}};
 }
 
-// Read and process every so many tiles of a single frame, AHEAD_OF of them under way, from `first` to before `tiles`:
+// Read and process tiles of a single frame, every `step` from `first` to before `end`, AHEAD_OF of them under way:
 // `load(tile)` begins to read one with its constants, `process(item, tile)` takes them.
-template <u32 AHEAD_OF, class Load, class Process, class Pause>
-__device__ __forceinline__ void for_tiles(u32 first, u32 tiles, Load load, Process process, Pause pause) {
+template <u32 AHEAD_OF, class Load, class Process>
+__device__ __forceinline__ void for_tiles(u32 first, u32 end, u32 step, Load load, Process process) {
     decltype(load(0u)) items[AHEAD_OF];
-    const u32 step = gridDim.x;
-    first += blockIdx.x;
 #pragma unroll
     for (u32 i = 0; i < AHEAD_OF; i++)
-        if (first + i * step < tiles) items[i] = load(first + i * step);
+        if (first + i * step < end) items[i] = load(first + i * step);
 #pragma unroll 1
-    for (u32 tile = first; tile < tiles; tile += AHEAD_OF * step) {
+    for (u32 tile = first; tile < end; tile += AHEAD_OF * step) {
 #pragma unroll
         for (u32 i = 0; i < AHEAD_OF; i++) {
-            if (tile + i * step < tiles) {
+            if (tile + i * step < end) {
                 auto now = items[i];
-                if (tile + (i + AHEAD_OF) * step < tiles) items[i] = load(tile + (i + AHEAD_OF) * step);
+                if (tile + (i + AHEAD_OF) * step < end) items[i] = load(tile + (i + AHEAD_OF) * step);
                 process(now, tile + i * step);
             }
         }
-        pause(tile + AHEAD_OF * step >= tiles);
     }
 }

@@ -5,10 +5,10 @@
 #include "special.cuh"
 
 // The special_bits of frame `f` where they have their place beside those of others.
-__device__ __forceinline__ u32 together(u32 special, u32 f) { return special >> 2 * f; }
+__device__ __forceinline__ u32 together(u32 special, u32 f) { return special >> (6 - 2 * f); }
 
 // The frame, and the word, that a bit stands for.
-__device__ __forceinline__ u32 frame_of(u32 bit) { return 3 - bit % 8 / 2; }
+__device__ __forceinline__ u32 frame_of(u32 bit) { return bit / 2 % 4; }
 
 // What is known of the words of a thread in a few frames before they are corrected: those that are special, those of
 // them that are in G2, and the constants of the first of these. They are read a step ahead: a pixel in G2 is so seldom
