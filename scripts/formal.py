@@ -27,6 +27,7 @@ METHODS = {"properties": "induction", "paths": "netlist"}
 PROPERTIES = """[options]
 mode {mode}
 depth {depth}
+{options}
 [engines]
 smtbmc yices
 [script]
@@ -117,7 +118,8 @@ def prove_properties(run: Run, files: list[str]) -> Result:
     script = f"{netlist(run)}\nmemory_map\nchformal -assert -remove c:*.i_*"
     if run.fault and run.fault.by:
         script += f"\nselect -assert-count 1 c:*.{run.fault.by}\nchformal -assert -remove c:* c:*.{run.fault.by} %d"
-    search = solve(run, files, "bmc", run.block.cycles, script)
+    options = f"skip {run.block.first}" if run.fault else ""
+    search = solve(run, files, "bmc", run.block.cycles, script, options)
     return search if run.fault or search.status == "fails" else proof
 
 
@@ -139,9 +141,10 @@ def prove_steps(run: Run, files: list[str]) -> Result:
     return proof
 
 
-def solve(run: Run, files: list[str], mode: str, depth: int, script: str) -> Result:
+def solve(run: Run, files: list[str], mode: str, depth: int, script: str, options: str = "") -> Result:
     """Run sby on the block, in the folder of that mode's name; modes that begin with prove are the same to it."""
-    task = PROPERTIES.format(mode=mode.rstrip("0123456789"), depth=depth, script=script, files="\n".join(files))
+    mode_of_it = mode.rstrip("0123456789")
+    task = PROPERTIES.format(mode=mode_of_it, depth=depth, options=options, script=script, files="\n".join(files))
     (run.folder / f"{mode}.sby").write_text(task)
     parts = ("yosys", "yosys-smtbmc", "yosys-witness")
     programs = [f"--{part.removeprefix('yosys-')}={BIN / f'yowasp-{part}'}" for part in parts]

@@ -62,6 +62,8 @@ class Block:
     faults: tuple[Fault, ...]
     steps: tuple[tuple[str, ...], ...] = ()
     """Assertions that are proved behind all others, step by step, with what was proved before assumed."""
+    first: int = 0
+    """Faults are looked for from this cycle on: to exclude them in each cycle before may take long."""
 
     @property
     def proofs(self) -> tuple[str, ...]:
@@ -79,6 +81,7 @@ def blocks() -> list[Block]:
             assumes=tuple(entry.get("assumes", ())),
             parameters=tuple(entry.get("parameters", [{}])),
             cycles=entry["cycles"],
+            first=entry.get("first", 0),
             faults=tuple(Fault(**{"file": f"{entry['name']}.sv"} | fault) for fault in entry["fault"]),
             steps=tuple(map(tuple, entry.get("steps", ()))),
         )

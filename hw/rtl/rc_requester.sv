@@ -111,7 +111,7 @@ module rc_requester
   rc_limits_t limits[RcQps] = '{default: '0};  // as the registers power up, and no reset changes them
   rc_context_t written;
   set_t rewritten_q;
-  logic [7:0] op_qp;
+  logic [7:0] op_qp, timer_qp;
 
   assign written = '{
           rc: qp_write_i.qp.service == RC,
@@ -131,7 +131,8 @@ module rc_requester
   logic entry_tvalid, entry_tready, through_tvalid, through_tready, is_rc, complete, accepted, passing_q;
   set_t expected;
   rc_context_t in_context;
-  logic [32:0] rounded, whole;
+  logic [31:0] whole;
+  logic rest;
 
   assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
   assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q &&
@@ -151,17 +152,17 @@ module rc_requester
   end
 
   always_comb begin
-    whole   = '0;
-    rounded = '0;
+    whole = '0;
+    rest  = 1'b0;
     for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
       if (in_context.mtu_log2 == 4'(log2)) begin
-        rounded = 33'(s_axis_bd_tdata.length) + (33'd1 << log2) - 1'b1;
-        whole   = rounded >> log2;
+        whole = s_axis_bd_tdata.length >> log2;
+        rest  = (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
       end
     end
     entry = '{
         tag: tag_i,
-        packets: whole > 33'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0],
+        packets: whole >= 32'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0] + 16'(rest),
         trailer: s_axis_trailer_tdata,
         bd: s_axis_bd_tdata
     };
@@ -179,7 +180,7 @@ module rc_requester
     passed[index_t'(s_axis_bd_tdata.qp)] = accepted && !is_rc && exists(s_axis_bd_tdata.qp);
     ended[index_t'(ended_qp_i)] = ended_i && exists(ended_qp_i);
     started = '0;
-    started[index_t'(op_qp)] = timer_write;
+    started[index_t'(timer_qp)] = timer_write;
     for (int unsigned q = 0; q < RcQps; q++) begin
       in_line[q]   = line_q[q] != '0;
       under_way[q] = messages_q[q] != '0 || in_line[q];
@@ -202,8 +203,8 @@ module rc_requester
   end
 
   // Ring, protocol, timer
-  logic ask, wake, back, arm, timer_run, expired_valid, expired_ready, issue_tvalid, issue_tready, room_rc;
-  logic [7:0] ask_qp, look_qp, expired_qp;
+  logic ask, ask_ready, wake, back, arm, timer_run, expired_valid, expired_ready, issue_tvalid, issue_tready, room_rc;
+  logic [7:0] ask_qp, look_qp, limits_qp, expired_qp;
   logic [23:0] ask_psn, answer_psn, arm_psn, look_una;
   logic [15:0] ask_packets, answer_skip;
   ticks_t timer_ticks;
@@ -222,6 +223,7 @@ module rc_requester
       .s_axis_entry_tvalid(entry_tvalid),
       .s_axis_entry_tready(entry_tready),
       .ask_o              (ask),
+      .ask_ready_i        (ask_ready),
       .ask_qp_o           (ask_qp),
       .ask_psn_o          (ask_psn),
       .ask_packets_o      (ask_packets),
@@ -253,6 +255,7 @@ module rc_requester
   );
 
   rc_command_t command;
+  event_t event_tdata;
   logic command_tvalid, command_tready, event_tvalid, event_tready;
 
   rc_protocol #(
@@ -260,9 +263,11 @@ module rc_requester
   ) u_protocol (
       .clk,
       .rst,
-      .qp_o                 (op_qp),
-      .limits_i             (limits[index_t'(op_qp)]),
+      .limits_qp_o          (limits_qp),
+      .limits_i             (limits[index_t'(limits_qp)]),
       .ask_i                (ask),
+      .ask_ready_o          (ask_ready),
+      .ask_limits_i         (limits[index_t'(ask_qp)]),
       .ask_qp_i             (ask_qp),
       .ask_psn_i            (ask_psn),
       .ask_packets_i        (ask_packets),
@@ -272,7 +277,7 @@ module rc_requester
       .s_axis_command_tdata (command),
       .s_axis_command_tvalid(command_tvalid),
       .s_axis_command_tready(command_tready),
-      .s_axis_event_tdata,
+      .s_axis_event_tdata   (event_tdata),
       .s_axis_event_tvalid  (event_tvalid),
       .s_axis_event_tready  (event_tready),
       .expired_valid_i      (expired_valid),
@@ -280,8 +285,10 @@ module rc_requester
       .expired_ready_o      (expired_ready),
       .under_way_i          (under_way | left_q),
       .timer_write_o        (timer_write),
+      .timer_qp_o           (timer_qp),
       .timer_run_o          (timer_run),
       .timer_ticks_o        (timer_ticks),
+      .qp_o                 (op_qp),
       .back_o               (back),
       .arm_o                (arm),
       .arm_psn_o            (arm_psn),
@@ -302,7 +309,7 @@ module rc_requester
       .clk,
       .rst,
       .write_i        (timer_write),
-      .write_qp_i     (op_qp),
+      .write_qp_i     (timer_qp),
       .run_i          (timer_run),
       .ticks_i        (timer_ticks),
       .expired_valid_o(expired_valid),
@@ -312,14 +319,27 @@ module rc_requester
 
   assign note_qp_o = op_qp;
 
-  logic is_event;
+  logic is_event, in_event_tready;
   assign is_event = exists(s_axis_event_tdata.qp) && s_axis_event_tdata.kind != CNP;
-  assign event_tvalid = s_axis_event_tvalid && is_event;
-  assign s_axis_event_tready = !is_event || event_tready;
+  assign s_axis_event_tready = !is_event || in_event_tready;
   assign cnp_o = s_axis_event_tvalid && s_axis_event_tdata.kind == CNP;
   assign cnp_qp_o = s_axis_event_tdata.qp;
 
-  // Commands: a QP that was rewritten fails first. One that is to be armed fails, drains, and starts.
+  axis_reg #(
+      .DataW($bits(event_t))
+  ) u_event (
+      .clk,
+      .rst,
+      .s_axis_tdata (s_axis_event_tdata),
+      .s_axis_tvalid(s_axis_event_tvalid && is_event),
+      .s_axis_tready(in_event_tready),
+      .m_axis_tdata (event_tdata),
+      .m_axis_tvalid(event_tvalid),
+      .m_axis_tready(event_tready)
+  );
+
+  // Commands: a QP that was rewritten fails first. One that is to be armed fails, drains, and starts: what has come into its ring since
+  // it was seen to be drained was not asked for.
   typedef enum logic [1:0] {
     IDLE,
     CLOSE,  // puts the QP into error
@@ -327,15 +347,15 @@ module rc_requester
   } state_e;
 
   state_e state_q, state_d;
-  index_t command_at, rewritten_at;
-  logic allowed, rewrites, is_idle, ours, takes;
+  index_t command_at, rewritten_at, rewritten_at_q;
+  logic allowed, rewrites, rewrites_q, is_idle, idle_q, ours, takes;
 
   assign command_at = index_t'(s_axis_command_tdata.qp);
-  assign rewrites = rewritten_q != '0;
   assign allowed = exists(s_axis_command_tdata.qp) &&
       (!s_axis_command_tdata.arm || contexts_q[command_at].usable);
   assign is_idle = drained[command_at] && !under_way[command_at];
-  assign ours = (state_q == CLOSE || (state_q == DRAIN && allowed && is_idle)) && !rewrites;
+  assign ours = (state_q == CLOSE || (state_q == DRAIN && idle_q)) && rewritten_q == '0 && !rewrites_q;
+  assign rewrites = rewritten_q != '0 && (!rewrites_q || command_tready);
   assign takes = ours && command_tready;
 
   always_comb begin
@@ -359,7 +379,7 @@ module rc_requester
       end
       DRAIN: begin
         done_o = takes;
-        refused_o = !allowed;
+        refused_o = !allowed && !takes;
         if (takes || !allowed) state_d = IDLE;
       end
       default: state_d = IDLE;
@@ -367,25 +387,33 @@ module rc_requester
   end
 
   assign s_axis_command_tready = done_o || refused_o;
-  assign command_tvalid = rewrites || ours;
+  assign command_tvalid = rewrites_q || ours;
   assign command = '{
-          arm: !rewrites && state_q == DRAIN,
-          qp: rewrites ? 8'(rewritten_at) : s_axis_command_tdata.qp,
-          reason: rewrites ? RC_REWRITTEN : RC_CLOSED,
+          arm: !rewrites_q && state_q == DRAIN,
+          qp: rewrites_q ? 8'(rewritten_at_q) : s_axis_command_tdata.qp,
+          reason: rewrites_q ? RC_REWRITTEN : RC_CLOSED,
           psn: s_axis_command_tdata.psn
       };
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
-    if (rewrites && command_tready) rewritten_q[rewritten_at] <= 1'b0;
+    idle_q  <= state_q == DRAIN && allowed && is_idle && !takes;
+    if (command_tready) rewrites_q <= 1'b0;
+    if (rewrites) begin
+      rewrites_q <= 1'b1;
+      rewritten_at_q <= rewritten_at;
+      rewritten_q[rewritten_at] <= 1'b0;
+    end
     if (qp_write_valid_i && exists(qp_write_i.index)) begin
       contexts_q[index_t'(qp_write_i.index)] <= written;
       if (contexts_q[index_t'(qp_write_i.index)] != written) rewritten_q[index_t'(qp_write_i.index)] <= 1'b1;
     end
     if (rst) begin
       state_q <= IDLE;
+      idle_q <= 1'b0;
       contexts_q <= '0;
       rewritten_q <= '0;
+      rewrites_q <= 1'b0;
     end
   end
 
@@ -399,8 +427,8 @@ module rc_requester
   rc_issue_t chosen, through;
   rc_item_t item;
   rc_context_t out_context;
-  logic out_tready, through_turn_q, takes_through;
-  logic [31:0] behind, done;
+  logic out_tready, through_turn_q, takes_through, answered_q;
+  logic [31:0] behind_q, done;
   logic [1:0] mask, out_tvalid;
 
   assign through = '{
@@ -417,8 +445,13 @@ module rc_requester
   assign issue_tready = !takes_through && out_tready;
   assign out_context = contexts_q[index_t'(issue.bd.qp)];
   // A new MTU fails the QP, but finds messages here that were cut by the old one: these stay within their descriptors.
-  assign behind = 32'(issue.skip) << out_context.mtu_log2;
-  assign done = behind < issue.bd.length ? behind : '0;
+  assign done = behind_q < issue.bd.length ? behind_q : '0;
+
+  always_ff @(posedge clk) begin
+    answered_q <= ask && ask_ready;
+    if (answered_q) behind_q <= 32'(answer_skip) << contexts_q[index_t'(op_qp)].mtu_log2;
+    if (rst) answered_q <= 1'b0;
+  end
 
   always_comb begin
     item = '{
@@ -429,9 +462,9 @@ module rc_requester
         bd: chosen.bd
     };
     if (chosen.rc) begin
-      item.bd.source = chosen.bd.source + 64'(done);
-      item.bd.destination = chosen.bd.destination + 64'(done);
-      item.bd.length = chosen.bd.length - done;
+      item.bd.source = issue.bd.source + 64'(done);
+      item.bd.destination = issue.bd.destination + 64'(done);
+      item.bd.length = issue.bd.length - done;
     end
   end
 
@@ -459,9 +492,10 @@ module rc_requester
 
   assign {m_axis_trailer_tvalid, m_axis_item_tvalid} = out_tvalid;
   assign issued_o = issued != '0;
-  assign idle_o = drained == '1 && under_way == '0 && out_tvalid == '0 && !s_axis_bd_tvalid && !m_axis_retired_tvalid;
+  assign idle_o = drained == '1 && under_way == '0 && issued == '0 && out_tvalid == '0 && !s_axis_bd_tvalid &&
+      !m_axis_retired_tvalid;
 
   logic unused;
-  assign unused = ^{qp_write_i, rounded, s_axis_command_tdata.reason, chosen.skip, in_context, out_context};
+  assign unused = ^{qp_write_i, limits_qp, s_axis_command_tdata.reason, chosen.skip, in_context, out_context};
 
 endmodule

@@ -15,20 +15,22 @@ module rc_ring
     input  logic      s_axis_entry_tvalid,
     output logic      s_axis_entry_tready,
 
-    // May the next message be sent?
+    // May the next message be sent? A question is not taken while something happens to its QP
     output logic              ask_o,
+    input  logic              ask_ready_i,
     output logic       [ 7:0] ask_qp_o,
     output logic       [23:0] ask_psn_o,
+    // In the cycle after that, qp_i being its QP
     output logic       [15:0] ask_packets_o,
     input  rc_answer_e        answer_i,
     input  logic       [23:0] answer_psn_i,
     input  logic       [15:0] answer_skip_i,
 
-    // What happens to a QP
+    // What happens to a QP: not with an answer, and not to the QP whose question is taken
     input logic [ 7:0] qp_i,
     input logic        wake_i,
     input logic        back_i,
-    input logic        arm_i,     // its ring is empty
+    input logic        arm_i,     // nothing in its ring was sent
     input logic [23:0] arm_psn_i,
 
     // What is acknowledged
@@ -139,33 +141,34 @@ module rc_ring
     end
   end
 
-  // Sending: read, in one cycle; ask, in the next. A QP that goes back meanwhile is read again.
-  index_t send_pick_q, send_q;
+  // Sending: read, and ask, in one cycle; sent as the answer says, in the next.
+  index_t send_pick_q, send_q, at;
   logic asks_q, read, sent, skipped;
   kept_t send_q_kept;
   trailer_t send_q_trailer;
-  logic [PLACE_W-1:0] send_place;
-  logic [23:0] send_psn;
+  pointer_t send_after_q;
+  logic [23:0] send_psn_q;
 
-  assign read = !asks_q && may_send[send_pick_q] && (!m_axis_issue_tvalid || m_axis_issue_tready) &&
-      !(back_i && index_t'(qp_i) == send_pick_q);
-  assign send_place = next_q[send_pick_q][PLACE_W-1:0];
-  assign send_psn = next_psns[send_q];
+  assign at = index_t'(qp_i);
+  assign ask_o = !asks_q && may_send[send_pick_q] && (!m_axis_issue_tvalid || m_axis_issue_tready);
+  assign ask_qp_o = 8'(send_pick_q);
+  assign ask_psn_o = next_psns[send_pick_q];
+  assign read = ask_o && ask_ready_i;
 
-  assign ask_o = asks_q;
-  assign ask_qp_o = 8'(send_q);
-  assign ask_psn_o = send_psn;
   assign ask_packets_o = send_q_kept.packets;
   assign sent = asks_q && answer_i == ANSWER_SEND;
   assign skipped = asks_q && answer_i == ANSWER_SKIP;
 
   always_ff @(posedge clk) begin
-    send_pick_q <= after(may_send, asks_q ? send_q : send_pick_q);
+    // In turn; a question that waits keeps its turn.
+    if (!ask_o || ask_ready_i) send_pick_q <= after(may_send, asks_q ? send_q : send_pick_q);
     asks_q <= read;
     if (read) begin
       send_q <= send_pick_q;
-      send_q_kept <= kept[{send_pick_q, send_place}];
-      send_q_trailer <= trailers[{send_pick_q, send_place}];
+      send_q_kept <= kept[{send_pick_q, next_q[send_pick_q][PLACE_W-1:0]}];
+      send_q_trailer <= trailers[{send_pick_q, next_q[send_pick_q][PLACE_W-1:0]}];
+      send_after_q <= next_q[send_pick_q] + 1'b1;
+      send_psn_q <= ask_psn_o;
     end
     if (m_axis_issue_tready) m_axis_issue_tvalid <= 1'b0;
     if (asks_q) begin
@@ -179,41 +182,43 @@ module rc_ring
           bd: send_q_kept.bd
       };
     end
+    issued_o <= '0;
+    issued_o[send_q] <= sent;
+    issued_tag_o <= send_q_kept.tag;
     if (rst) begin
       asks_q <= 1'b0;
       m_axis_issue_tvalid <= 1'b0;
+      issued_o <= '0;
     end
   end
 
-  always_comb begin
-    issued_o = '0;
-    issued_o[send_q] = sent;
-  end
-  assign issued_tag_o = send_q_kept.tag;
-
-  // Ending: the same steps. A wake of the QP meanwhile makes it be looked at again.
+  // Ending: the same steps, not while something happens to the QP. What happens then makes it be looked at again; an end that was
+  // found before still counts, unless the QP has gone back.
   index_t end_pick_q, end_q;
-  logic looks_q, end_read, was_sent, acked, retired, held;
+  logic looks_q, late_q, end_read, was_sent, acked, retired, held;
   end_t end_q_kept;
   logic [PLACE_W-1:0] end_place;
-  logic [23:0] head_psn, done;
+  logic [23:0] end_psn_q, end_una_q, done_q;
 
-  assign held = arm_i || back_i;
+  assign held = arm_i || (wake_i && at == end_q);
   assign end_place = head_q[end_pick_q][PLACE_W-1:0];
-  assign end_read = !looks_q && may_end[end_pick_q] && (!m_axis_retired_tvalid || m_axis_retired_tready);
-  assign look_qp_o = 8'(end_q);
-  assign head_psn = head_psns[end_q];
-  assign done = look_una_i - head_psn;
-  assign acked = armed_q[end_q] && end_q_kept.packets != '0 && !done[23] && done >= 24'(end_q_kept.packets);
+  assign end_read = !looks_q && may_end[end_pick_q] && (!m_axis_retired_tvalid || m_axis_retired_tready) &&
+      !(wake_i && at == end_pick_q);
+  assign look_qp_o = 8'(end_pick_q);
+  assign acked = armed_q[end_q] && end_q_kept.packets != '0 && !done_q[23] && done_q >= 24'(end_q_kept.packets);
   assign was_sent = head_q[end_q] != next_q[end_q];  // and the QP has not gone back since
-  assign retired = looks_q && !held && was_sent && (acked || failing_i[end_q]);
+  assign retired = looks_q && !held && was_sent && (acked || (failing_i[end_q] && !late_q));
 
   always_ff @(posedge clk) begin
     end_pick_q <= after(may_end, looks_q ? end_q : end_pick_q);
     looks_q <= looks_q ? held : end_read;
+    late_q <= looks_q && held;
     if (end_read) begin
       end_q <= end_pick_q;
       end_q_kept <= ends[{end_pick_q, end_place}];
+      end_psn_q <= head_psns[end_pick_q];
+      end_una_q <= look_una_i;
+      done_q <= look_una_i - head_psns[end_pick_q];
     end
     if (m_axis_retired_tready) m_axis_retired_tvalid <= 1'b0;
     if (retired) begin
@@ -231,14 +236,10 @@ module rc_ring
     end
   end
 
-  // Pointers. While a QP goes back or is armed, nothing ends.
-  index_t at;
-
-  assign at = index_t'(qp_i);
-
+  // Pointers. While a QP goes back or is armed, nothing of it ends.
   always_ff @(posedge clk) begin
     if (accepted) tail_q[in_qp] <= in_tail + 1'b1;
-    if (sent || skipped) next_q[send_q] <= next_q[send_q] + 1'b1;
+    if (sent || skipped) next_q[send_q] <= send_after_q;
     if (back_i) next_q[at] <= head_q[at];
     if (retired) head_q[end_q] <= head_q[end_q] + 1'b1;
     if (rst) begin
@@ -248,30 +249,27 @@ module rc_ring
     end
   end
 
-  index_t psn_at;
   logic [23:0] next_psn;
 
   always_comb begin
-    psn_at   = at;
     next_psn = arm_i ? arm_psn_i : head_psns[at];
-    if (asks_q) begin
-      psn_at   = send_q;
-      next_psn = send_psn + 24'(send_q_kept.packets);
-    end
+    if (asks_q) next_psn = send_psn_q + 24'(send_q_kept.packets);
   end
 
   always_ff @(posedge clk) begin
-    if (sent || skipped || back_i || arm_i) next_psns[psn_at] <= next_psn;
+    if (sent || skipped || back_i || arm_i) next_psns[at] <= next_psn;
     if (arm_i) head_psns[at] <= arm_psn_i;
-    else if (retired) head_psns[end_q] <= acked ? head_psn + 24'(end_q_kept.packets) : look_una_i;
+    else if (retired) head_psns[end_q] <= acked ? end_psn_q + 24'(end_q_kept.packets) : end_una_q;
     if (arm_i) armed_q[at] <= 1'b1;
     if (rst) armed_q <= '0;
   end
 
-  // Which QPs need not be asked for, or looked at, until something happens to them.
+  // Which QPs need not be asked for, or looked at, until something happens to them. With a message that is passed over, its QP may
+  // have failed.
   always_ff @(posedge clk) begin
     if (asks_q && answer_i == ANSWER_WAIT) blocked_q[send_q] <= 1'b1;
-    if (looks_q && !held && was_sent && !retired) looked_q[end_q] <= 1'b1;
+    if (looks_q && !held && was_sent && !retired && !late_q) looked_q[end_q] <= 1'b1;
+    if (skipped) looked_q[send_q] <= 1'b0;
     if (wake_i) begin
       blocked_q[at] <= 1'b0;
       looked_q[at]  <= 1'b0;

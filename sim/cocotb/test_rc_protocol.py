@@ -1,152 +1,15 @@
-"""rc_protocol: operation by operation as the model, whatever comes in whatever order; one a cycle."""
+"""rc_protocol: operation by operation as the model, whatever comes in whatever order; one a cycle, of a QP each 2nd."""
 
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import cocotb
 
-from bench import Bench, run
-from framelane.models.rc_protocol import PSNS, Decision, RcAnswer, RcLimits, RcNote, RcQp, RcReason, RcState
-from framelane.models.roce_rx import EventKind
-from rc_ports import COMMAND_T, EVENT_T, LIMITS_T, STATUS_T
-
-QPS = 4
-OUTPUTS = ("answer_o", "answer_psn_o", "answer_skip_o", "back_o", "arm_o", "note_o", "wake_o", "again_o",
-           "timer_write_o", "timer_run_o", "timer_ticks_o", "failing_o", "qp_o", "status_o", "look_una_o",
-           "s_axis_command_tready", "s_axis_event_tready", "expired_ready_o")  # fmt: skip
-
-
-class ProtocolBench(Bench):
-    """The block beside one model a QP."""
-
-    def __init__(self, dut: Any) -> None:
-        super().__init__(dut)
-        self.qps = [RcQp() for _ in range(QPS)]
-        self.runs = [False] * QPS
-        self.seen: dict[str, int] = {}
-        self.notes: list[RcNote] = []
-        for name in ("ask_i", "s_axis_command_tvalid", "s_axis_event_tvalid", "expired_valid_i", "under_way_i"):
-            getattr(dut, name).value = 0
-        dut.look_qp_i.value = dut.status_qp_i.value = 0
-        self.answer(self._limits)
-        self.watch(self._sample)
-
-    def _limits(self) -> None:
-        self.dut.limits_i.value = LIMITS_T.pack(asdict(self.qps[int(self.dut.qp_o.value) % QPS].limits))
-
-    def _sample(self) -> None:
-        self.seen = {name: int(getattr(self.dut, name).value) for name in OUTPUTS}
-
-    def check(self, index: int, decision: Decision, ask: bool = False) -> None:
-        """The outputs of the cycle that was just sampled."""
-        seen = self.seen
-        assert seen["qp_o"] == index
-        assert RcNote(seen["note_o"]) is decision.note
-        assert bool(seen["back_o"]) == decision.back
-        assert seen["wake_o"] == (not ask or decision.note is RcNote.FAILED)
-        if ask:
-            assert RcAnswer(seen["answer_o"]) is decision.answer
-        if decision.answer is RcAnswer.SEND:
-            assert (seen["answer_psn_o"], seen["answer_skip_o"]) == (decision.psn, decision.skip)
-        before = self.runs[index]
-        if decision.timer:
-            assert seen["timer_write_o"] & seen["timer_run_o"], "a timer is not started"
-            assert seen["timer_ticks_o"] == decision.timer
-            self.runs[index] = True
-        elif decision.timer == 0:
-            assert seen["timer_write_o"], "a timer is not stopped"
-            self.runs[index] = False
-        if not decision.timer and seen["timer_write_o"]:
-            assert not seen["timer_run_o"]
-            assert decision.timer == 0 or not before, "a timer is stopped"
-        if decision.note:
-            self.notes.append(decision.note)
-
-    async def operate(self) -> None:
-        """One cycle with a random choice of inputs at once; the one that goes first is what the model does."""
-        dut, chance = self.dut, self.random.random
-        index = self.random.randrange(QPS)
-        qp = self.qps[index]
-        under_way = self.random.getrandbits(QPS) & self.random.getrandbits(QPS)
-        dut.under_way_i.value = under_way
-        if chance() < 0.5:
-            await self._ask(index, qp)
-        elif chance() < 0.08:
-            await self._command(index, qp)
-        elif self.runs[index] and chance() < 0.1:
-            dut.expired_valid_i.value, dut.expired_qp_i.value = 1, index
-            await self.step()
-            dut.expired_valid_i.value = 0
-            if self.seen["expired_ready_o"]:
-                self.runs[index] = False
-                self.check(index, qp.expired(bool(under_way >> index & 1)))
-        else:
-            await self._event(index, qp)
-
-    async def _ask(self, index: int, qp: RcQp) -> None:
-        draw = self.random.randrange
-        packets = self.random.choice((1, 1, 2, 5, draw(1, 40)))
-        first = qp.nxt
-        if qp.outstanding and draw(2):
-            back = draw(0, qp.outstanding + 3)
-            first = (qp.nxt - back) % PSNS
-            packets = min(packets, max(back, 1))  # a message that was sent ends before nxt
-        elif not draw(40):
-            packets = self.random.choice((0, 0xFFFF, qp.limits.window + 1, 0xFFFE))
-        dut = self.dut
-        dut.ask_i.value, dut.ask_qp_i.value, dut.ask_psn_i.value, dut.ask_packets_i.value = 1, index, first, packets
-        # others wait
-        dut.s_axis_event_tvalid.value, dut.s_axis_event_tdata.value = draw(2), self._some_event(index, qp)[0]
-        dut.expired_valid_i.value = 0
-        await self.step()
-        assert not self.seen["s_axis_event_tready"]
-        assert not self.seen["s_axis_command_tready"]
-        dut.ask_i.value = dut.s_axis_event_tvalid.value = 0
-        fresh = first == qp.nxt
-        decision = qp.ask(first, packets)
-        self.check(index, decision, ask=True)
-        assert self.seen["again_o"] == (decision.answer is RcAnswer.SEND and not fresh)
-
-    async def _command(self, index: int, qp: RcQp) -> None:
-        arm, psn = qp.state is RcState.ERROR, self.random.choice((PSNS - 3, self.random.getrandbits(24)))
-        reason = self.random.choice((RcReason.REWRITTEN, RcReason.CLOSED))
-        self.dut.s_axis_command_tdata.value = COMMAND_T.pack({"arm": arm, "qp": index, "reason": reason, "psn": psn})
-        self.dut.s_axis_command_tvalid.value = 1
-        await self.step()
-        self.dut.s_axis_command_tvalid.value = 0
-        assert self.seen["s_axis_command_tready"]
-        assert self.seen["arm_o"] == arm
-        self.check(index, qp.arm(psn) if arm else qp.close(reason))
-
-    def _some_event(self, index: int, qp: RcQp) -> tuple[int, EventKind, int, int]:
-        draw = self.random.randrange
-        kinds = [EventKind.ACK] * 12 + [EventKind.NAK_SEQUENCE] * 6 + [EventKind.RNR] * 4
-        kind = self.random.choice([*kinds, EventKind.NAK_INVALID, EventKind.NAK_ACCESS, EventKind.NAK_OPERATION])
-        psn = (qp.una + draw(-3, qp.outstanding + 3)) % PSNS
-        if not draw(30):
-            psn = self.random.getrandbits(24)
-        value = draw(32)
-        return EVENT_T.pack({"qp": index, "kind": kind, "psn": psn, "value": value, "msn": 0}), kind, psn, value
-
-    async def _event(self, index: int, qp: RcQp) -> None:
-        bits, kind, psn, value = self._some_event(index, qp)
-        self.dut.s_axis_event_tvalid.value, self.dut.s_axis_event_tdata.value = 1, bits
-        await self.step()
-        assert self.seen["s_axis_event_tready"]
-        self.dut.s_axis_event_tvalid.value = 0
-        self.check(index, qp.event(kind, psn, value))
-
-    async def check_states(self) -> None:
-        """What can be looked up."""
-        for index, qp in enumerate(self.qps):
-            self.dut.status_qp_i.value = self.dut.look_qp_i.value = index
-            await self.step()
-            want = {"state": qp.state, "reason": qp.reason, "una": qp.una, "nxt": qp.nxt}
-            assert STATUS_T.unpack(self.seen["status_o"]) == want
-            assert self.seen["look_una_o"] == qp.una
-            assert self.seen["failing_o"] >> index & 1 == (qp.state is RcState.ERROR)
-            running = qp.state in (RcState.SETTLE, RcState.WAIT) or (qp.state is RcState.RUN and qp.outstanding > 0)
-            assert self.runs[index] == running
+from bench import run
+from framelane.models.rc_protocol import PSNS, RcAnswer, RcLimits, RcNote, RcQp, RcState
+from framelane.models.roce_rx import Event, EventKind
+from rc_ports import COMMAND_T, EVENT_T
+from rc_protocol_bench import QPS, Command, ProtocolBench, Question
 
 
 @cocotb.test()
@@ -178,7 +41,168 @@ async def events_and_ends_of_timers_take_turns(dut: Any) -> None:
         await bench.step()
         taken.append(bench.seen["expired_ready_o"])
         assert bench.seen["expired_ready_o"] != bench.seen["s_axis_event_tready"]
-    assert sum(taken) == 10
+    assert taken in ([0, 1] * 10, [1, 0] * 10)
+
+
+@cocotb.test()
+async def questions_and_events_of_one_qp_take_turns(dut: Any) -> None:
+    bench = ProtocolBench(dut)
+    await bench.reset()
+    dut.s_axis_event_tvalid.value = 1
+    dut.s_axis_event_tdata.value = EVENT_T.pack({"qp": 2, "kind": 0, "psn": 0, "value": 0, "msn": 0})
+    dut.ask_qp_i.value = 2
+    taken = ""
+    for _ in range(40):
+        dut.ask_i.value = not taken.endswith("a")
+        await bench.step()
+        asked = taken[-1:] != "a" and bench.seen["ask_ready_o"]
+        assert not (asked and bench.seen["s_axis_event_tready"])
+        taken += "a" if asked else "e" if bench.seen["s_axis_event_tready"] else "-"
+    assert taken[4:] in (("a-e-" * 10)[:36], ("e-a-" * 10)[:36])
+
+
+FIRST = PSNS - 6
+AT = 1
+"""The QP on which operations meet."""
+
+
+def _ack(packet: int) -> Event:
+    return Event(AT, EventKind.ACK, (FIRST + packet) % PSNS)
+
+
+async def _three_messages(dut: Any) -> ProtocolBench:
+    """A QP with three messages of four packets outstanding, a window of 16, one retry; an event has the next turn."""
+    bench = ProtocolBench(dut)
+    await bench.reset()
+    bench.qps[AT].limits = RcLimits(window=16, timeout=2, backoff=3, retries=1)
+    assert await bench.take(command=Command(True, AT, psn=FIRST)) == ["command"]
+    await bench.settle()
+    assert await bench.take(expired=AT) == ["expired"]
+    for k in range(3):
+        await bench.settle()
+        assert await bench.take(question=Question(AT, (FIRST + 4 * k) % PSNS, 4)) == ["ask"]
+    await bench.settle()
+    await bench.check_states()
+    bench.notes.clear()
+    return bench
+
+
+async def _timers_turn(bench: ProtocolBench) -> None:
+    """An end of a timer has the next turn: an event was before it."""
+    await bench.take(Event(AT + 1, EventKind.ACK, 0))
+    await bench.settle()
+    bench.notes.clear()
+
+
+@cocotb.test()
+async def an_acknowledgement_directly_behind_a_later_one_takes_nothing_back(dut: Any) -> None:
+    bench = await _three_messages(dut)
+    assert await bench.take(_ack(7), _ack(3)) == ["event", "", "event"]
+    await bench.check_states()
+    assert bench.notes == [RcNote.ACKED, RcNote.STALE]
+    assert bench.qps[AT].una == (FIRST + 8) % PSNS
+
+
+@cocotb.test()
+async def a_nak_directly_behind_progress_has_all_its_retries(dut: Any) -> None:
+    bench = await _three_messages(dut)
+    assert await bench.take(expired=AT) == ["expired"]
+    await bench.settle()
+    assert await bench.take(_ack(3), replace(_ack(4), kind=EventKind.NAK_SEQUENCE)) == ["event", "", "event"]
+    await bench.check_states()
+    assert bench.notes == [RcNote.TIMED_OUT, RcNote.ACKED, RcNote.WENT_BACK]
+
+
+@cocotb.test()
+async def an_acknowledgement_without_news_directly_behind_a_nak_lets_no_other_one_go_back(dut: Any) -> None:
+    bench = await _three_messages(dut)
+    nak = replace(_ack(0), kind=EventKind.NAK_SEQUENCE)
+    assert await bench.take(nak, _ack(-1)) == ["event", "", "event"]
+    await bench.settle()
+    assert await bench.take(nak) == ["event"]
+    await bench.check_states()
+    assert bench.notes == [RcNote.WENT_BACK, RcNote.ACKED, RcNote.REPEATED]
+
+
+@cocotb.test()
+async def an_end_of_the_timer_beside_progress_is_taken_back(dut: Any) -> None:
+    """It is on offer until the timer is started anew, three cycles after the acknowledgement was taken."""
+    bench = await _three_messages(dut)
+    assert await bench.take(_ack(3), expired=AT) == ["event", "", "", ""]
+    await bench.check_states()
+    assert bench.notes == [RcNote.ACKED]
+
+
+@cocotb.test()
+async def an_acknowledgement_without_news_directly_behind_a_time_out_leaves_its_retry_spent(dut: Any) -> None:
+    bench = await _three_messages(dut)
+    await _timers_turn(bench)
+    assert await bench.take(_ack(-1), expired=AT) == ["expired", "", "event"]
+    await bench.settle()
+    assert await bench.take(expired=AT) == ["expired"]
+    await bench.check_states()
+    assert bench.notes == [RcNote.TIMED_OUT, RcNote.ACKED, RcNote.FAILED]
+
+
+@cocotb.test()
+async def an_acknowledgement_of_the_life_before_beside_the_arming_changes_nothing(dut: Any) -> None:
+    bench = await _three_messages(dut)
+    assert await bench.take(command=Command(False, AT)) == ["command"]
+    await bench.settle()
+    assert await bench.take(_ack(7), command=Command(True, AT, psn=100)) == ["command", "", "event"]
+    await bench.check_states()
+    assert bench.notes == [RcNote.FAILED, RcNote.STALE]
+    assert (bench.qps[AT].state, bench.qps[AT].una) == (RcState.SETTLE, 100)
+    assert await bench.take(command=Command(False, AT)) == ["command"]
+    await bench.settle()
+    await bench.offer()
+    assert await bench.take(_ack(7)) == ["event"]
+    assert await bench.take(command=Command(True, AT, psn=200)) == ["", "command"]
+    await bench.check_states()
+    assert bench.qps[AT].una == 200
+
+
+@cocotb.test()
+async def psns_that_are_given_out_directly_before_or_behind_a_time_out_are_not_given_out_again(dut: Any) -> None:
+    for question_first in (False, True):
+        bench = await _three_messages(dut)
+        question = Question(AT, (FIRST + 12) % PSNS, 4)
+        if question_first:
+            assert await bench.take(question=question) == ["ask"]
+            assert await bench.take(expired=AT) == ["", "expired"]
+        else:
+            assert await bench.take(question=question, expired=AT) == ["expired", "", "ask"]
+        await bench.check_states()
+        assert bench.notes == [RcNote.TIMED_OUT]
+        assert bench.qps[AT].nxt == (FIRST + 16) % PSNS
+        assert await bench.take(expired=AT) == ["expired"]
+        await bench.check_states()
+        assert bench.notes == [RcNote.TIMED_OUT, RcNote.FAILED]
+
+
+@cocotb.test()
+async def a_message_fits_at_once_where_the_acknowledgement_before_it_makes_room(dut: Any) -> None:
+    """Else its QP would wait for something to happen, which has happened."""
+    bench = await _three_messages(dut)
+    question = Question(AT, (FIRST + 12) % PSNS, 8)
+    assert await bench.take(_ack(3), question=question) == ["event", "", "ask"]
+    assert bench.taken
+    assert bench.taken.decision.answer is RcAnswer.SEND
+    await bench.check_states()
+    assert bench.qps[AT].outstanding == 16
+
+
+@cocotb.test()
+async def a_message_without_room_is_woken_by_the_acknowledgement_behind_it(dut: Any) -> None:
+    bench = await _three_messages(dut)
+    assert await bench.take(question=Question(AT, (FIRST + 12) % PSNS, 8)) == ["ask"]
+    assert bench.taken
+    assert bench.taken.decision.answer is RcAnswer.WAIT
+    assert await bench.take(_ack(3)) == ["", "event"]
+    await bench.settle()
+    assert await bench.take(question=Question(AT, (FIRST + 12) % PSNS, 8)) == ["ask"]
+    await bench.check_states()
+    assert bench.qps[AT].outstanding == 16
 
 
 @cocotb.test()
@@ -191,6 +215,8 @@ async def after_a_reset_all_qps_are_in_error_and_not_armed(dut: Any) -> None:
         await bench.step()
         qp.arm(77)
     dut.s_axis_command_tvalid.value = 0
+    for _ in range(4):
+        await bench.step()
     bench.runs = [True] * QPS
     await bench.check_states()
     await bench.reset(cycles=1)

@@ -32,6 +32,11 @@ def _at_once(index: int, qp: RcQp) -> Decision | None:
     return qp.event(EventKind.ACK, (qp.nxt - 1) % PSNS) if qp.outstanding else None
 
 
+def _in_fours(index: int, qp: RcQp) -> Decision | None:
+    """Acknowledges four at least: each costs its QP a cycle."""
+    return _at_once(index, qp) if qp.outstanding >= 4 else None
+
+
 def _only(index: int) -> Act:
     """Acknowledges all of one QP."""
     return lambda at, qp: _at_once(at, qp) if at == index else None
@@ -54,13 +59,17 @@ class RingBench(Bench):
         self.taken = 0
         self.expected: list[Issue] = []
         self.retired: list[list[Retired]] = [[] for _ in range(QPS)]
-        self.asked: list[int] = []
-        """Cycles of all questions."""
-        self.failing = (1 << QPS) - 1
+        self.question: tuple[int, int] | None = None
+        """QP and PSN of the one taken in the cycle before."""
+        self.arming: tuple[int, int] | None = None
+        """QP and PSN."""
         self.fair = False
         """The QP with the most outstanding packets is acknowledged next, else any."""
+        self.delays: Callable[[int], bool] = lambda index: False
+        """Whether a question of a QP waits for a cycle."""
         self._new_end = False
-        for name in ("qp_i", "wake_i", "back_i", "arm_i", "arm_psn_i", "admit_i", "room_qp_i", "room_wanted_i"):
+        for name in ("qp_i", "wake_i", "back_i", "arm_i", "arm_psn_i", "admit_i", "room_qp_i", "room_wanted_i",
+                     "ask_ready_i"):  # fmt: skip
             getattr(dut, name).value = 0
         self.act: Act = _nothing
         self.answer(self._answer)
@@ -97,16 +106,39 @@ class RingBench(Bench):
         dut.look_una_i.value = self.qps[int(dut.look_qp_o.value)].una
         dut.failing_i.value = sum((qp.state is RcState.ERROR) << k for k, qp in enumerate(self.qps))
         self._note_end()
-        dut.wake_i.value = dut.back_i.value = dut.arm_i.value = 0
-        if int(dut.ask_o.value):
-            self._asked(int(dut.ask_qp_o.value))
+        dut.wake_i.value = dut.back_i.value = dut.arm_i.value = dut.ask_ready_i.value = 0
+        if self.question:
+            self._asked(*self.question)
+            self.question = None
             return
+        happens = self._arm() if self.arming else self._act()
+        asked = int(dut.ask_qp_o.value)
+        if asked != happens and not int(dut.rst.value) and not self.delays(asked):
+            dut.ask_ready_i.value = 1
+            if int(dut.ask_o.value):
+                self.question = asked, int(dut.ask_psn_o.value)
+
+    def _act(self) -> int | None:
+        """What happens to a QP, if anything does: to which."""
+        dut = self.dut
         index = max(range(QPS), key=self._outstanding) if self.fair else self.random.randrange(QPS)
         decision = self.act(index, self.qps[index])
-        if decision is not None:
-            dut.qp_i.value, dut.wake_i.value, dut.back_i.value = index, 1, decision.back
-            if decision.back:
-                self.rings[index].back()
+        if decision is None:
+            return None
+        dut.qp_i.value, dut.wake_i.value, dut.back_i.value = index, 1, decision.back
+        if decision.back:
+            self.rings[index].back()
+        return index
+
+    def _arm(self) -> int | None:
+        assert self.arming
+        dut, (index, psn) = self.dut, self.arming
+        self.qps[index].arm(psn)
+        self.qps[index].expired(False)
+        self.rings[index].arm(psn)
+        dut.qp_i.value, dut.wake_i.value, dut.arm_i.value, dut.arm_psn_i.value = index, 1, 1, psn
+        self.arming = None
+        return index
 
     def is_acked(self, index: int) -> bool:
         return not self.qps[index].outstanding
@@ -127,37 +159,22 @@ class RingBench(Bench):
             self.retired[index].append(end)
         self._new_end = not valid or self.ends._is_ready
 
-    def _asked(self, index: int) -> None:
+    def _asked(self, index: int, psn: int) -> None:
         dut, ring, qp = self.dut, self.rings[index], self.qps[index]
         assert ring.waiting, f"QP {index}: asked for nothing"
-        got = (int(dut.ask_psn_o.value), int(dut.ask_packets_o.value))
+        got = psn, int(dut.ask_packets_o.value)
         assert got[1] == ring.waiting.packets
         assert got[0] == ring.next_psn or qp.state is RcState.ERROR
-        self.asked.append(self.cycle)
         decision = qp.ask(*got)
         dut.answer_i.value, dut.qp_i.value = decision.answer, index
         dut.answer_psn_i.value, dut.answer_skip_i.value = decision.psn, decision.skip
-        dut.wake_i.value = decision.note != 0
         if issue := ring.answered(decision):
             self.expected.append(issue)
 
     async def arm(self, index: int, psn: int) -> None:
         """Arm a QP that is in error and empty, and let it run at once."""
-        act, self.act = self.act, _nothing
-        await self.until(lambda: not int(self.dut.ask_o.value))
-        self.qps[index].arm(psn)
-        self.qps[index].expired(False)
-        self.rings[index].arm(psn)
-        self._once = index
-
-        def armed() -> None:
-            self.dut.qp_i.value, self.dut.wake_i.value, self.dut.arm_i.value = index, 1, 1
-            self.dut.arm_psn_i.value = psn
-
-        self._answers.append(armed)
-        await self.step()
-        self._answers.remove(armed)
-        self.act = act
+        self.arming = index, psn
+        await self.until(lambda: not self.arming)
 
     async def start(self) -> None:
         """Reset, and arm all."""
@@ -182,7 +199,7 @@ class RingBench(Bench):
                 return qp.event(EventKind.RNR, psn, 1)
             case 2:
                 return qp.expired(draw(2) == 0)
-            case 3 if not draw(40):
+            case 3 if not draw(6):
                 return qp.event(EventKind.NAK_ACCESS, psn)
         return qp.event(EventKind.ACK, psn)
 
@@ -229,13 +246,37 @@ async def all_is_sent_and_ended_as_the_model_does(dut: Any, stalls: Stalls, wind
 async def a_message_is_sent_every_two_cycles(dut: Any, qps: int) -> None:
     bench = RingBench(dut, Stalls.NONE, window=1000)
     await bench.start()
-    bench.act, bench.fair = _at_once, True
+    bench.act, bench.fair = _at_once if qps > 1 else _in_fours, True
     for n in range(400):
         bench.entry(n // 2 % qps, n % 2 == 1, 1)
     await bench.until(lambda: len(bench.ends.items) == 400)
     bench.check()
     steady = bench.issues.taken[20:380]
-    assert steady[-1] - steady[0] == 2 * (len(steady) - 1)
+    cycles = steady[-1] - steady[0]
+    assert cycles == 2 * (len(steady) - 1) if qps > 1 else cycles <= 2.25 * len(steady)
+
+
+@cocotb.test()
+async def a_qp_of_which_the_question_waits_keeps_its_turn(dut: Any) -> None:
+    bench = RingBench(dut, Stalls.NONE, window=1000)
+    await bench.start()
+    delayed: list[bool] = []
+
+    def always_first(index: int) -> bool:
+        """Every question of one QP waits for a cycle."""
+        delayed.append(index == 2 and bool(int(dut.ask_o.value)) and not (delayed and delayed[-1]))
+        return delayed[-1]
+
+    for index in range(QPS):
+        for k in range(DEPTH):
+            bench.entry(index, k % 2 == 1, 1)
+    bench.delays = lambda index: True
+    await bench.until(lambda: not bench.entries.items)
+    bench.delays = always_first
+    await bench.until(lambda: len(bench.issues.items) == QPS * DEPTH)
+    assert sum(delayed) == DEPTH
+    order = [issue.entry.bd.qp for issue in bench.expected]
+    assert order == [*range(QPS)] * DEPTH
 
 
 @cocotb.test()
@@ -246,12 +287,12 @@ async def a_qp_that_waits_costs_the_others_nothing(dut: Any) -> None:
         bench.qps[index].state = RcState.WAIT
         for k in range(DEPTH):
             bench.entry(index, k % 2 == 1, 1)
-    bench.act, bench.fair = _at_once, True
+    bench.act, bench.fair = _in_fours, True
     for n in range(200):
         bench.entry(0, n % 2 == 1, 1)
     await bench.until(lambda: len(bench.ends.items) == 200)
     steady = bench.issues.taken[20:180]
-    assert steady[-1] - steady[0] == 2 * (len(steady) - 1)
+    assert steady[-1] - steady[0] <= 2.25 * len(steady)
 
 
 @cocotb.test()

@@ -20,8 +20,8 @@ module rc_ring_formal
     input logic      s_axis_entry_tready,
 
     input logic              ask_o,
+    input logic              ask_ready_i,
     input logic       [ 7:0] ask_qp_o,
-    input logic       [23:0] ask_psn_o,
     input logic       [15:0] ask_packets_o,
     input rc_answer_e        answer_i,
     input logic       [23:0] answer_psn_i,
@@ -31,6 +31,7 @@ module rc_ring_formal
     input logic                   wake_i,
     input logic                   back_i,
     input logic                   arm_i,
+    input logic [7:0] look_qp_o,
     input logic       [     23:0] arm_psn_i,
     input logic       [     23:0] look_una_i,
     input logic       [RcQps-1:0] failing_i,
@@ -57,10 +58,16 @@ module rc_ring_formal
     input logic acked,
     input logic asks_q,
     input logic looks_q,
+    input logic late_q,
     input logic [IndexW-1:0] send_q,
     input logic [IndexW-1:0] end_q,
     input logic [KeptW-1:0] send_q_kept,
     input logic [TrailerW-1:0] send_q_trailer,
+    input logic [PlaceW:0] send_after_q,
+    input logic [23:0] send_psn_q,
+    input logic [23:0] end_psn_q,
+    input logic [23:0] end_una_q,
+    input logic [23:0] done_q,
     input logic [32:0] end_q_kept
 );
 
@@ -139,41 +146,62 @@ module rc_ring_formal
   assign backs = back_i && ours;
   assign arms = arm_i && ours;
   assign accepts = s_axis_entry_tvalid && s_axis_entry_tready && s_axis_entry_tdata.bd.qp == 8'(any_index);
-  assign asks = ask_o && ask_qp_o == 8'(any_index);
+  assign asks = asks_q && send_q == any_index;
   assign fresh = next == fresh_q;
   assign sends = asks && answer_i == ANSWER_SEND;
   assign skips = asks && answer_i == ANSWER_SKIP;
   assign ends_now = retired && end_q == any_index;
   assign moves = wakes && !failing && !asks;  // by any number: arm_psn_i, which nobody else looks at then
-  assign behind = nxt_q - ask_psn_o;
+  assign behind = nxt_q - send_psn_q;
   assign entry = '{
           packets: s_axis_entry_tdata.packets,
           last: s_axis_entry_tdata.bd.last,
           destination_index: s_axis_entry_tdata.bd.destination_index,
           tag: s_axis_entry_tdata.tag
       };
-  assign tail_psn = arms ? arm_psn_i : tail_psn_q;
+  function automatic end_t end_of(input place_t place);
+    return ends[{any_index, place}];
+  endfunction
+
+  // What waits when the QP is armed has its PSNs from then on.
+  logic [Depth-1:0][23:0] armed_psns;
+
+  always_comb begin
+    armed_psns = psns_q;
+    tail_psn   = tail_psn_q;
+    if (arms) begin
+      tail_psn = arm_psn_i;
+      for (int unsigned k = 0; k < Depth; k++) begin
+        if (pointer_t'(k) < count) begin
+          automatic place_t place = head[PlaceW-1:0] + place_t'(k);
+          armed_psns[place] = tail_psn;
+          tail_psn = tail_psn + 24'(end_of(place).packets);
+        end
+      end
+    end
+  end
 
   // rc_protocol
   always_comb begin
     assume (32'(any_bit) < $bits(rc_entry_t));
     assume (any_index == '0);  // QPs differ in nothing but their number
     assume (9'(qp_i) < 9'(RcQps) && 9'(s_axis_entry_tdata.bd.qp) < 9'(RcQps));
-    assume (!(ask_o && (back_i || arm_i)) && !(arm_i && back_i) && (!(back_i || arm_i) || wake_i));
-    assume (!ask_o || qp_i == ask_qp_o);
+    assume (!(asks_q && wake_i) && !(arm_i && back_i) && (!(back_i || arm_i) || wake_i));
+    assume (!asks_q || qp_i == 8'(send_q));
+    assume (!(ask_o && ask_ready_i && wake_i && qp_i == ask_qp_o));
     assume (answer_i == ANSWER_WAIT || answer_i == ANSWER_SEND || answer_i == ANSWER_SKIP);
-    // A QP is in error until it is armed; it is armed only then, with an empty ring.
+    // A QP is in error until it is armed; it is armed only then, when nothing of its ring was sent.
     assume (armed_q[any_index] || failing);
     assume (!failing_q || failing || arms_q);
-    assume (failing_q || !failing || wakes_q);
+    assume (failing_q || !failing || wakes_q || skips_fresh_q);
     assume (!arms_q || !failing);
-    assume (!arms || (failing && count == '0));
+    assume (!arms || (failing && upto_next == '0));
     // Nothing is sent in error. A new message is sent when it fits the window, or passed over and the QP fails.
     assume (!(asks && failing) || answer_i == ANSWER_SKIP);
     assume (!(sends && fresh) || (ask_packets_o != '0 && nxt_q - una_q + 24'(ask_packets_o) <= WINDOW_MAX));
     assume (!skips_fresh_q || failing);
     // What is acknowledged only moves on, as an operation, and never beyond what was sent; in error it stands still.
-    assume (!looks_q || end_q != any_index || look_una_i == una_q);
+    assume (look_qp_o != 8'(any_index) || !armed_q[any_index] || look_una_i == una_q);
     assume (!moves || arm_psn_i - una_q <= nxt_q - una_q);
   end
 
@@ -192,6 +220,7 @@ module rc_ring_formal
       nxt_q   <= nxt_q + 24'(ask_packets_o);
     end
     if (ends_now && !acked) broken_q <= 1'b1;
+    psns_q <= armed_psns;
     if (accepts) begin
       psns_q[tail[PlaceW-1:0]] <= tail_psn;
       tail_psn_q <= tail_psn + 24'(s_axis_entry_tdata.packets);
@@ -203,7 +232,7 @@ module rc_ring_formal
     if (asks) waits_q <= answer_i == ANSWER_WAIT;
     if (wakes) waits_q <= 1'b0;
     if (arms) begin
-      fresh_q <= tail;
+      fresh_q <= head;
       nxt_q <= arm_psn_i;
       una_q <= arm_psn_i;
       broken_q <= 1'b0;
@@ -218,10 +247,6 @@ module rc_ring_formal
   logic chained, agree;
   logic [Depth-1:0] some, ends_before, bounded;
   logic [23:0] head_psn, next_psn, fresh_psn, head_packets;
-
-  function automatic end_t end_of(input place_t place);
-    return ends[{any_index, place}];
-  endfunction
 
   always_comb begin
     chained = 1'b1;
@@ -295,10 +320,10 @@ module rc_ring_formal
       if (asks) a_there : assert (next != tail);
       if (asks && next[PlaceW-1:0] == any_place) begin
         a_packets : assert (ask_packets_o == entry_q.packets);
-        a_psn : assert (failing || ask_psn_o == psns_q[any_place]);
+        a_psn : assert (failing || send_psn_q == psns_q[any_place]);
       end
       if (asks && !failing) begin
-        a_fresh : assert (fresh == (ask_psn_o == nxt_q));
+        a_fresh : assert (fresh == (send_psn_q == nxt_q));
         a_before : assert (fresh || (ask_packets_o != '0 && behind < 24'h40_0000 && 24'(ask_packets_o) <= behind));
       end
       if (issued_q) begin
@@ -339,11 +364,17 @@ module rc_ring_formal
       if (asks_q && send_q == any_index) begin
         i_asks :
         assert (next != tail && !blocked_q[any_index] && read.packets == end_of(next[PlaceW-1:0]).packets &&
-            (next[PlaceW-1:0] != any_place || read[any_bit] == bit_q));
+            (next[PlaceW-1:0] != any_place || read[any_bit] == bit_q) &&
+            send_psn_q == next_psns[any_index] && send_after_q == next + 1'b1);
       end
-      if (looks_q && end_q == any_index) begin
+      if (looks_q && end_q == any_index && upto_next != '0) begin
         i_looks :
-        assert (count != '0 && !looked_q[any_index] && end_q_kept == ends[{any_index, head[PlaceW-1:0]}]);
+        assert (!looked_q[any_index] && end_q_kept == ends[{any_index, head[PlaceW-1:0]}] &&
+            end_psn_q == head_psns[any_index] && done_q == end_una_q - end_psn_q);
+        if (armed_q[any_index]) begin
+          i_seen : assert (late_q ? end_una_q - end_psn_q <= una_q - end_psn_q : end_una_q == una_q);
+          if (broken_q) i_still : assert (end_una_q == una_q);
+        end
       end
     end
   end

@@ -3,7 +3,7 @@ module rc_timer_formal
   import rc_pkg::*;
 #(
     parameter int unsigned RcQps      = 2,
-    parameter int unsigned TickClocks = 16,
+    parameter int unsigned TickClocks = 24,
 
     localparam int unsigned IndexW  = $clog2(RcQps),
     localparam int unsigned ClocksW = $clog2(TickClocks)
@@ -28,7 +28,7 @@ module rc_timer_formal
     input logic               expired_valid_q
 );
 
-  localparam logic [4:0] PATIENCE = 5'd3;  // an end that is on offer is taken after so many cycles, if not before
+  localparam logic [4:0] PATIENCE = 5'd9;  // an end that is on offer is taken after so many cycles, if not before
 
   reset_rule u_reset (.*);
 
