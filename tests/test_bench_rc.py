@@ -8,10 +8,13 @@ import pytest
 
 from framelane.cli import bench_rc, rc_page
 from framelane.cli.bench_rc import COST, LENGTHS, LIMIT_COST, PROMISED, cost_row, dead_rows, goodput_row
-from framelane.cli.rc_run import IMAGES, RcRun
+from framelane.cli.rc_run import CLOCK_HZ, IMAGES, PATIENCE, RcRun
+from framelane.driver.network import gives_up_after_s, silence_s
+from framelane.driver.register_file import RegisterFile
 from framelane.models.errors import SimulationError
 from framelane.models.lossy_network import Weather
-from framelane.models.rc_protocol import RcLimits
+from framelane.models.rc_protocol import RcLimits, RcState
+from framelane.models.rc_timer import TICK_NS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rc_speed.md"
 OWN = 130.0
@@ -65,6 +68,22 @@ def test_a_queue_pair_that_gives_up_is_not_measured(monkeypatch: pytest.MonkeyPa
         goodput_row(125, 16, 0.3, OWN, 20_000)
 
 
+@pytest.mark.parametrize("limits", [RcLimits(64, 0, 2, 4), RcLimits(64, 1, 0, 2)])
+def test_a_queue_pair_gives_up_after_its_time_outs_or_twice_as_long(limits: RcLimits) -> None:
+    with RcRun(limits, Weather(delay=50)) as run:
+        run.until(lambda: run.frames() >= 3, run.room)
+        run.remote.silent.update(run.remote.receivers)
+        start = run.board.cycle
+        registers = RegisterFile(run.board)
+        while registers["qp[0].rc_state.state"] != RcState.ERROR:
+            run.step()
+            assert run.board.cycle - start < PATIENCE
+        took_s = (run.board.cycle - start) / CLOCK_HZ
+    ticks_s = (2 * limits.retries + 3) * TICK_NS * 1e-9  # one for each time-out, and what was under way
+    assert silence_s(limits) < took_s < gives_up_after_s(limits) + ticks_s
+    assert took_s > 1.5 * silence_s(limits), "packets that are sent again leave during each"
+
+
 def test_wrong_bytes_at_a_receiver_are_not_measured() -> None:
     with RcRun(LIMITS, Weather(delay=50)) as run:
         run.until(lambda: run.frames() >= IMAGES, run.room)
@@ -92,6 +111,6 @@ def test_the_page_shows_losses_in_columns_and_what_a_large_window_costs() -> Non
     assert "| round trip | window | loss 0 | loss 0.01 | loss 0.05 |\n|---|---|---|---|---|\n" in text
     assert "| 1.0 us | 16 | 1.000 (1.00) | 0.975 (1.00) | 0.875 (1.00) |\n" in text
     text = rc_page.window([row(loss=0.01, window=n, goodput=10 / n, cycles_per_packet=float(n)) for n in (16, 64, 128)])
-    assert "25 packets long, at a loss of\n0.01:" in text
+    assert "25 packets long, at a loss of 0.01:" in text
     assert "- 128 packets outstanding: 0.078\n- 64 packets outstanding: 0.156\n" in text
     assert f"has come: {10 / (10 + 0.01 * (20 + 250)):.3f}\n" in text

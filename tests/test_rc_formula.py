@@ -2,7 +2,9 @@
 
 import heapq
 import random
+from dataclasses import replace
 from itertools import accumulate
+from math import inf
 
 import pytest
 
@@ -29,6 +31,8 @@ def test_packets_that_were_issued_before_the_nak_are_paid_for() -> None:
     assert rc_formula.going_back(LINE) == 11
     assert rc_formula.going_back(Path(1, 9, (1,), 40, 100, 2)) == 40
     assert rc_formula.going_back(Path(1, 9, (1,), 5, 100, 2)) == 11 + 5 / 5, "one of five waits for the pause"
+    assert rc_formula.going_back(Path(1, 9, (1,), 40, 100, 2, ahead=7)) == 18
+    assert rc_formula.going_back(Path(1, 9, (1,), 15, 100, 2, ahead=7)) == 15, "no more fits the window"
 
 
 def test_a_packet_that_is_lost_again_waits_for_time_outs_that_double() -> None:
@@ -37,6 +41,13 @@ def test_a_packet_that_is_lost_again_waits_for_time_outs_that_double() -> None:
     by_nak, by_timeout = 11 + 0.1 * 200 + 0.01 * 400 + 0.001 / 0.9 * 800, 9 + 200 + 0.1 * 400 + 0.01 / 0.9 * 800
     assert rc_formula.lost(LINE, 0.1, 0.25) == pytest.approx(0.75 * by_nak + 0.25 * by_timeout)
     assert rc_formula.cycles(LINE, 0.1, 0.25) == pytest.approx(1 + 0.1 * rc_formula.lost(LINE, 0.1, 0.25))
+
+
+def test_a_time_out_is_waited_for_once_more_for_as_long_as_packets_of_the_window_leave() -> None:
+    path = Path(packet=1, round_trip=9, messages=(1,), window=40, timeout=15, backoff=1)
+    assert rc_formula.wait(path, 0) == 15 * (1 + 3)
+    assert rc_formula.wait(path, 5) == 30 * (1 + 2)
+    assert rc_formula.wait(path, 0, under_way=10) == 15 * 2, "the first one always ends while packets leave"
 
 
 class Simulation:
@@ -61,11 +72,14 @@ class Simulation:
         heapq.heappush(self.events, (time, self.number, what, packet))
 
     def issue(self) -> None:
-        while (end := self.end_of(self.next)) - self.una <= self.path.window:
+        while self.line_free - self.now < self.path.ahead and self._fits(end := self.end_of(self.next)):
             for packet in range(self.next, end):
                 self.line_free = max(self.line_free, self.now) + self.path.packet
                 self.at(self.line_free, "leaves", packet)
             self.next = end
+
+    def _fits(self, end: int) -> bool:
+        return end - self.una <= self.path.window
 
     def start(self) -> None:
         self.timer, self.left = self.now + self.path.timeout * 2 ** min(self.backoff, self.path.backoff), False
@@ -120,12 +134,14 @@ class Simulation:
         self.start()
 
 
+@pytest.mark.parametrize("ahead", [inf, 12])
 @pytest.mark.parametrize("window", [8, 100])
 @pytest.mark.parametrize(("loss", "ack_loss"), [(0.002, 0.0), (0.01, 0.01), (0.05, 0.0), (0.05, 0.05)])
 @pytest.mark.parametrize("messages", [(1,), (4, 4, 4, 4, 4, 4, 4, 1)], ids=["single", "frames"])
 def test_a_simulation_packet_by_packet_takes_as_long(
-    window: int, loss: float, ack_loss: float, messages: tuple[int, ...]
+    window: int, loss: float, ack_loss: float, messages: tuple[int, ...], ahead: float
 ) -> None:
-    path = Path(packet=1, round_trip=30, messages=messages, window=window, timeout=60, backoff=2)
+    path = Path(packet=1, round_trip=30, messages=messages, window=window, timeout=60, backoff=2, ahead=ahead)
     measured = Simulation(path, loss, ack_loss).run(20_000)
+    path = replace(path, ahead=ahead + max(messages) / 2)  # messages are issued whole
     assert rc_formula.cycles(path, loss, ack_loss) == pytest.approx(measured, rel=0.1)

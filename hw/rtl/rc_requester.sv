@@ -10,9 +10,11 @@ module rc_requester
   import roce_pkg::*;
   import roce_rx_pkg::*;
 #(
-    parameter int unsigned RcQps      = 16,  // QPs that may be of RC: the first of the table
-    parameter int unsigned Depth      = 64,  // descriptors of each that are kept
-    parameter int unsigned TickClocks = 256  // cycles of 1.024 us
+    parameter int unsigned DataW      = 512,  // of the payload
+    parameter int unsigned RcQps      = 16,   // QPs that may be of RC: the first of the table
+    parameter int unsigned Depth      = 64,   // descriptors of each that are kept
+    parameter int unsigned Ahead      = 384,  // beats issued before they are wanted: they hide the memory's latency
+    parameter int unsigned TickClocks = 256   // cycles of 1.024 us
 ) (
     input logic clk,
     input logic rst,
@@ -33,6 +35,9 @@ module rc_requester
     output trailer_t m_axis_trailer_tdata,
     output logic     m_axis_trailer_tvalid,
     input  logic     m_axis_trailer_tready,
+
+    // A beat of the payload is taken: of memory, or of a trailer
+    input logic beat_i,
 
     // Ends of messages: all of the payload is taken
     input logic       ended_i,    // pulse
@@ -204,6 +209,7 @@ module rc_requester
 
   // Ring, protocol, timer
   logic ask, ask_ready, wake, back, arm, timer_run, expired_valid, expired_ready, issue_tvalid, issue_tready, room_rc;
+  logic wanted;  // another message
   logic [7:0] ask_qp, look_qp, limits_qp, expired_qp;
   logic [23:0] ask_psn, answer_psn, arm_psn, look_una;
   logic [15:0] ask_packets, answer_skip;
@@ -222,6 +228,7 @@ module rc_requester
       .s_axis_entry_tdata (entry),
       .s_axis_entry_tvalid(entry_tvalid),
       .s_axis_entry_tready(entry_tready),
+      .wanted_i           (wanted),
       .ask_o              (ask),
       .ask_ready_i        (ask_ready),
       .ask_qp_o           (ask_qp),
@@ -423,7 +430,7 @@ module rc_requester
   end
   assign room_o = room_rc || room_through_q;
 
-  // Leaving: messages of the rings and those that pass through, in turn.
+  // Leaving: messages of the rings and those that pass through, in turn, as long as little of them is ahead.
   rc_issue_t chosen, through;
   rc_item_t item;
   rc_context_t out_context;
@@ -439,7 +446,7 @@ module rc_requester
           trailer: s_axis_trailer_tdata,
           bd: s_axis_bd_tdata
       };
-  assign takes_through = through_tvalid && (through_turn_q || !issue_tvalid);
+  assign takes_through = through_tvalid && wanted && (through_turn_q || !issue_tvalid);
   assign chosen = takes_through ? through : issue;
   assign through_tready = takes_through && out_tready;
   assign issue_tready = !takes_through && out_tready;
@@ -469,8 +476,42 @@ module rc_requester
   end
 
   always_ff @(posedge clk) begin
-    if (out_tready && (through_tvalid || issue_tvalid)) through_turn_q <= !takes_through;
+    if (out_tready && (takes_through || issue_tvalid)) through_turn_q <= !takes_through;
     if (rst) through_turn_q <= 1'b0;
+  end
+
+  // What has been issued cannot be called back: after a NAK it leaves first, and for nothing. So no more is issued than hides the
+  // latency of the memory. A long message is counted before the next one is wanted; short ones overtake their count.
+  localparam int unsigned LANES_W = $clog2(DataW / 8);
+  localparam int unsigned BEATS_W = 32 - LANES_W;  // of any message
+  localparam int unsigned LONG_BEATS = Ahead / 8;
+
+  if (DataW < 64 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : gen_check_width
+    $error("%m: DataW = %0d must be a power of two, 64 to 1024", DataW);
+  end
+  if (Ahead < 8 || Ahead > 65536) begin : gen_check_ahead
+    $error("%m: Ahead = %0d must be 8 to 65536", Ahead);
+  end
+
+  logic [BEATS_W-1:0] beats_q;
+  logic [BEATS_W:0] ahead_q;  // below zero, as what overtook its count: as much as there can be
+  logic rest_q, beat_q, issues;
+
+  assign issues = (takes_through || issue_tvalid) && out_tready;
+  assign wanted = ahead_q < (BEATS_W + 1)'(Ahead) && beats_q < BEATS_W'(LONG_BEATS) &&
+      (!issue_tvalid || issue.bd.length < 32'(LONG_BEATS * DataW / 8));
+
+  always_ff @(posedge clk) begin
+    beat_q  <= beat_i;
+    beats_q <= issues ? item.bd.length[31:LANES_W] : '0;
+    rest_q  <= issues && item.bd.length[LANES_W-1:0] != '0;
+    ahead_q <= ahead_q + (BEATS_W + 1)'(beats_q) + (BEATS_W + 1)'(rest_q) - (BEATS_W + 1)'(beat_q);
+    if (rst) begin
+      beat_q  <= 1'b0;
+      beats_q <= '0;
+      rest_q  <= 1'b0;
+      ahead_q <= '0;
+    end
   end
 
   assign mask = {chosen.bd.last, 1'b1};

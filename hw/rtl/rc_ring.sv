@@ -15,7 +15,9 @@ module rc_ring
     input  logic      s_axis_entry_tvalid,
     output logic      s_axis_entry_tready,
 
-    // May the next message be sent? A question is not taken while something happens to its QP
+    // May the next message be sent? Asked for while it is wanted; it is given to the transmitter if so. A question is not taken while
+    // something happens to its QP
+    input  logic              wanted_i,
     output logic              ask_o,
     input  logic              ask_ready_i,
     output logic       [ 7:0] ask_qp_o,
@@ -150,7 +152,7 @@ module rc_ring
   logic [23:0] send_psn_q;
 
   assign at = index_t'(qp_i);
-  assign ask_o = !asks_q && may_send[send_pick_q] && (!m_axis_issue_tvalid || m_axis_issue_tready);
+  assign ask_o = !asks_q && wanted_i && may_send[send_pick_q] && (!m_axis_issue_tvalid || m_axis_issue_tready);
   assign ask_qp_o = 8'(send_pick_q);
   assign ask_psn_o = next_psns[send_pick_q];
   assign read = ask_o && ask_ready_i;
@@ -160,8 +162,8 @@ module rc_ring
   assign skipped = asks_q && answer_i == ANSWER_SKIP;
 
   always_ff @(posedge clk) begin
-    // In turn; a question that waits keeps its turn.
-    if (!ask_o || ask_ready_i) send_pick_q <= after(may_send, asks_q ? send_q : send_pick_q);
+    // In turn, however long none is wanted; a question that waits keeps its turn.
+    if (!ask_o || ask_ready_i) send_pick_q <= after(may_send, asks_q || !wanted_i ? send_q : send_pick_q);
     asks_q <= read;
     if (read) begin
       send_q <= send_pick_q;

@@ -35,6 +35,7 @@ module tx
     parameter bit          Rc           = 1'b0,         // QPs may be of RC; needs Station
     parameter int unsigned RcQps        = 16,           // the first of the table; a power of two, 2 or more
     parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
+    parameter int unsigned RcAhead      = 384,          // beats read ahead, if Rc: cycles of the memory's latency
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -562,8 +563,10 @@ module tx
     assign room = room_asked;
 
     rc_requester #(
+        .DataW     (DataW),
         .RcQps     (RcQps),
         .Depth     (RcDepth),
+        .Ahead     (RcAhead),
         .TickClocks(TICK_CLOCKS)
     ) u_requester (
         .clk,
@@ -581,6 +584,7 @@ module tx
         .m_axis_trailer_tdata (trailer_tdata),
         .m_axis_trailer_tvalid(trailer_tvalid),
         .m_axis_trailer_tready(trailer_tready),
+        .beat_i               (payload_tvalid && payload_tready),
         .ended_i              (status_valid),
         .ended_qp_i           (status_qp),
         .in_line_i            (in_line),

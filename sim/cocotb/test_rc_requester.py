@@ -9,7 +9,7 @@ import cocotb
 from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.driver import ports
 from framelane.driver.ports import BD_T, TRAILER_T
-from framelane.models import wire
+from framelane.models import axis, wire
 from framelane.models.bd_rows import Descriptor
 from framelane.models.lossy_network import LossyNetwork, Weather
 from framelane.models.rc_protocol import PSNS, RcLimits, RcNote, RcReason, RcState
@@ -26,6 +26,8 @@ LOCAL, REMOTE = wire.Endpoint(2, 0x0A000001), wire.Endpoint(4, 0x0A000002)
 MTU = 256
 LIMITS = RcLimits(window=24, timeout=3, backoff=2, retries=7)
 CLEAR = Weather(delay=100)
+AHEAD = 96
+"""Beats of 512 bits that may be ahead of the packets."""
 TRANSMITTER = 24
 """Messages that wait in it."""
 
@@ -58,7 +60,7 @@ class RequesterBench(Bench):
         self.retired = self.sink("m_axis_retired")
         for name in ("tag_i", "ended_i", "ended_qp_i", "qp_write_valid_i", "qp_write_i", "limits_write_i", "limits_i",
                      "limits_qp_i", "room_qp_i", "room_wanted_i", "admit_i", "status_qp_i", "in_line_i",
-                     "left_i"):  # fmt: skip
+                     "left_i", "beat_i"):  # fmt: skip
             getattr(dut, name).value = 0
         self.there: LossyNetwork[tuple[int, wire.Headers, bytes]] = LossyNetwork(weather, 3)
         self.back: LossyNetwork[Event] = LossyNetwork(weather, 4)
@@ -70,7 +72,7 @@ class RequesterBench(Bench):
         self.taken_items = self.taken_trailers = self.taken_ends = self.packets = 0
         self.packet_cycles = packet_cycles
         self._queue: deque[tuple[int, wire.Headers | None, bytes, bool]] = deque()
-        self._messages = 0
+        self._messages = self._beats = 0
         self._free_at = 0
         stall = self.items._stall
         self.items._stall = lambda: self._messages >= TRANSMITTER or stall()
@@ -173,7 +175,7 @@ class RequesterBench(Bench):
         peer = self.peers.get(bd["qp"])
         if not item["rc"] or peer is None:
             self.passed.append(bd)
-            self._queue.append((bd["qp"], None, b"", True))
+            self._queue.append((bd["qp"], None, bytes(bd["length"]), True))
             return
         message = Message(bd["destination"], bd["length"], bd["qp"], bd["imm"] if bd["last"] else None)
         commands = segment(message, peer.qp, item["psn"])
@@ -192,9 +194,12 @@ class RequesterBench(Bench):
     async def step(self) -> None:
         """One cycle of the whole world. Sends a packet, hears what has arrived, answers."""
         self.dut.ended_i.value = 0
+        self.dut.beat_i.value = int(self._beats > 0)
+        self._beats -= self._beats > 0
         if self._queue and self.cycle >= self._free_at:
             index, headers, payload, ends = self._queue.popleft()
             self._free_at = self.cycle + self.packet_cycles
+            self._beats += axis.n_beats(len(payload), 512)
             if headers:
                 self.packets += 1
                 self.there.send(self.cycle, (index, headers, payload))
@@ -368,13 +373,35 @@ async def what_is_not_of_rc_passes_in_order_and_is_not_kept_back(dut: Any, stall
 
 @cocotb.test()
 async def descriptors_pass_one_a_cycle_when_they_are_not_of_rc(dut: Any) -> None:
-    bench = RequesterBench(dut)
+    bench = RequesterBench(dut, packet_cycles=1)
     await bench.reset()
-    bench._send = lambda item: None  # type: ignore[method-assign]
     for n in range(100):
-        bench.frame(5, Descriptor(n, n, 100, 5, 9, False, 0))
+        bench.frame(5, Descriptor(n, n, 64, 5, 9, False, 0))
     await bench.drain(bench.items, 100)
     assert bench.items.taken[-1] - bench.items.taken[0] == 99
+
+
+@cocotb.test()
+@cocotb.parametrize(length=[1024, 16 * MTU, 200 * MTU])
+async def no_more_is_issued_than_hides_the_latency_of_the_memory(dut: Any, length: int) -> None:
+    """What was issued when a NAK comes leaves for nothing: little more than AHEAD, whatever the window holds."""
+    bench = RequesterBench(dut)
+    peer = bench.peer(0, 1)
+    peer.bds[:] = [Descriptor(k * length, BASE + k * length, length, 0, 0, k == DEPTH - 2, 0) for k in range(DEPTH - 1)]
+    peer.source = bytes(DEPTH * length)
+    await bench.start(replace(LIMITS, window=10_000, timeout=6, backoff=0))
+    most = [0]
+
+    def ahead() -> int:
+        return sum(axis.n_beats(len(payload), 512) for _, _, payload, _ in bench._queue)
+
+    bench.silent.add(0)
+    bench.items._stall = lambda: False
+    bench.watch(lambda: most.append(ahead()))
+    bench.feed()
+    await bench.until(lambda: len(bench.items.items) == DEPTH - 1, 50_000)
+    each = axis.n_beats(length, 512)
+    assert AHEAD <= max(most) < AHEAD + max(each, AHEAD // 4)
 
 
 @cocotb.test()
@@ -436,4 +463,4 @@ async def a_frame_for_a_qp_in_error_finds_no_room_and_others_do(dut: Any) -> Non
 
 
 def test_rc_requester() -> None:
-    run("rc_requester", RcQps=QPS, Depth=DEPTH, TickClocks=TICK)
+    run("rc_requester", RcQps=QPS, Depth=DEPTH, Ahead=AHEAD, TickClocks=TICK)

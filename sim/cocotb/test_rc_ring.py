@@ -71,6 +71,7 @@ class RingBench(Bench):
         for name in ("qp_i", "wake_i", "back_i", "arm_i", "arm_psn_i", "admit_i", "room_qp_i", "room_wanted_i",
                      "ask_ready_i"):  # fmt: skip
             getattr(dut, name).value = 0
+        dut.wanted_i.value = 1
         self.act: Act = _nothing
         self.answer(self._answer)
         self.watch(self._accept)
@@ -277,6 +278,23 @@ async def a_qp_of_which_the_question_waits_keeps_its_turn(dut: Any) -> None:
     assert sum(delayed) == DEPTH
     order = [issue.entry.bd.qp for issue in bench.expected]
     assert order == [*range(QPS)] * DEPTH
+
+
+@cocotb.test()
+@cocotb.parametrize(period=[3, 4, 8, 12])
+async def qps_take_turns_however_seldom_a_message_is_wanted(dut: Any, period: int) -> None:
+    bench = RingBench(dut, Stalls.NONE, window=1000)
+    await bench.start()
+    for index in range(QPS):
+        for k in range(DEPTH):
+            bench.entry(index, k % 2 == 1, 1)
+    dut.wanted_i.value = 0
+    await bench.until(lambda: not bench.entries.items)
+    while len(bench.issues.items) < QPS * DEPTH:
+        dut.wanted_i.value = int(bench.cycle % period == 0)
+        await bench.step()
+    order = [issue.entry.bd.qp for issue in bench.expected]
+    assert [sorted(order[k : k + QPS]) for k in range(0, len(order), QPS)] == [list(range(QPS))] * DEPTH
 
 
 @cocotb.test()

@@ -9,6 +9,7 @@ module tx_board
     parameter bit          Rc      = 1'b0,
     parameter int unsigned RcQps   = 16,
     parameter int unsigned RcDepth = 64,
+    parameter int unsigned RcAhead = 384,
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -78,7 +79,8 @@ module tx_board
       .Station(Station),
       .Rc     (Rc),
       .RcQps  (RcQps),
-      .RcDepth(RcDepth)
+      .RcDepth(RcDepth),
+      .RcAhead(RcAhead)
   ) u_tx (
       .store_rst_o       (store_rst),
       .store_armed_o     (store_armed),

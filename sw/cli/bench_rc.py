@@ -10,6 +10,7 @@ from framelane.cli.bench import Measurement, Target
 from framelane.cli.rc_formula import Path
 from framelane.cli.rc_run import BUS, CLOCK_HZ, IMAGES, LATENCY, LONG, MTU, SHORT, SINGLE, RcRun, Traffic
 from framelane.driver.verilated import TxSimulator
+from framelane.driver.verilated_rc import RC_AHEAD
 from framelane.models import axis, wire
 from framelane.models.errors import SimulationError
 from framelane.models.flow import FrameEvent
@@ -126,6 +127,12 @@ def packet_cycles(traffic: Traffic) -> float:
         return mean(axis.n_beats(len(packet), BUS) for packet in simulator.run())
 
 
+def ahead_cycles(packet: float) -> float:
+    """What is issued ahead, half a message more on average, takes so much longer on the line than the memory."""
+    packets = RC_AHEAD / axis.n_beats(MTU, BUS) + max(LONG.messages) / 2
+    return packets * packet - LATENCY
+
+
 def goodput_row(delay: int, window: int, loss: float, own: float, length: int) -> dict[str, Any]:
     """One queue pair that always has work, for `length` cycles. SimulationError where what arrived is wrong."""
     limits = RcLimits(window=window, timeout=TIMEOUTS[delay], backoff=BACKOFF, retries=RETRIES)
@@ -139,7 +146,10 @@ def goodput_row(delay: int, window: int, loss: float, own: float, length: int) -
         if state is RcState.ERROR:
             raise SimulationError(f"the queue pair is in error at a loss of {loss} with a delay of {delay} cycles")
         there, back = run.remote.there.counts, run.remote.back.counts
-    path = Path(packet_cycles(LONG), 2 * delay + own, LONG.messages, window, timeout_cycles(TIMEOUTS[delay]), BACKOFF)
+    packet = packet_cycles(LONG)
+    path = Path(
+        packet, 2 * delay + own, LONG.messages, window, timeout_cycles(TIMEOUTS[delay]), BACKOFF, ahead_cycles(packet)
+    )
     each, predicted = cycles / packets, rc_formula.cycles(path, loss, loss)
     return {
         "case": "goodput",

@@ -10,10 +10,9 @@ help, which lasts longer. `cycles` adds these.
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil, inf
 from statistics import mean
 
-DEFERRED = 2
-"""Time-outs until one counts: the first ends while packets have left since it began, and is started once more."""
 _LIMIT = 64
 """Losses in a row, of one packet, that are looked at."""
 
@@ -24,7 +23,8 @@ class Path:
 
     `packet`: a packet on the line. `round_trip`: from the end of a message's last packet to the begin of the packet
     that its acknowledgement lets in. `messages`: packets of each, over and over again; the last of each is
-    acknowledged. `window`: packets outstanding, whole messages. `timeout`, doubled `backoff` times at most.
+    acknowledged. `window`: packets outstanding, whole messages. `timeout`, doubled `backoff` times at most. `ahead`:
+    how long what is issued when a NAK comes takes to leave, beyond the memory's part of the round trip.
     """
 
     packet: float
@@ -33,6 +33,7 @@ class Path:
     window: int
     timeout: float
     backoff: int
+    ahead: float = inf
 
     @property
     def usable(self) -> float:
@@ -75,12 +76,13 @@ def lossless(path: Path) -> float:
 def going_back(path: Path) -> float:
     """Time from a lost packet's start to its second one, by a NAK.
 
-    The next packet causes the NAK. What was issued before it came leaves first: all that fits the window. Where the
-    last packet before a full window's pause is lost, the next one comes after it.
+    The next packet causes the NAK. What was issued before it came leaves first: what is ahead, or less where no more
+    fits the window. Where the last packet before a full window's pause is lost, the next one comes after it.
     """
-    line = path.after_loss * path.packet
+    nak = 2 * path.packet + path.round_trip
+    line = min(path.after_loss * path.packet, nak + path.ahead)
     pause = max(0.0, path.full_round - path.usable * path.packet)
-    return max(2 * path.packet + path.round_trip, line) + pause / path.usable
+    return max(nak, line) + pause / path.usable
 
 
 def waits(path: Path, loss: float, before: int) -> float:
@@ -92,20 +94,27 @@ def waits(path: Path, loss: float, before: int) -> float:
     return total
 
 
-def wait(path: Path, before: int) -> float:
-    """Time until a time-out counts, after so many that did without progress."""
-    return DEFERRED * path.timeout * 2.0 ** min(before, path.backoff)
+def wait(path: Path, before: int, under_way: float | None = None) -> float:
+    """Time until a time-out counts, after so many that did without progress.
+
+    Those during which packets leave are started once more: as many as `under_way` lasts, one at least. Behind a time
+    of going back that is the window.
+    """
+    timeout = path.timeout * 2.0 ** min(before, path.backoff)
+    leaves = path.after_loss * path.packet if under_way is None else under_way
+    return timeout * (1 + max(1, ceil(leaves / timeout)))
 
 
 def lost(path: Path, loss: float, ack_loss: float) -> float:
     """Mean time that one loss costs, of a packet that was sent for the first time since the last progress.
 
     By a NAK, if it arrives; without it by a time-out, which runs since the last acknowledgement: that of the message
-    before.
+    before. The rest of the window leaves meanwhile.
     """
     by_nak = going_back(path) + waits(path, loss, 0)
     within = mean((n - 1) / 2 for n in path.messages) * path.packet
-    by_timeout = path.round_trip - within + wait(path, 0) + waits(path, loss, 1)
+    start = path.round_trip - within
+    by_timeout = start + wait(path, 0, path.after_loss * path.packet - start) + waits(path, loss, 1)
     return (1 - ack_loss) * by_nak + ack_loss * by_timeout
 
 

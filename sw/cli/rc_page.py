@@ -4,6 +4,7 @@ from itertools import groupby
 from typing import Any
 
 from framelane.cli.rc_run import BUS, CLOCK_HZ, LATENCY, LONG, MTU
+from framelane.driver.verilated_rc import RC_AHEAD
 
 _HEAD = """# RC where packets are lost
 
@@ -23,33 +24,36 @@ Goodput is the share of the line that arrives in order, once. In brackets: measu
     T        a packet on the line                     p   loss of packets, and of acknowledgements
     R        round trip                               O   time-out, doubled at every one in a row
     W        packets in the window, whole messages    m   packets of a message
+    A        what leaves after a NAK has come, beyond the memory's time
 
     lossless, a packet    C = max(T, (R + m T) / W)
-    go back by NAK        D = max(2 T + R, W T) + max(0, R + m T - W T) / W
-    wait for time-outs    S(k) = p (2 O 2^k + S(k + 1))
-    a loss                L = (1 - p) (D + S(0)) + p (R - (m - 1) T / 2 + 2 O + S(1))
+    go back by NAK        D = max(2 T + R, min(W T, 2 T + R + A)) + max(0, R + m T - W T) / W
+    a time-out            X(k) = O 2^k (1 + n), n = W T / (O 2^k) rounded up, at least 1
+    wait for time-outs    S(k) = p (X(k) + S(k + 1))
+    a loss                L = (1 - p) (D + S(0)) + p (R - (m - 1) T / 2 + X(0) + S(1))
     goodput               T / (C + p L)
 
 D is that of the textbooks: with N = D / T their (1 - p) / (1 - p + p N) follows, if every packet that is lost again is
 asked for again. An RC receiver says NAK once, until the packet that it waits for has come; after that only the time-out
-helps, and so it does where the NAK is lost. It counts double: the first one ends while packets have left since it
-began, and is started once more. The first two terms of D: the packet behind the lost one causes the NAK; what was
-issued before it comes leaves first, up to the window. Its last term: the last packet before a full window's pause is
-lost. Sources are in `sw/cli/rc_formula.py`.
+helps, and so it does where the NAK is lost. It counts double at least: it is started once more for as long as packets
+of the window leave. The first terms of D: the packet behind the lost one causes the NAK; what was issued
+before it comes leaves first: {ahead} beats of payload and half a message, which hide the memory's latency, or the
+window where it is less. The last term: the last packet before a full window's pause is lost. Sources are in
+`sw/cli/rc_formula.py`.
 
 | round trip | window | {losses} |
 |---|---|{rules}|
 """
 _WINDOW = """
-A window that holds more than the round trip costs goodput where packets are lost: what was issued before the NAK came
-leaves first, and counts for nothing. On the shortest path here, {small:.0f} packets long, at a loss of
-{loss:g}:
+A window that holds more than the round trip costs little where packets are lost: of what it lets in, no more is
+issued than is ahead. That leaves first when a NAK comes, and counts for nothing. On the shortest path here,
+{small:.0f} packets long, at a loss of {loss:g}:
 
 - {most} packets outstanding: {less:.3f}
 - {least} packets outstanding: {more:.3f}
 - by the formula, if nothing more left once the NAK has come: {bound:.3f}
 
-Choose the window by the path: its round trip at line rate, and half as much again.
+So the window may be that of the longest path: its round trip at line rate, and half as much again.
 
 """
 _COST = """## What RC costs where nothing is lost
@@ -88,7 +92,7 @@ def goodput(lossy: Rows, own: float) -> str:
     """The section on losses, up to the end of its table."""
     losses = sorted({row["loss"] for row in lossy})
     head = _GOODPUT.format(
-        **{"message": max(LONG.messages), "mtu": MTU, "own": own, "latency": LATENCY},
+        **{"message": max(LONG.messages), "mtu": MTU, "own": own, "latency": LATENCY, "ahead": RC_AHEAD},
         losses=" | ".join(f"loss {loss:g}" for loss in losses),
         rules="|".join("---" for _ in losses),
     )

@@ -12,6 +12,8 @@ from framelane.models.errors import InputError
 
 RC_QPS, RC_DEPTH = 16, 64
 """QPs that may be of RC, and descriptors of each that are kept."""
+RC_AHEAD = 384
+"""Beats that are issued ahead of the packets, which hide the memory's latency."""
 
 SLOW_HZ = 10_000_000
 """A clock to build one for: its milliseconds are few cycles."""
@@ -34,7 +36,8 @@ class SimulatedRcBoard(SimulatedRegisters):
             "waiting": (U64, []),
             "link": (None, [ctypes.c_bool]),
         }
-        parameters = {"ClockHz": clock_hz, "Station": 1, "Rc": 1, "RcQps": RC_QPS, "RcDepth": RC_DEPTH}
+        parameters = {"ClockHz": clock_hz, "Station": 1, "Rc": 1}
+        parameters |= {"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD}
         super().__init__(width, design=board_design("tx_rc", own, "tx_board", parameters), **surroundings)
         self.clock_hz = clock_hz
 
