@@ -15,15 +15,15 @@ from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.kernels import refill, refill_by_memset
 from framelane.receiver.gpu.tracker import GpuPedestalTracker
 
-AT_ONCE = {1: 8, 10: 4, 40: 2}
-"""Sizes of a batch, and on how many streams they are launched by turns: more make none of them faster."""
+STREAMS = {1: 8, 10: 4, 40: 2}
+"""Sizes of a batch, and on how many streams they are launched by turns, beside one."""
 
-BATCHES = tuple(AT_ONCE)
+BATCHES = tuple(STREAMS)
 POOL = 120
 """Different frames, 1 GB: many times the L2 cache; each launch takes others than the one before."""
 
 BARS = {INT16: 1.10, FLOAT32: 1.15, COUNT: 1.10, SPARSE: 1.30}
-"""Times the floor, at the largest batch, on several streams."""
+"""Times the floor, at the largest batch."""
 
 SINGLE_BAR = 1.25
 _DEVICE_TO_DEVICE = 3
@@ -56,19 +56,24 @@ def _copy_rate(measured: Measured) -> float:
 
 
 def _row(
-    what: str, batch: int, shares: Shares | None, us: float, floor: float | None, at_once: int = 1
+    what: str,
+    batch: int,
+    us: float,
+    floor: float | None = None,
+    shares: Shares | None = None,
+    frames: float | None = None,
+    streams: int = 1,
 ) -> dict[str, Any]:
-    """A row; times are of one image."""
-    times = None if floor is None else us / floor
-    percent = None if shares is None else shares.percent
+    """A row; times are of one image. `frames` is what the floor is without constants."""
     return {
         "kernel": what,
         "batch": batch,
-        "at_once": at_once,
-        "percent_switched": percent,
+        "streams": streams,
+        "percent_switched": None if shares is None else shares.percent,
         "us": us,
         "floor_us": floor,
-        "times_floor": times,
+        "times_floor": None if floor is None else us / floor,
+        "times_frames": None if frames is None else us / frames,
     }
 
 
@@ -78,16 +83,17 @@ def _kernels(
     rows = []
     for batch in batches:
         density = max(measured.check(what, batch) for what in MOVED)
-        for lanes in (1, AT_ONCE[batch]):
-            for what, us in medians({what: _graph(measured, what, batch, lanes) for what in MOVED}).items():
-                floor = MOVED[what].bytes(batch, shares, density) / rate * 1e-6
-                rows.append(_row(what, batch, shares, us / batch, floor / batch, lanes))
+        for streams in (1, STREAMS[batch]):
+            for what, us in medians({what: _graph(measured, what, batch, streams) for what in MOVED}).items():
+                frames = MOVED[what].of_frames(batch, density) / rate * 1e-6 / batch
+                floor = frames + MOVED[what].of_constants(batch, shares) / rate * 1e-6 / batch
+                rows.append(_row(what, batch, us / batch, floor, shares, frames, streams))
     return rows
 
 
-def _graph(measured: Measured, what: str, batch: int, lanes: int) -> Graph:
-    calls = [measured.call(what, part, i % lanes) for i, part in enumerate(_parts(batch))]
-    return Graph(calls, lanes=lanes)
+def _graph(measured: Measured, what: str, batch: int, streams: int) -> Graph:
+    calls = [measured.call(what, part, i % streams) for i, part in enumerate(_parts(batch))]
+    return Graph(calls, lanes=streams)
 
 
 def _parts(batch: int) -> list[slice]:
@@ -113,7 +119,7 @@ def _refilling(measured: Measured, rate: float) -> list[dict[str, Any]]:
     calls = {what: [_bound(way, part) for part in _parts(batch)] for what, way in ways.items()}
     times = medians({what: Graph(each, restore) for what, each in calls.items()})
     floors = [(4 if "pass" in what else 2) * SHAPE[0] * SHAPE[1] / rate * 1e-6 for what in ways]
-    rows = [_row(what, batch, None, times[what] / batch, floor) for what, floor in zip(ways, floors, strict=True)]
+    rows = [_row(what, batch, times[what] / batch, floor) for what, floor in zip(ways, floors, strict=True)]
     restore()
     cupy().cuda.Device().synchronize()
     return rows
@@ -130,19 +136,24 @@ def _dark_frames(pedestal: Any) -> list[dict[str, Any]]:
     frames = cupy().asarray(np.rint(pedestal + noise).clip(0, 0x3FFF).astype(np.uint16))
     tracker = GpuPedestalTracker(TrackerState.start(pedestal))
     us = microseconds(lambda: tracker.take(frames, [None] * _DARK_FRAMES))
-    return [_row("pedestal, dark frames", _DARK_FRAMES, None, us / _DARK_FRAMES, None)]
+    return [_row("pedestal, dark frames", _DARK_FRAMES, us / _DARK_FRAMES)]
 
 
 def _targets(rows: list[dict[str, Any]]) -> list[Target]:
-    found = {
-        (row["kernel"], row["batch"]): row["times_floor"]
-        for row in rows
-        if row["percent_switched"] == MANY.percent and row["at_once"] == AT_ONCE[row["batch"]]
-    }
     bars = {(what, BATCHES[-1]): bar for what, bar in BARS.items()} | {(what, 1): SINGLE_BAR for what in BARS}
     return [
         Target(
-            f"{what}, batch {batch}, {AT_ONCE[batch]} at once: times its floor", found[what, batch], "", bar, "lower"
+            f"{row['kernel']}, batch {row['batch']}, {_on(row['streams'])}: times its floor",
+            row["times_floor"],
+            "",
+            bar,
+            "lower",
         )
         for (what, batch), bar in bars.items()
+        for row in rows
+        if (row["kernel"], row["batch"], row["percent_switched"]) == (what, batch, MANY.percent)
     ]
+
+
+def _on(streams: int) -> str:
+    return "one stream" if streams == 1 else f"{streams} streams"

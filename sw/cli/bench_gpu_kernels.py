@@ -40,11 +40,14 @@ class Moved:
     """More constants, of a pixel that is in G1 or G2 in some frame of the batch."""
     sparse: float = 0.0
 
-    def bytes(self, batch: int, shares: Shares, density: float) -> float:
-        """Of a batch of images, of which such shares of the pixels are in G1 and G2, and `density` in sparse rows."""
+    def of_frames(self, batch: int, density: float) -> float:
+        """Of a batch of images and their results, `density` of whose pixels are in sparse rows."""
+        return _PIXELS * batch * (self.frame + self.sparse * density)
+
+    def of_constants(self, batch: int, shares: Shares) -> float:
+        """Of the constants of a batch, such shares of whose pixels are in G1 and G2."""
         used = sum(1 - (1 - share) ** batch for share in (shares.g1, shares.g2))
-        once = self.constants + self.switched * used
-        return _PIXELS * (batch * (self.frame + self.sparse * density) + once)
+        return _PIXELS * (self.constants + self.switched * used)
 
 
 MOVED = {

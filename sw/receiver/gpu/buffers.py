@@ -1,6 +1,7 @@
 """Results of the kernels in GPU memory, taken once: nothing is allocated for a frame.
 
-They are ready for any stream as soon as they are made; then each is for one stream at a time.
+They are ready for any stream as soon as they are made; then each is for one stream at a time: two launches that share
+one at a time give wrong results, or stop with an error of the GPU, after which the process has to end.
 """
 
 from typing import Any
