@@ -1,13 +1,15 @@
 """What a receiver and its sources say to each other beside the data: lines of JSON over TCP.
 
 The receiver begins with its session, then says its credit whenever that has grown. A source says what it has offered.
-Either may close the connection. The link carries no pixels: whoever loses it keeps the credit that was last said.
+Either may close the connection. The link carries no pixels: whoever loses it keeps the credit that was last said. A
+machine that is away without having closed it, as it lost its power, is noticed after `NOTICED_S`.
 
     receiver: {"session": {"format": "framelane-session-1", ...}}
     receiver: {"window_end": 12}
     source:   {"source": 0, "offered": 10, "dropped": 0, "ended": false}
 """
 
+import socket
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -21,6 +23,21 @@ PORT = 4790
 
 MAX_LINE = 1 << 16
 """Bytes of a line at most."""
+
+
+NOTICED_S = 5.0
+"""Seconds of silence after which the machine at the other end counts as gone: longer than a switch needs to find
+another way, by RSTP. A program that stands still is not noticed: its machine answers."""
+
+WATCHED = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, int(NOTICED_S)),
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(NOTICED_S * 1000)),
+)
+"""Options of both ends' sockets (tcp(7)): the kernel asks a silent machine every second, and ends the connection after
+`NOTICED_S` without an answer, be it to a question or to data."""
 
 
 class Line(BaseModel):

@@ -1,6 +1,7 @@
 """The session link: what a receiver publishes its sources hear, and what they report it knows."""
 
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ import pytest
 from framelane.driver.session_client import SessionClient
 from framelane.models.errors import InputError, TransportError
 from framelane.models.session import Session
-from framelane.models.session_link import MAX_LINE, Credit, Greeting, Report
+from framelane.models.session_link import MAX_LINE, NOTICED_S, Credit, Greeting, Report
 from framelane.receiver.session_server import SessionServer
 
 MakeSession = Callable[..., Session]
@@ -209,3 +210,35 @@ def test_lines_are_read_as_they_were_written(make_session: MakeSession) -> None:
         assert line.pack().count(b"\n") == 1
     with pytest.raises(InputError, match="window_end"):
         Credit.unpack(b'{"window_end": "4"}')
+
+
+@pytest.mark.parametrize("reporting", [True, False], ids=["reporting", "silent"])
+def test_a_machine_that_falls_silent_is_noticed_by_the_other_one(
+    network: tuple[str, str], make_session: MakeSession, reporting: bool
+) -> None:
+    """Loopback is taken away: nothing is answered any more, and nobody closes anything, as when power is lost."""
+    with SessionServer(make_session(), "127.0.0.1", 0) as server, SessionClient(*server.address) as client:
+        client.report(0, offered=1, dropped=0)
+        assert eventually(lambda: server.reports)
+        subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+        start = time.monotonic()
+        if reporting:
+            client.report(0, offered=2, dropped=0)
+            server.publish(9)
+        assert not client.wait_closed(NOTICED_S / 2), "a short silence ends nothing"
+        assert server.gone == []
+        assert client.wait_closed(2 * NOTICED_S)
+        assert eventually(lambda: server.gone == [0], NOTICED_S)
+        assert time.monotonic() - start < 2 * NOTICED_S + 1
+
+
+def test_a_link_outlives_a_short_silence_and_brings_what_was_said_meanwhile(
+    network: tuple[str, str], make_session: MakeSession
+) -> None:
+    with SessionServer(make_session(), "127.0.0.1", 0) as server, SessionClient(*server.address) as client:
+        subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+        server.publish(9)
+        time.sleep(NOTICED_S / 2)
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        assert eventually(lambda: client.window_end == 9, NOTICED_S)
+        assert not client.closed

@@ -8,7 +8,7 @@ from typing import Self
 
 from framelane.models.errors import InputError, TransportError
 from framelane.models.session import Session
-from framelane.models.session_link import MAX_LINE, PORT, Credit, Greeting, Report
+from framelane.models.session_link import MAX_LINE, PORT, WATCHED, Credit, Greeting, Report
 
 _PATIENCE_S = 5.0
 
@@ -38,6 +38,8 @@ class SessionClient:
             self._socket.close()
             raise TransportError(f"TCP {self._where} is no receiver of framelane: {error}") from error
         self._socket.settimeout(None)
+        for option in WATCHED:
+            self._socket.setsockopt(*option)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="session client", daemon=True)
         self._thread.start()
@@ -49,7 +51,7 @@ class SessionClient:
 
     @property
     def closed(self) -> bool:
-        """The receiver has gone: the credit grows no more."""
+        """The receiver has gone, or its machine is silent for `NOTICED_S`: the credit grows no more."""
         return self._closed.is_set()
 
     def wait_closed(self, timeout_s: float) -> bool:

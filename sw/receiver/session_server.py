@@ -10,7 +10,7 @@ from typing import Self
 
 from framelane.models.errors import InputError, TransportError
 from framelane.models.session import Session
-from framelane.models.session_link import MAX_LINE, PORT, Credit, Greeting, Report
+from framelane.models.session_link import MAX_LINE, PORT, WATCHED, Credit, Greeting, Report
 
 _MOST_CLIENTS = 300
 """More than there can be sources; the rest would be strangers."""
@@ -90,6 +90,8 @@ class SessionServer:
         while not self._closed:
             try:
                 client, _ = self._socket.accept()
+                for option in WATCHED:
+                    client.setsockopt(*option)
                 threading.Thread(target=self._listen, args=(client,), name="source", daemon=True).start()
             except (OSError, RuntimeError) as error:  # closed; or too many files or threads for now
                 if not self._closed:
