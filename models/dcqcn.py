@@ -14,6 +14,8 @@ ALPHA_ONE = 1 << ALPHA_BITS
 """The share 1: how congested the path is held to be, 0 to 1."""
 MOST_ROUNDS = 15
 RATE_BITS = 24
+PERIOD_MAX = 1 << 15
+"""Ticks."""
 _TICKS = 1 << 16
 _BYTES = 1 << 32
 
@@ -45,7 +47,7 @@ class DcqcnSettings:
     def __post_init__(self) -> None:
         limits = {
             **dict.fromkeys(("line", "minimum", "additive", "hyper"), (1, (1 << RATE_BITS) - 1)),
-            **{"alpha_period": (1, 1 << 15), "rise_period": (1, 1 << 15)},
+            **{"alpha_period": (1, PERIOD_MAX), "rise_period": (1, PERIOD_MAX)},
             **{"bytes_log2": (10, 31), "gain_log2": (1, 15), "fast_rounds": (1, 14)},
         }
         for name, (least, most) in limits.items():

@@ -238,7 +238,7 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
         (TRANSMITTER + RECEIVER + "source = 1\n" + FLOW, "[[flow]] 'all': source 1 is not in a session of 1"),
         (
             TRANSMITTER + RECEIVER + "rate_gbps = 1e9\n" + FLOW,
-            "[[receiver]] 'a': a rate of 1.25e+17 bytes/s is impossible",
+            "[[receiver]] 'a': rate_gbps: 1e+09 Gb/s are impossible with this board's clock of",
         ),
         (GOOD.replace('["a"]', '["b"]'), "[[flow]] 'all': receivers: there is no receiver 'b': there are 'a'"),
         (GOOD.replace('["a"]', '["a", "a"]'), "[[flow]] 'all': receivers: 'a' has a flow already"),

@@ -48,6 +48,7 @@ FLOW = '[[flow]]\nname = "all"\nreceivers = ["a"]\n'
 GOOD = TRANSMITTER + RECEIVER + FLOW
 OTHER = RECEIVER.replace('"a"', '"b"').replace("a.json", "b.json") + FLOW.replace('"a"', '"b"').replace("all", "more")
 
+OUT_OF_RANGE = "Gb/s are impossible with this board's clock of 250 MHz: give 3.0518e-05 to 511 Gb/s"
 ELSEWHERE = "its receiver sends acknowledgements and congestion notifications to QP number 9"
 
 
@@ -200,8 +201,16 @@ def test_station_and_congestion_control_are_those_of_the_file(save: Callable[...
             TRANSMITTER + "[station]\narp = false\n" + RECEIVER + "resolve = true\n" + FLOW,
             "[[flow]]: a MAC is to be asked for, but arp is off: say arp = true in [station], or give the MAC",
         ),
-        (TRANSMITTER + "[dcqcn]\nline_gbps = 1e9\n" + RECEIVER + FLOW, "[dcqcn]: a rate of 1.25e+17 bytes/s is imposs"),
-        (TRANSMITTER + "[dcqcn]\nrise_us = 1e9\n" + RECEIVER + FLOW, "[dcqcn]: DCQCN's rise_period = 976562500 cannot"),
+        (TRANSMITTER + "[dcqcn]\nline_gbps = 1e9\n" + RECEIVER + FLOW, f"[dcqcn]: line_gbps: 1e+09 {OUT_OF_RANGE}"),
+        (TRANSMITTER + "[dcqcn]\nhyper_gbps = 3e-5\n" + RECEIVER + FLOW, f"[dcqcn]: hyper_gbps: 3e-05 {OUT_OF_RANGE}"),
+        (
+            TRANSMITTER + "[dcqcn]\nrise_us = 1e9\n" + RECEIVER + FLOW,
+            "[dcqcn]: rise_us: 1e+09 us cannot be: give 1.",
+        ),
+        (
+            TRANSMITTER + "[dcqcn]\nalpha_us = 0.1\n" + RECEIVER + FLOW,
+            "[dcqcn]: alpha_us: 0.1 us cannot be: give 1.",
+        ),
         (
             TRANSMITTER
             + "[source]\nrows = 16\ncolumns = 200\n"
@@ -366,3 +375,10 @@ def test_every_reason_has_words_and_a_next_step(reason: int) -> None:
     assert (REASONS[known] if isinstance(known, RcReason) else "reason 15") in said
     assert ("configure the board again" in said) or ("framelane board rearm FILE NAME" in said)
     assert replace(pair, state=RcState.RUN).why == ""
+
+
+@pytest.mark.parametrize("gbps", [3.0518e-05, 511])
+def test_the_rates_that_a_sentence_names_can_be_had(load_text: Load, save: Callable[..., Session], gbps: float) -> None:
+    save("a", service="UC")
+    (qp,) = load_text(TRANSMITTER + RECEIVER + f"rate_gbps = {gbps}\n" + FLOW).tx.qps
+    assert 1 <= qp.rate < 1 << 24

@@ -1,5 +1,6 @@
 """The network in the file that configures a board: its queue pairs, their limits, its station, congestion control."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from framelane.driver.board_readings import Capabilities
 from framelane.driver.network import Network, Station, default_limits
 from framelane.driver.network_document import DcqcnTable, RcTable, StationTable
 from framelane.models import roce_pacer
-from framelane.models.dcqcn import DcqcnSettings
+from framelane.models.dcqcn import PERIOD_MAX, DcqcnSettings
 from framelane.models.errors import ConfigError
 from framelane.models.rc_protocol import RcLimits
 from framelane.models.rc_timer import LONGEST
@@ -97,12 +98,24 @@ def _check_service(session: Session, table: Receiver, build: Capabilities) -> No
         )
 
 
+def _rate(key: str, gbps: float, build: Capabilities) -> int:
+    """The rate of a key, as its registers hold it. ConfigError says between what it may be on this board."""
+    value = gbps * 1e9 / 8 / build.clock_hz * (1 << roce_pacer.RATE_BITS)
+    if not 1 <= value < roce_pacer.RATE_MAX + 1:
+        unit = 8e-9 * build.clock_hz / (1 << roce_pacer.RATE_BITS)
+        raise ConfigError(
+            f"{key}: {gbps:g} Gb/s are impossible with this board's clock of {build.clock_hz * 1e-6:g} MHz: give "
+            f"{math.ceil(unit * 1e9) / 1e9:g} to {math.floor(unit * roce_pacer.RATE_MAX):g} Gb/s"
+        )
+    return roce_pacer.rate(gbps * 1e9 / 8, build.clock_hz)
+
+
 def _qp(session: Session, table: Receiver, document: BoardDocument, build: Capabilities) -> QpContext:
     changes: dict[str, Any] = {"tos": table.dscp << 2 | (_ECT if document.dcqcn else 0)}
     if table.vlan is not None:
         changes["vlan"] = table.priority << 13 | table.vlan
     if table.rate_gbps is not None:
-        rate = roce_pacer.rate(table.rate_gbps * 1e9 / 8, build.clock_hz)
+        rate = _rate("rate_gbps", table.rate_gbps, build)
         changes |= {"rate": rate, "burst": roce_pacer.smallest_burst(rate, build.qps)}
     if table.rc and table.rc.ack_every:
         changes |= {"ack_policy": AckPolicy.INTERVAL, "ack_log2": table.rc.ack_every.bit_length() - 1}
@@ -135,13 +148,23 @@ def _station(table: StationTable) -> Station:
     )
 
 
+def _period(key: str, period_us: float) -> int:
+    """The period of a key in ticks. ConfigError says between what it may be."""
+    ticks = round(period_us * 1e-6 / _TICK_S)
+    if not 1 <= ticks <= PERIOD_MAX:
+        raise ConfigError(
+            f"{key}: {period_us:g} us cannot be: give {_TICK_S * 1e6:g} to {PERIOD_MAX * _TICK_S * 1e6:.0f} us"
+        )
+    return ticks
+
+
 def _dcqcn(table: DcqcnTable, build: Capabilities) -> DcqcnSettings:
     names = ("line", "minimum", "additive", "hyper")
-    rates = {name: roce_pacer.rate(getattr(table, f"{name}_gbps") * 1e9 / 8, build.clock_hz) for name in names}
+    rates = {name: _rate(f"{name}_gbps", getattr(table, f"{name}_gbps"), build) for name in names}
     return DcqcnSettings(
         **rates,
-        alpha_period=round(table.alpha_us * 1e-6 / _TICK_S),
-        rise_period=round(table.rise_us * 1e-6 / _TICK_S),
+        alpha_period=_period("alpha_us", table.alpha_us),
+        rise_period=_period("rise_us", table.rise_us),
         bytes_log2=table.bytes_log2,
         gain_log2=table.gain_log2,
         fast_rounds=table.fast_rounds,
