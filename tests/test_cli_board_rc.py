@@ -160,6 +160,48 @@ def test_a_receiver_that_the_file_does_not_name_is_refused(run_cli: RunCli, link
     assert (status, err) == (2, f"framelane: there is no receiver 'three' in {file}: there are 'one', 'two'\n")
 
 
+def test_a_receiver_is_started_anew_though_the_sessions_of_the_others_are_gone(
+    run_cli: RunCli, link: RcLink, file: Path, make_rc: MakeSession, tmp_path: Path
+) -> None:
+    run_cli("board", "configure", file)
+    (tmp_path / "one.json").unlink()
+    anew = make_rc(1, qpn=0x222, psn=7)
+    anew.save(tmp_path / "two.json")
+    assert run_cli("board", "rearm", file, "two") == (
+        *(0, "queue pair 1 runs, to QP 0x222 at 10.0.0.2 from PSN 0x7 on\n", ""),
+    )
+    (tmp_path / "two.json").unlink()
+    make_rc(1, qpn=0x333, psn=9).save(tmp_path / "elsewhere.json")
+    status, _, err = run_cli("board", "rearm", file, "two", "--session", tmp_path / "elsewhere.json")
+    assert (status, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("psn", "said"), [(None, "cannot read the session"), (5, "its source_qpn is 9, the board is configured for 3")]
+)
+def test_a_session_that_is_missing_or_of_another_queue_pair_starts_nothing(
+    run_cli: RunCli, link: RcLink, file: Path, make_rc: MakeSession, tmp_path: Path, psn: int | None, said: str
+) -> None:
+    run_cli("board", "configure", file)
+    (tmp_path / "two.json").unlink()
+    if psn:
+        make_rc(1, psn=psn, source_qpn=9).save(tmp_path / "two.json")
+    status, out, err = run_cli("board", "rearm", file, "two")
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+def test_a_file_that_the_board_was_not_configured_with_is_refused(
+    run_cli: RunCli, link: RcLink, file: Path, make_rc: MakeSession, tmp_path: Path
+) -> None:
+    (other := tmp_path / "other").mkdir()
+    bigger = write_file(other, {"one": make_rc(0), "two": make_rc(1), "three": make_rc(2)})
+    run_cli("board", "configure", file)
+    status, _, err = run_cli("board", "rearm", bigger, "three")
+    assert status == 2
+    assert f"the board does not know the receiver 'three' of {bigger}: configure it with this file" in err
+
+
 def test_a_receiver_of_uc_has_nothing_to_be_started_anew(
     run_cli: RunCli, link: RcLink, make_rc: MakeSession, tmp_path: Path
 ) -> None:

@@ -15,13 +15,13 @@ from framelane.cli.stages import say
 from framelane.driver.board import Board
 from framelane.driver.board_config import BoardConfig, load
 from framelane.driver.network import gives_up_after_s, settles_s, silence_s
+from framelane.driver.one_receiver import one_receiver
 from framelane.driver.queue_pairs import STATES
 from framelane.driver.station import text
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.rc_protocol import RcLimits
 from framelane.models.roce_qp import Service
 from framelane.models.roce_rx import FIRST_QPN
-from framelane.models.session import Session
 
 
 def show(board: Board, console: Console, file: Path | None = None, as_json: bool = False) -> None:
@@ -104,33 +104,30 @@ def _gives_up(limits: RcLimits) -> str:
 
 
 def rearm(board: Board, file: Path, name: str, session_file: Path | None, console: Console) -> None:
-    """Start the queue pair of the receiver `name` of the configuration `file` anew, for the session published last."""
-    config = load(file, board.probe(), board_constants.calibrate)
-    if name not in config.destinations:
-        there = ", ".join(map(repr, config.destinations))
-        raise InputError(f"there is no receiver {name!r} in {file}: there are {there}")
-    entry = config.destinations.index(name)
-    session = Session.load(session_file) if session_file else config.sessions[entry]
-    index = config.tx.destinations[entry].qp
-    if config.tx.qps[index].service is not Service.RC:
+    """Start the queue pair of the receiver `name` of the configuration `file` anew, for the session published last.
+
+    Nothing but its own table and session is read of the file.
+    """
+    one = one_receiver(file, name, session_file, board.registers, board.probe())
+    session, index = one.session, one.qp
+    if session.service != "RC":
         raise InputError(
             f"the receiver {name!r} is of UC, whose queue pair never gives up: where it has a new session, configure "
             "the board"
         )
-    asked = config.network.asked_of(index)
-    board.rearm(index, session, None if asked is None else board.resolve(asked))
+    board.rearm(index, session, None if one.asked is None else board.resolve(one.asked))
     say(
         console,
         f"queue pair {index} runs, to QP {session.qpn:#x} at {session.receiver.ip} from PSN {session.psn:#x} on",
     )
     counted = board.counters().destinations
-    for k, destination in enumerate(config.tx.destinations):
+    for k, destination in enumerate(one.destinations):
         here = counted[k]
         passed = here.sent + here.dropped + here.skipped + here.failed
-        if destination.qp == index and passed >= session.window_end:
+        if board.registers[f"destination[{k}].control.qp"] == index and passed >= session.window_end:
             say(
                 console,
-                f"{config.destinations[k]} is at frame {passed} and has credit up to {session.window_end}: "
+                f"{destination} is at frame {passed} and has credit up to {session.window_end}: "
                 "`framelane board follow` brings the credit that its receiver gives",
             )
 

@@ -64,7 +64,7 @@ def network_of(
     for session, table in zip(sessions, tables, strict=True):
         with at(path, f"[[receiver]] {table.name!r}"):
             limits.append(limits_of(table.rc, session.mtu) if session.service == "RC" else None)
-            ask.append(_asked(session, table, build))
+            ask.append(asked_of(session, table, build))
     with at(path, "[dcqcn]"):
         dcqcn = _dcqcn(document.dcqcn, build) if document.dcqcn else None
     return Network(_station(document.station or StationTable()), tuple(limits), tuple(ask), dcqcn)
@@ -122,7 +122,7 @@ def _qp(session: Session, table: Receiver, document: BoardDocument, build: Capab
     return replace(session.qp_context(), **changes)
 
 
-def _asked(session: Session, table: Receiver, build: Capabilities) -> int | None:
+def asked_of(session: Session, table: Receiver, build: Capabilities) -> int | None:
     """The address whose MAC is asked for."""
     if not (table.resolve or table.gateway):
         return None
