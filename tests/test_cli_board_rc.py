@@ -88,7 +88,8 @@ def test_at_night_a_dead_queue_pair_is_named_with_its_reason_and_is_mended_by_on
         link.serve(session)
     assert run_cli("board", "arm") == (0, "armed\n", "")
     link.send(bytes(3200))
-    _, out, _ = run_cli("board", "status", file)
+    status, out, _ = run_cli("board", "status", file)
+    assert status == 0
     assert "status: idle, armed\nlink: up\n" in out
     assert "one, QP 0x100 at 10.0.0.2  running" in out
     assert "is in error" not in out
@@ -99,13 +100,16 @@ def test_at_night_a_dead_queue_pair_is_named_with_its_reason_and_is_mended_by_on
         f"then {NEXT}\n"
     )
     status, out, err = run_cli("board", "status", file)
-    assert (status, err) == (0, "")
+    assert (status, err) == (1, "")
     assert out.endswith(sentence)
     assert "two, QP 0x101 at 10.0.0.2  in error" in out
     for command in ("probe", "counters", "status"):
         assert sentence.replace("'two' (", "").replace(") is", " is") in run_cli("board", command)[1]
-    document = json.loads(run_cli("board", "status", file, "--json")[1])
+    status, out, _ = run_cli("board", "status", file, "--json")
+    document = json.loads(out)
+    assert (status, document["wrong"]) == (1, [sentence.rstrip()])
     assert document["state"]["armed"]
+    assert document["queue_pairs"][1]["receiver_ip"] == "10.0.0.2"
     assert document["station"] == {"link": True, "held": False, "conflict_mac": 0}
     assert [(pair["name"], pair["state"], pair["number"]) for pair in document["queue_pairs"]] == [
         *(("one", "run", 2), ("two", "error", 3))
@@ -136,6 +140,32 @@ def test_the_status_is_said_though_a_session_of_the_file_is_wrong_by_now(
     assert "QP 0x101 at 10.0.0.2" in out
     pairs = json.loads(run_cli("board", "status", file, "--json")[1])["queue_pairs"]
     assert [pair["name"] for pair in pairs] == [None, None]
+
+
+def test_a_link_that_is_down_is_exit_status_1(run_cli: RunCli, link: RcLink) -> None:
+    link.step(100)
+    assert json.loads(run_cli("board", "status", "--json")[1])["wrong"] == []
+    link.board.link_up(False)
+    link.step(100)
+    status, out, _ = run_cli("board", "status")
+    assert (status, out.count("the Ethernet link is down: check cable")) == (1, 1)
+
+
+def keys_of_the_page() -> set[str]:
+    """The keys of the JSON object in docs/board.md."""
+    table = PAGE.partition("prints one object, with the same exit status:\n\n")[2].partition("\n\n")[0]
+    first = [row.split("|")[1] for row in table.splitlines()[2:]]
+    return {key for cell in first for key in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_the_page_has_all_keys_of_the_status_as_json(run_cli: RunCli, link: RcLink, file: Path) -> None:
+    run_cli("board", "configure", file)
+    document = json.loads(run_cli("board", "status", file, "--json")[1])
+    pair = document.pop("queue_pairs")[0]
+    assert keys_of_the_page() == document.keys() | {"queue_pairs[]"} | {f".{key}" for key in pair}
+    section = PAGE.partition("prints one object")[2].partition("\n\nPings")[0]
+    for inner in (document["state"], document["station"], pair["limits"]):
+        assert all(f"`{key}`" in section for key in inner)
 
 
 def test_a_receiver_that_gives_less_credit_than_the_frame_where_the_board_is_is_said(

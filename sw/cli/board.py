@@ -48,7 +48,10 @@ def probe(board: Address) -> None:
         board_status.show_troubles(opened, Terminal())
 
 
-@app.command()
+@app.command(
+    epilog="Exit status 0: nothing is wrong.\n\n1: something is wrong with the link or a queue pair; a sentence says what, "
+    "and what to do.\n\n2: the board cannot be read."
+)
 def status(
     board: Address,
     file: Annotated[
@@ -60,7 +63,9 @@ def status(
     from framelane.cli import board_status
 
     with _opened(board) as opened:
-        board_status.show(opened, Terminal(), file, as_json)
+        good = board_status.show(opened, Terminal(), file, as_json)
+    if not good:
+        raise typer.Exit(1)
 
 
 @app.command()

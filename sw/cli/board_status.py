@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
 
@@ -16,16 +16,16 @@ from framelane.driver.board import Board
 from framelane.driver.board_config import BoardConfig, load
 from framelane.driver.network import gives_up_after_s, settles_s, silence_s
 from framelane.driver.one_receiver import one_receiver
-from framelane.driver.queue_pairs import STATES
-from framelane.driver.station import text
+from framelane.driver.queue_pairs import STATES, QueuePair
+from framelane.driver.station import StationState, text
 from framelane.models.errors import ConfigError, InputError
 from framelane.models.rc_protocol import RcLimits
 from framelane.models.roce_qp import Service
 from framelane.models.roce_rx import FIRST_QPN
 
 
-def show(board: Board, console: Console, file: Path | None = None, as_json: bool = False) -> None:
-    """What goes on, the link, a line for each queue pair of RC, and a sentence for each that is in error.
+def show(board: Board, console: Console, file: Path | None = None, as_json: bool = False) -> bool:
+    """What goes on, the link, a line for each queue pair of RC, a sentence for all that is wrong; whether nothing is.
 
     `file`: the configuration, for the names of the receivers; one that is not usable by now costs only these.
     """
@@ -36,19 +36,21 @@ def show(board: Board, console: Console, file: Path | None = None, as_json: bool
         if not as_json:
             say(console, f"the names of the receivers are not known: {error}", style="red")
     state, station, pairs = board.state(), board.station(), board.queue_pairs()
+    wrong = sentences(station, pairs, names)
     if as_json:
         document = {
+            "wrong": wrong,
             "state": dataclasses.asdict(state),
             "station": dataclasses.asdict(station) if station else None,
             "queue_pairs": [
                 dataclasses.asdict(pair)
                 | {"name": names.get(pair.index), "number": pair.number, "state": pair.state.name.lower()}
-                | {"outstanding": pair.outstanding, "why": pair.why}
+                | {"receiver_ip": str(IPv4Address(pair.receiver_ip)), "outstanding": pair.outstanding, "why": pair.why}
                 for pair in pairs
             ],
         }
         say(console, json.dumps(document, indent=2))
-        return
+        return not wrong
     bits = [field.name for field in dataclasses.fields(state) if getattr(state, field.name)]
     say(console, f"status: {', '.join(bits) or 'busy'}")
     if station:
@@ -62,17 +64,21 @@ def show(board: Board, console: Console, file: Path | None = None, as_json: bool
             numbers = str(pair.outstanding), str(pair.limits.window), _gives_up(pair.limits)
             table.add_row(str(pair.index), str(pair.number), where, STATES[pair.state], *numbers)
         console.print(table)
-    show_troubles(board, console, names)
-
-
-def show_troubles(board: Board, console: Console, names: Mapping[int, str] | None = None) -> None:
-    """A sentence for all that is wrong with the link and the queue pairs of RC."""
-    station = board.station()
-    for sentence in station.sentences() if station else []:
+    for sentence in wrong:
         say(console, sentence, style="red")
-    for pair in board.queue_pairs():
-        if pair.why:
-            say(console, pair.sentence((names or {}).get(pair.index)), style="red")
+    return not wrong
+
+
+def show_troubles(board: Board, console: Console) -> None:
+    """A sentence for all that is wrong with the link and the queue pairs of RC."""
+    for sentence in sentences(board.station(), board.queue_pairs(), {}):
+        say(console, sentence, style="red")
+
+
+def sentences(station: StationState | None, pairs: Sequence[QueuePair], names: Mapping[int, str]) -> list[str]:
+    """What is wrong with the link and the queue pairs of RC, and what to do; `names`: their receivers', if known."""
+    found = station.sentences() if station else []
+    return found + [pair.sentence(names.get(pair.index)) for pair in pairs if pair.why]
 
 
 def names_of(config: BoardConfig) -> dict[int, str]:
