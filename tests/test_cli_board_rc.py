@@ -72,6 +72,16 @@ def test_a_file_with_rc_can_be_tried_without_a_board(run_cli: RunCli, file: Path
     assert run_cli("board", "status", "--board", "sim:rc") == (0, "status: idle\nlink: up\n", "")
 
 
+def test_nobody_answers_arp_where_nobody_can(run_cli: RunCli, file: Path) -> None:
+    sentence = "framelane: nobody is at the other end of a simulated transmitter's link, so nobody answers ARP"
+    status, out, err = run_cli("board", "resolve", "10.0.0.2", "--board", "sim:rc")
+    assert (status, out, err.startswith(sentence)) == (2, "", True)
+    file.write_text(file.read_text().replace('name = "two"', 'name = "two"\nresolve = true', 1))
+    status, out, err = run_cli("board", "configure", file, "--board", "sim:rc")
+    assert (status, out, err.startswith(sentence)) == (2, "", True)
+    assert err.endswith("to try a file, remove resolve and gateway from it\n")
+
+
 def test_configure_says_when_a_queue_pair_gives_up(run_cli: RunCli, link: RcLink, file: Path) -> None:
     status, out, err = run_cli("board", "configure", file)
     assert (status, err) == (0, "")

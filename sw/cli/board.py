@@ -49,8 +49,8 @@ def probe(board: Address) -> None:
 
 
 @app.command(
-    epilog="Exit status 0: nothing is wrong.\n\n1: something is wrong with the link or a queue pair; a sentence says what, "
-    "and what to do.\n\n2: the board cannot be read."
+    epilog="Exit status 0: nothing is wrong.\n\n1: something is wrong with the link or a queue pair: a sentence says "
+    "what, and what to do.\n\n2: the board cannot be read."
 )
 def status(
     board: Address,
@@ -74,7 +74,9 @@ def resolve(
 ) -> None:
     """Ask by ARP for the Ethernet address of a machine, from the board's own address."""
     from framelane.cli import board_status
+    from framelane.driver.board_address import check_neighbours
 
+    check_neighbours(board)
     with _opened(board) as opened:
         board_status.resolve(opened, ip, Terminal())
 

@@ -23,11 +23,9 @@ def open_board(address: str, root: Path = ROOT) -> Registers:
 
         return SimulatedRegisters()
     if address == "sim:rc":
-        from framelane.driver.verilated_rc import SimulatedRcBoard
+        from framelane.driver.lonely_board import LonelyBoard
 
-        board = SimulatedRcBoard()
-        board.link_up(True)
-        return board
+        return LonelyBoard()
     if match := _UIO.fullmatch(address):
         return open_uio(match[1], root)
     if match := _PCI.fullmatch(address):
@@ -36,3 +34,11 @@ def open_board(address: str, root: Path = ROOT) -> Registers:
         f"{address!r} names no board: give uio:/dev/uio0, pci:0000:03:00.0 (pci:0000:03:00.0:2 for its BAR 2), sim, "
         "or sim:rc"
     )
+
+
+def check_neighbours(address: str) -> None:
+    """ConfigError where the board of that text has a link without neighbours that could answer."""
+    if address == "sim:rc":
+        from framelane.driver.lonely_board import NOBODY
+
+        raise ConfigError(NOBODY)
