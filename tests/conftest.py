@@ -30,6 +30,7 @@ from framelane.receiver.calibration.calibration_set import CalibrationSet
 from framelane.receiver.calibration.provenance import Provenance
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from on_a_gpu import cp, way_and_ring  # noqa: F401  (fixtures)
+from simulated_boards import board, link, make_found, make_rc, simulated  # noqa: F401  (fixtures)
 
 set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" / "hypothesis")
 

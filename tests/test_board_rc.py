@@ -1,6 +1,6 @@
 """A board with RC and a station, brought up from its file: frames arrive through loss, a dead queue pair is revived."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,34 +8,17 @@ import numpy as np
 import pytest
 
 from framelane.driver.board import Board
-from framelane.driver.verilated_rc import RC_DEPTH, RC_QPS, SLOW_HZ, SimulatedRcBoard
+from framelane.driver.verilated_rc import RC_DEPTH, RC_QPS, SimulatedRcBoard
 from framelane.models.errors import BoardError, ConfigError
 from framelane.models.flow import FrameEvent
 from framelane.models.lossy_network import Weather
 from framelane.models.rc_protocol import RcReason, RcState
 from framelane.models.session import Session
-from rc_board import RC, RcLink, configure, images, rc_session, write_file
+from rc_board import RC, RcLink, configure, images, write_file
 
 MakeSession = Callable[..., Session]
 CLEAR = Weather(delay=100)
 STORMY = Weather(delay=100, loss=0.03, duplicate=0.02, late=0.05, lateness=400, corrupt=0.01)
-
-
-@pytest.fixture
-def simulated() -> Iterator[SimulatedRcBoard]:
-    with SimulatedRcBoard(clock_hz=SLOW_HZ, latency=5) as board:
-        yield board
-
-
-@pytest.fixture
-def board(simulated: SimulatedRcBoard) -> Board:
-    return Board(simulated, timeout_s=60)  # the clock runs in accesses only: a busy machine needs longer
-
-
-@pytest.fixture
-def make_rc(make_session: MakeSession) -> MakeSession:
-    """Make a session of RC for queue pair `index` of the board."""
-    return lambda index=0, **changes: rc_session(make_session, index, **changes)
 
 
 def test_a_board_with_rc_says_how_much_it_can(board: Board) -> None:

@@ -1,6 +1,6 @@
 """A board as a neighbour on its link: ARP, pauses, congestion control, as its file says."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -15,29 +15,12 @@ from framelane.models.errors import BoardError
 from framelane.models.lossy_network import Weather
 from framelane.models.session import Session
 from framelane.models.wire import Endpoint
-from rc_board import RcLink, configure, images, rc_session, write_file
+from rc_board import RcLink, configure, images, write_file
 
 MakeSession = Callable[..., Session]
 CLEAR = Weather(delay=100)
 HERE = Endpoint(0x020000000001, 0x0A000001)
 THERE = Endpoint(0x020000000002, 0x0A000002)
-
-
-@pytest.fixture
-def simulated() -> Iterator[SimulatedRcBoard]:
-    with SimulatedRcBoard(clock_hz=SLOW_HZ, latency=5) as board:
-        yield board
-
-
-@pytest.fixture
-def board(simulated: SimulatedRcBoard) -> Board:
-    return Board(simulated, timeout_s=60)  # the clock runs in accesses only: a busy machine needs longer
-
-
-@pytest.fixture
-def make_rc(make_session: MakeSession) -> MakeSession:
-    """Make a session of RC for queue pair `index` of the board."""
-    return lambda index=0, **changes: rc_session(make_session, index, **changes)
 
 
 def answering(link: RcLink, simulated: SimulatedRcBoard, mac: int) -> Callable[[int], int]:

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,13 +20,9 @@ EXAMPLE = PAGE.partition("```toml\n")[2].partition("```")[0]
 
 
 @pytest.fixture
-def transmitter(make_transmitter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> RecordingRegisters:
+def transmitter(make_found: Callable[..., RecordingRegisters]) -> RecordingRegisters:
     """Make a transmitter with room for the page's example, which every command finds as it was left."""
-    board = RecordingRegisters(make_transmitter(sizes=16 | 4 << 12 | 16 << 16))
-    monkeypatch.setattr(board, "close", lambda: None)
-    monkeypatch.setattr("framelane.driver.board_address.open_uio", lambda name, root: board)
-    monkeypatch.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
-    return board
+    return make_found()
 
 
 @pytest.fixture

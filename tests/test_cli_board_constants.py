@@ -21,6 +21,7 @@ from framelane.models.jf_fixed import quantize
 from framelane.models.session import Session
 from framelane.receiver.calibration.calibration_file import write_calibration
 from framelane.receiver.correction import Correction
+from simulated_boards import found
 
 RunCli = Callable[..., tuple[int, str, str]]
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "board.md").read_text()
@@ -49,13 +50,9 @@ image = "corrected"
 
 
 @pytest.fixture
-def transmitter(make_transmitter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> RecordingRegisters:
+def transmitter(make_found: Callable[..., RecordingRegisters]) -> RecordingRegisters:
     """Make a board that can correct, with room for the page's example."""
-    board = RecordingRegisters(make_transmitter(sizes=16 | 4 << 12 | 16 << 16, capabilities=3 << 16 | 512))
-    monkeypatch.setattr(board, "close", lambda: None)
-    monkeypatch.setattr("framelane.driver.board_address.open_uio", lambda name, root: board)
-    monkeypatch.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
-    return board
+    return make_found(capabilities=3 << 16 | 512)
 
 
 @pytest.fixture
@@ -225,16 +222,13 @@ def test_the_pages_example_with_correction_is_configured_as_the_page_says(
 
 
 def test_a_board_brought_up_by_the_commands_sends_what_the_host_would_compute(
-    run_cli: RunCli, config: Path, calibration: Calibration, monkeypatch: pytest.MonkeyPatch
+    run_cli: RunCli, config: Path, calibration: Calibration
 ) -> None:
     config.write_text(SMALL.replace("0x1_0000_0000", "0x1_0000\nfraction_bits = 2"))
     expecting(config, fraction_bits=2)
     output = config.with_name("constants.bin")
-    monkeypatch.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
     raw = np.random.default_rng(11).integers(0, 1 << 16, (16, 100), np.uint16)
-    with SimulatedStream() as board:
-        monkeypatch.setattr("framelane.driver.board_address.open_uio", lambda name, root: board)
-        monkeypatch.setattr(board, "close", lambda: None)
+    with SimulatedStream() as board, found(board):
         assert run_cli("board", "constants", config, "--output", output)[0] == 0
         board.write_memory(0x1_0000, output.read_bytes())
         assert run_cli("board", "configure", config)[0] == 0
@@ -242,7 +236,6 @@ def test_a_board_brought_up_by_the_commands_sends_what_the_host_would_compute(
         board.frame(FrameInfo(0, 0, 0), raw)
         packets = [wire.parse(packet) for packet in board.run()]
         _, out, _ = run_cli("board", "counters")
-        monkeypatch.undo()
     base = Session.load(config.with_name("a.json")).base
     image = bytearray(3200)
     for headers, payload in packets:

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,12 +32,8 @@ NODE = {"mac": "02:00:00:00:00:01", "ip": "127.0.0.2"}
 
 
 @pytest.fixture
-def transmitter(make_transmitter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> RecordingRegisters:
-    board = RecordingRegisters(make_transmitter(sizes=16 | 4 << 12 | 16 << 16))
-    monkeypatch.setattr(board, "close", lambda: None)
-    monkeypatch.setattr("framelane.driver.board_address.open_uio", lambda name, root: board)
-    monkeypatch.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
-    return board
+def transmitter(make_found: Callable[..., RecordingRegisters]) -> RecordingRegisters:
+    return make_found()
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from framelane.driver import reconnecting
-from framelane.driver.verilated_rc import SLOW_HZ, SimulatedRcBoard
+from framelane.driver.verilated_rc import SimulatedRcBoard
 from framelane.models.flow import FrameEvent
-from framelane.models.lossy_network import Weather
 from framelane.models.session import Session
 from framelane.receiver.session_server import SessionServer
 from rc_board import RcLink, write_file
@@ -25,23 +23,17 @@ SLOTS = 4
 
 
 @pytest.fixture
-def link(monkeypatch: pytest.MonkeyPatch) -> Iterator[RcLink]:
-    with SimulatedRcBoard(clock_hz=SLOW_HZ) as board, monkeypatch.context() as patched:
-        patched.setattr(board, "close", lambda: None)
-        patched.setattr("framelane.driver.board_address.open_uio", lambda name, root: board)
-        patched.setattr(reconnecting, "RETRY_S", 0.02)
-        patched.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
-        yield RcLink(board, Weather(delay=100))
+def link(link: RcLink, monkeypatch: pytest.MonkeyPatch) -> RcLink:
+    """Come back sooner."""
+    monkeypatch.setattr(reconnecting, "RETRY_S", 0.02)
+    return link
 
 
 @pytest.fixture
-def make_rc(make_session: MakeSession) -> MakeSession:
-    def make(index: int, **changes: Any) -> Session:
-        nodes = {"source": {"mac": "02:00:00:00:00:01", "ip": "10.0.0.1"}}
-        fields: dict[str, Any] = {"service": "RC", "source_qpn": 2 + index, "qpn": 0x100 + index, "mtu": 256}
-        return make_session(**nodes | fields | {"n_slots": SLOTS} | changes)
-
-    return make
+def make_rc(make_rc: MakeSession) -> MakeSession:
+    """Make a session of RC on credit, whose link is on loopback."""
+    here = {"receiver": {"mac": "02:00:00:00:00:02", "ip": "127.0.0.1"}, "n_slots": SLOTS, "window_end": SLOTS}
+    return lambda index, **changes: make_rc(index, **here | changes)
 
 
 def play(link: RcLink, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,9 @@ from framelane.driver.board_network import limits_of
 from framelane.driver.network import default_limits
 from framelane.driver.network_document import DcqcnTable, RcTable, StationTable
 from framelane.driver.queue_pairs import NEXT, REASONS
-from framelane.driver.verilated_rc import SLOW_HZ, SimulatedRcBoard
 from framelane.models.arp import ArpPacket, Operation
-from framelane.models.lossy_network import Weather
 from framelane.models.rc_protocol import RcReason
 from framelane.models.session import Session
-from framelane.models.slots import FREE_RUNNING
 from framelane.models.wire import Endpoint
 from rc_board import RcLink, write_file
 
@@ -30,25 +27,6 @@ NODES = {
     "receiver": {"mac": "02:00:00:00:00:02", "ip": "10.0.0.2"},
 }
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "board.md").read_text()
-
-
-@pytest.fixture
-def link(monkeypatch: pytest.MonkeyPatch) -> Iterator[RcLink]:
-    """Simulate a board, which every command finds as it was left, with a network."""
-    with SimulatedRcBoard(clock_hz=SLOW_HZ) as board, monkeypatch.context() as patched:
-        patched.setattr(board, "close", lambda: None)
-        patched.setattr("framelane.driver.board_address.open_uio", lambda name, root: board)
-        patched.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
-        yield RcLink(board, Weather(delay=100))
-
-
-@pytest.fixture
-def make_rc(make_session: MakeSession) -> MakeSession:
-    def make(index: int = 0, **changes: Any) -> Session:
-        fields: dict[str, Any] = {"service": "RC", "source_qpn": 2 + index, "qpn": 0x100 + index, "mtu": 256}
-        return make_session(**NODES | fields | {"window_end": FREE_RUNNING} | changes)
-
-    return make
 
 
 @pytest.fixture
@@ -323,10 +301,9 @@ def test_the_page_names_every_reason_in_the_commands_words() -> None:
 
 @pytest.mark.parametrize("command", [("status",), ("resolve", "10.0.0.2")])
 def test_a_board_without_a_network_part_says_so_or_has_nothing_to_say(
-    run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, make_transmitter: Callable[..., Any], command: tuple[str, ...]
+    run_cli: RunCli, make_found: Callable[..., Any], command: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("framelane.driver.board_address.open_uio", lambda name, root: make_transmitter())
-    monkeypatch.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
+    make_found()
     status, out, err = run_cli("board", *command)
     if command[0] == "status":
         assert (status, out, err) == (0, "status: idle\n", "")
