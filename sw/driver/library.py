@@ -71,7 +71,7 @@ class Design:
             command = [
                 *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal"),
                 *("--prefix", "Vtop", "--top-module", self.top, "-Mdir", work, "-o", "design.so"),
-                *("-CFLAGS", "-fPIC -O2", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O2"),
+                *("-CFLAGS", "-fPIC", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0"),
                 *(f"-G{name}={value}" for name, value in parameters.items()),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, sorted((root / "hw").rglob("*_pkg.sv"))),
