@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles softroce soak bench synth synth-check hls formal faults regs lock
-.PHONY: clean distclean packages-python packages-sim packages-test packages-softroce
+.PHONY: formal-check clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,7 +29,7 @@ setup: $(VENV)/.dev ## system packages, .venv, framelane and all its tools
 demo: $(VENV)/.sim ## a detector frame through the gateware to a picture, no hardware (ARGS="--drop 0.01")
 	$(VENV)/bin/framelane demo $(ARGS)
 
-test: lint synth-check formal ## everything that needs no GPU and no Vitis: lint, area, proofs, tests, testbenches
+test: lint synth-check formal-check ## everything that needs no GPU and no Vitis: lint, area, proofs, tests, testbenches
 	$(RUN) pytest $(XDIST) $(ARGS)
 
 sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
@@ -65,9 +65,9 @@ lint-cpp: $(VENV)/.dev
 synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/area.md (10 minutes)
 	$(VENV)/bin/python scripts/synth.py
 
-synth-check: build/synth-check ## docs/area.md against the gateware, if either has changed (10 minutes)
+synth-check: build/synth-check ## docs/area.md against the gateware: what has changed since it was measured, and a sample
 
-SYNTHESIZED := $(wildcard hw/*/*.sv) docs/area.md scripts/synth.py scripts/synth_table.py scripts/yosys.py scripts/carries.v
+SYNTHESIZED := $(wildcard hw/*/*.sv) docs/area.md docs/records/area.json scripts/synth.py scripts/synth_table.py scripts/yosys.py scripts/carries.v scripts/records.py
 build/synth-check: $(VENV)/.dev $(SYNTHESIZED)
 	$(VENV)/bin/python scripts/synth.py --check
 	mkdir -p $(@D)
@@ -77,7 +77,10 @@ hls: $(VENV)/.dev ## the JUNGFRAU correction as an IP core by Vitis HLS; without
 	$(VENV)/bin/python scripts/hls.py $(ARGS)
 
 formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into docs/formal.md (BLOCK=roce_join for one)
-	$(VENV)/bin/python scripts/formal.py $(BLOCK)
+	$(VENV)/bin/python scripts/prove.py $(BLOCK)
+
+formal-check: $(VENV)/.dev ## proofs that are not recorded (docs/records) as they would be run now, and a sample of the others
+	$(VENV)/bin/python scripts/prove.py --check
 
 faults: $(VENV)/.dev ## single faults planted in the packetizer must turn its benches red, into docs/faults.md (20 minutes)
 	$(VENV)/bin/python scripts/faults.py $(ARGS)

