@@ -140,3 +140,14 @@ def carry(board: SimulatedRcBoard, remote: RcRemote, done: Callable[[], bool]) -
             remote.send(cycle, [packet])
         for answer in remote.due(board.cycle):
             board.receive(answer)
+
+
+def test_whoever_waits_for_a_simulated_board_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clock stands still meanwhile."""
+
+    def asleep(seconds: float) -> None:
+        raise AssertionError(f"slept for {seconds} s")
+
+    monkeypatch.setattr("framelane.driver.board.time.sleep", asleep)
+    with SimulatedRcBoard(clock_hz=SLOW_HZ) as simulated:
+        assert Board(simulated).counters().flows

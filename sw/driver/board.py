@@ -32,6 +32,7 @@ MAJOR = 1
 """Version of the register map that this software knows."""
 TIMEOUT_S = 2.0
 _PAUSE_S = 0.0005
+"""Seconds between two looks of one who waits, if the registers do not say otherwise (`pause_s`)."""
 _NO_BOARD = {
     WORD: "no device answers: has the board power, is its design loaded, is this its PCI BAR?",
     0: "nothing is there: is the design loaded and out of reset, is this its PCI BAR?",
@@ -48,6 +49,7 @@ class Board:
     def __init__(self, registers: Registers, timeout_s: float = TIMEOUT_S) -> None:
         self.registers = RegisterFile(registers)
         self._timeout_s = timeout_s
+        self._pause_s: float = getattr(registers, "pause_s", _PAUSE_S)
         self._queue_pairs = QueuePairs(self.registers, self._wait_until)
         self._station = StationRegisters(self.registers, self._wait_until)
 
@@ -205,7 +207,8 @@ class Board:
                     f"the transmitter hangs: after {patience_s:g} s {what} "
                     f"(status: {', '.join(bits) or 'no bit set'}): {advice}"
                 )
-            time.sleep(_PAUSE_S)
+            if self._pause_s:
+                time.sleep(self._pause_s)
 
     def resolve(self, ip: int) -> int:
         """The MAC of an IPv4 address (both as integers), by ARP, from the address that was configured.
