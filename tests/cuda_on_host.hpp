@@ -1,31 +1,51 @@
-// CUDA for a C++ compiler: blocks one after the other, each thread of a block a thread of the host. All threads of a
-// warp, WARP_THREADS, have to call what they do together.
+// CUDA for a C++ compiler: what the kernels use of its language and its functions, on `fibers.hpp`. All threads of a
+// warp have to call what they do together.
 #pragma once
-#include <pthread.h>
 
-#include <thread>
-#include <vector>
+#include "fibers.hpp"
 
 #define __device__
 #define __forceinline__ inline
 #define __global__
 #define __launch_bounds__(...)
-#define __shared__ static
-#define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define __syncthreads() pthread_barrier_wait(&barrier)
+#define threadIdx (host::here->thread)
+#define blockIdx (host::worker->block)
+#define blockDim (host::launched.threads)
+#define gridDim (host::launched.grid)
 
-struct Dim {
-    unsigned x;
+inline void __syncthreads() { host::barrier(); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __nanosleep(unsigned) { host::pause(); }
+inline void __trap() { host::fail("trapped"); }
+
+struct alignas(8) uint2 {
+    unsigned x, y;
 };
-static thread_local Dim threadIdx, blockIdx;
-static pthread_barrier_t barrier;
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) double2 {
+    double x, y;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 
-template <class T>
-T atomicAdd(T* where, T n) {
-    return __atomic_fetch_add(where, n, __ATOMIC_RELAXED);
+template <class T, class N>
+T atomicAdd(T* where, N n) {
+    return __atomic_fetch_add(where, static_cast<T>(n), __ATOMIC_RELAXED);
 }
-template <class T, class Bits>
-T atomicOr(T* where, Bits n) {
+template <class T, class N>
+T atomicSub(T* where, N n) {
+    return __atomic_fetch_sub(where, static_cast<T>(n), __ATOMIC_RELAXED);
+}
+template <class T, class N>
+T atomicExch(T* where, N n) {
+    return __atomic_exchange_n(where, static_cast<T>(n), __ATOMIC_RELAXED);
+}
+template <class T, class N>
+T atomicOr(T* where, N n) {
     return __atomic_fetch_or(where, static_cast<T>(n), __ATOMIC_RELAXED);
 }
 template <class T>
@@ -43,66 +63,89 @@ template <class T>
 T atomicMax(T* where, T n) {
     return exchanged<T>(where, n, [](T a, T b) { return a > b; });
 }
-struct uint4 {
-    unsigned x, y, z, w;
-};
 
-constexpr unsigned MOST_WARPS = 64;
-static pthread_barrier_t warp_barriers[MOST_WARPS];
-static unsigned boxes[MOST_WARPS][WARP_THREADS];
-
-// The numbers of all threads of a warp: call `take(numbers, own place)` between two barriers.
-template <class Take>
-unsigned together(unsigned n, Take take) {
-    const unsigned warp = threadIdx.x / WARP_THREADS, lane = threadIdx.x % WARP_THREADS;
-    boxes[warp][lane] = n;
-    pthread_barrier_wait(&warp_barriers[warp]);
-    const unsigned result = take(boxes[warp], lane);
-    pthread_barrier_wait(&warp_barriers[warp]);
-    return result;
+inline void __syncwarp() {
+    host::of_warp("__syncwarp", 0, [](const unsigned*, unsigned) { return 0u; });
 }
 inline unsigned __reduce_add_sync(unsigned, unsigned n) {
-    return together(n, [](const unsigned* all, unsigned) {
+    return host::of_warp("__reduce_add_sync", n, [](const unsigned* all, unsigned) {
         unsigned sum = 0;
-        for (unsigned i = 0; i < WARP_THREADS; i++) sum += all[i];
+        for (unsigned i = 0; i < host::LANES; i++) sum += all[i];
         return sum;
     });
 }
 inline unsigned __ballot_sync(unsigned, bool condition) {
-    return together(condition, [](const unsigned* all, unsigned) {
+    return host::of_warp("__ballot_sync", condition, [](const unsigned* all, unsigned) {
         unsigned bits = 0;
-        for (unsigned i = 0; i < WARP_THREADS; i++) bits |= all[i] << i;
+        for (unsigned i = 0; i < host::LANES; i++) bits |= all[i] << i;
         return bits;
     });
 }
 inline unsigned __shfl_sync(unsigned, unsigned n, unsigned from) {
-    return together(n, [=](const unsigned* all, unsigned) { return all[from % WARP_THREADS]; });
+    return host::of_warp("__shfl_sync", n, [=](const unsigned* all, unsigned) { return all[from % host::LANES]; });
 }
 inline unsigned __shfl_up_sync(unsigned, unsigned n, unsigned step) {
-    return together(n, [=](const unsigned* all, unsigned lane) { return lane < step ? n : all[lane - step]; });
+    return host::of_warp("__shfl_up_sync", n,
+                         [=](const unsigned* all, unsigned lane) { return lane < step ? n : all[lane - step]; });
 }
+
 inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
     for (unsigned i = 0; i < 32; i += 8) sum += (a >> i & 0xFF) * (b >> i & 0xFF);
     return sum;
 }
-inline int __ffs(int bits) { return __builtin_ffs(bits); }
-inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned how) {
+    const unsigned long long both = static_cast<unsigned long long>(b) << 32 | a;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; i++) result |= static_cast<unsigned>(both >> 8 * (how >> 4 * i & 7) & 0xFF) << 8 * i;
+    return result;
+}
+inline unsigned __vminu2(unsigned a, unsigned b) {
+    const unsigned low = (a & 0xFFFF) < (b & 0xFFFF) ? a & 0xFFFF : b & 0xFFFF;
+    return (a >> 16 < b >> 16 ? a >> 16 : b >> 16) << 16 | low;
+}
+inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
+inline int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
+inline unsigned __float_as_uint(float number) { return __builtin_bit_cast(unsigned, number); }
+inline double __dmul_rn(double a, double b) { return a * b; }
 
-// Run a kernel: `call` of all threads of every block.
-template <class Call>
-void launch(unsigned blocks, unsigned threads, Call call) {
-    pthread_barrier_init(&barrier, nullptr, threads);
-    for (unsigned warp = 0; warp < threads / WARP_THREADS; warp++)
-        pthread_barrier_init(&warp_barriers[warp], nullptr, WARP_THREADS);
-    std::vector<std::thread> all;
-    for (unsigned thread = 0; thread < threads; thread++)
-        all.emplace_back([=] {
-            threadIdx.x = thread;
-            for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
-                call();
-                __syncthreads();
-            }
-        });
-    for (auto& each : all) each.join();
-    pthread_barrier_destroy(&barrier);
+// Through the cache for what does not change: in whole pieces.
+template <class T>
+T __ldg(const T* from) {
+    return *static_cast<const T*>(host::aligned(from, alignof(T)));
+}
+template <class T>
+T min(T a, T b) {
+    return a < b ? a : b;
+}
+template <class T>
+T max(T a, T b) {
+    return a > b ? a : b;
+}
+
+// Run a kernel of these arguments, each of so many bytes. Null, or what was wrong.
+struct Run {
+    unsigned blocks[2], threads, given, at_a_time, seed, seconds, n;
+    void* const* arguments;
+    const size_t* sizes;
+};
+
+template <size_t...>
+struct Indices {};
+
+template <class... Types, size_t... I>
+const char* run(void (*kernel)(Types...), const Run& how, Indices<I...>) {
+    const size_t sizes[] = {sizeof(Types)...};
+    if (how.n != sizeof...(Types)) return "another number of arguments";
+    for (unsigned i = 0; i < how.n; i++)
+        if (how.sizes[i] != sizes[i]) return "an argument of another size";
+    const Dim grid = {how.blocks[0], how.blocks[1], 1};
+    return host::launch(grid, how.threads, how.given, how.at_a_time, how.seed, how.seconds,
+                        [&] { kernel(*static_cast<Types*>(how.arguments[I])...); });
+}
+
+template <class... Types>
+const char* run(void (*kernel)(Types...), const Run& how) {
+    return run(kernel, how, Indices<__integer_pack(sizeof...(Types))...>());
 }

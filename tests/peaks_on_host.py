@@ -1,8 +1,5 @@
-"""The GPU's peak finder, its CUDA sources compiled by g++ and run by threads of the host: slow, and right or not."""
+"""The GPU's peak finder, its kernels run by the host: slow, and right or not."""
 
-import ctypes
-import shutil
-import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -11,38 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cuda_on_host import HostModule
 from framelane.models.peak_finder import PEAK_FIELDS, PEAK_SUMS, Peaks
 from framelane.models.peak_settings import Panel, PeakSettings
 from framelane.receiver.gpu._peak_memory import PeakMemory, PeakPlan
 from framelane.receiver.gpu._source import source
 
 THREADS, LANES = 4, 2
-OPTIONS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-pthread", "-shared", "-fPIC")
-
-WRAPPERS = {
-    "peak_candidates": """
-extern "C" void run_peak_candidates(u32 blocks, u32 threads, const i16* a, i64 b, u32 c, const Finder* d) {
-    launch(blocks, threads, [=] { peak_candidates(a, b, c, d); });
-}
-""",
-    "peak_rounds": """
-extern "C" void run_peak_spread(u32 blocks, u32 threads, const i16* a, i64 b, u32 c, u32 d, const Finder* e) {
-    launch(blocks, threads, [=] { peak_spread(a, b, c, d, e); });
-}
-extern "C" void run_peak_renew(u32 blocks, u32 threads, const i16* a, i64 b, u32 c, u32 d, const Finder* e) {
-    launch(blocks, threads, [=] { peak_renew(a, b, c, d, e); });
-}
-""",
-    "peak_groups": "".join(
-        f"""
-extern "C" void run_{name}(u32 blocks, u32 threads, const i16* a, i64 b, u32 c, const Finder* d) {{
-    launch(blocks, threads, [=] {{ {name}(a, b, c, d); }});
-}}
-"""
-        for name in ("peak_connect", "peak_sum", "peak_weigh", "peak_write")
-    ),
-}
-TYPES = {np.uint64: ctypes.c_uint64, np.int64: ctypes.c_int64, np.uint32: ctypes.c_uint32}
 
 
 class HostPeakFinder:
@@ -67,9 +39,8 @@ class HostPeakFinder:
         memory = self._memory
         aligned = not (_address(images) % 16 or images[0].nbytes % 16)
         for each in memory.launches(_address(images), images[0].size, len(images), aligned):
-            function = _library(self._folder, each.name, tuple(sorted(each.macros.items())))
-            arguments = [TYPES[type(value)](int(value)) for value in each.arguments]
-            getattr(function, f"run_{each.function}")(each.blocks, each.threads, *arguments)
+            module = _module(self._folder, each.name, tuple(sorted(each.macros.items())))
+            module.launch(each.function, (each.blocks,), each.threads, each.arguments)
         found = memory.found[: len(images)].astype(np.int64)
         kept = [rows[: min(n, memory.limit)] for rows, n in zip(memory.table, found.tolist(), strict=False)]
         sums = np.concatenate(kept) if kept else np.empty((0, len(PEAK_FIELDS)), np.int64)
@@ -81,12 +52,5 @@ def _address(array: Any) -> int:
 
 
 @cache
-def _library(folder: Path, name: str, macros: tuple[tuple[str, int], ...]) -> Any:
-    compiler = shutil.which("g++")
-    assert compiler, "g++ is missing: see scripts/system-packages.sh"
-    stem = "_".join([name, *(str(value) for _, value in macros)])
-    text = f'#define WARP_THREADS {LANES}\n#include "cuda_on_host.hpp"\n' + source(name, dict(macros)) + WRAPPERS[name]
-    (folder / f"{stem}.cpp").write_text(text)
-    command = [compiler, *OPTIONS, f"-I{Path(__file__).parent}", f"{stem}.cpp", "-o", f"{stem}.so"]
-    subprocess.run(command, cwd=folder, check=True)
-    return ctypes.CDLL(str(folder / f"{stem}.so"))
+def _module(folder: Path, name: str, macros: tuple[tuple[str, int], ...]) -> HostModule:
+    return HostModule(folder, source(name, dict(macros)), LANES)

@@ -127,23 +127,6 @@ __device__ __forceinline__ void keep_g1(Scratch& scratch, const Constants& const
 #endif
 }
 
-// Begin to read a number where `there`: here, and not where it is first used.
-__device__ __forceinline__ auto fetched(const decltype(Pair::x)* from, bool there) {
-    decltype(Pair::x) value;
-#if COMPACT
-    asm volatile(
-        "{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.f32 %0, 0f00000000; @there ld.global.nc.f32 %0, [%1]; }"
-        : "=&f"(value)
-#else
-    asm volatile(
-        "{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.f64 %0, 0d0000000000000000; @there ld.global.nc.f64 %0, "
-        "[%1]; }"
-        : "=&d"(value)
-#endif
-        : "l"(from), "r"(static_cast<u32>(there)));
-    return value;
-}
-
 // Look at N frames in the ring from `first` on.
 template <u32 N>
 __device__ __forceinline__ Known<Pair> known(u32 first, const Constants& constants, const Part& part,

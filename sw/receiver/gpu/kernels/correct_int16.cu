@@ -82,7 +82,7 @@ __device__ __forceinline__ Pixels pixels_of(const Words& pedestal, const Words& 
 #pragma unroll
     for (u32 i = 0; i < GROUP; i++) {
         all.pixel[i] = g0_constants(word_of(pedestal, i), word_of(mantissa, i), shift);
-        asm volatile("" : "+r"(all.pixel[i].by));  // else it is made anew for every word
+        made_once(all.pixel[i].by);
     }
 #endif
     return all;
@@ -141,9 +141,7 @@ __device__ __forceinline__ Known<u32> known(u32 place, const Reader<WHOLE>& read
 
 // Two values, clipped, or the code of a masked pixel.
 __device__ __forceinline__ u32 clipped(i32 low, i32 high, u32 most) {
-    u32 both;
-    asm("cvt.pack.sat.s16.s32 %0, %1, %2;" : "=r"(both) : "r"(high), "r"(low));
-    return smaller_halves(larger_halves(both, 0x80448044u), most);  // -MAX_VALUE
+    return smaller_halves(larger_halves(as_halves(low, high), 0x80448044u), most);  // -MAX_VALUE
 }
 
 __device__ __forceinline__ Words corrected_as_g0(const Words& words, const Pixels& pixels, u32 shift) {
@@ -227,6 +225,7 @@ __device__ __forceinline__ void correct(const Known<u32>& known, u32 place, cons
     for (u32 f = 0; f < N; f++) store(result[f], f);
 }
 
+#if !SINGLE
 // Some frames of a tile.
 template <bool WHOLE>
 __device__ __forceinline__ void correct_frames(const u16* raw, i64 raw_stride, i16* image, i64 image_stride,
@@ -267,8 +266,7 @@ __device__ __forceinline__ void correct_frames(const u16* raw, i64 raw_stride, i
         correct<1>(one, place, reader, pixels, constants, part, at, frame, shared, sums, store);
     }
 }
-
-#if SINGLE
+#else
 struct Item {
     Words words, pedestal, mantissa;
 };

@@ -131,26 +131,5 @@ __device__ __forceinline__ void keep_peaks(Counters& counters, const Part& part,
 }
 #endif
 
-// The larger, and the smaller, of two signed numbers in each half.
-__device__ __forceinline__ u32 larger_halves(u32 a, u32 b) {
-#if __CUDA_ARCH__ >= 900
-    u32 d;
-    asm("max.s16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-    return d;
-#else
-    return __vmaxs2(a, b);
-#endif
-}
-
-__device__ __forceinline__ u32 smaller_halves(u32 a, u32 b) {
-#if __CUDA_ARCH__ >= 900
-    u32 d;
-    asm("min.s16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-    return d;
-#else
-    return __vmins2(a, b);
-#endif
-}
-
 // 128 times the number of high bits of halves that are set in `bits`, which has no others, added to `sum`.
 __device__ __forceinline__ u32 add_high_bits(u32 bits, u32 sum) { return __dp4a(bits, 0x01000100u, sum); }

@@ -86,7 +86,7 @@ struct Feed {
     __device__ __forceinline__ void read_item(const Frames& of, const u16* limits, Coming& coming, u32 to) {
         u16* kept = coming.words.words[to][threadIdx.x];
         if (whole(of))
-            copy16(static_cast<u32>(__cvta_generic_to_shared(kept)), next);
+            copy16(kept, next);
         else
             keep_words(kept, load_words<false>(next, pixels_from(at, of.count, GROUP)));
         if (SINGLE) {

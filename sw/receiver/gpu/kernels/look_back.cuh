@@ -15,12 +15,6 @@ constexpr u32 PATIENCE = 1u << 24;                     // polls of a sum: many s
 // DONE: blocks that have ended. Then two times the sums of all frames; launches use one and clear the other by turns.
 enum Work : u32 { EPOCH, TICKET, DONE, SUMS = 4 };
 
-__device__ __forceinline__ u32 now(const u32* where) {
-    u32 value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(where) : "memory");
-    return value;
-}
-
 // Sums that a lane has read, of a tile and of two groups.
 struct Look {
     u32 tile, group, next_group;

@@ -13,12 +13,6 @@ struct List {
 
 __device__ __forceinline__ u32 picked_word(u32 entry) { return entry & 0xFFFF; }
 
-__device__ __forceinline__ u32 lanes_below() {
-    u32 mask;
-    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
-    return mask;
-}
-
 // Those bits (see `together`) that are of the first `frames`.
 __device__ __forceinline__ u32 of_first(u32 bits, u32 frames) {
     return frames < 4 ? bits & ((1u << 2 * frames) - 1) * 0x01010101u : bits;
@@ -29,12 +23,6 @@ __device__ __forceinline__ u32 address_of(u32 words, u32 bit) {
     static_assert(PLACE % 256 == 0, "a frame is a bit");
     const u32 f = bit / 2 % 4, i = (bit >> 2 & 6) | (bit & 1) << 3;
     return words + f * PLACE + i;
-}
-
-__device__ __forceinline__ u32 kept_word(u32 address) {
-    u16 word;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(word) : "r"(address) : "memory");
-    return word;
 }
 
 // Call `take(entry, there)` with the newest entries, one a lane as far as there are; the others have there = false.

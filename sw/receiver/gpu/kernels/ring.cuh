@@ -18,38 +18,6 @@ struct Ring {
 
 constexpr u32 PLACE = sizeof(Ring) / AHEAD;  // bytes from one of a thread's places to the next
 
-// A policy of the L2 cache.
-__device__ __forceinline__ u64 first_out() {
-    u64 policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
-// Begin to copy 16 bytes to an address of shared memory.
-__device__ __forceinline__ void copy16(u32 address, const void* from) {
-#if LOAD == 3
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
-#else
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
-                 "l"(first_out())
-                 : "memory");
-#endif
-}
-
-// The same with constants, which other blocks read as well.
-__device__ __forceinline__ void copy_constants(void* to, const void* from) {
-    const u32 address = static_cast<u32>(__cvta_generic_to_shared(to));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
-}
-
-__device__ __forceinline__ void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Wait for all copies of this thread but those before the newest PENDING calls of end_copies.
-template <u32 PENDING>
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-}
-
 // The frames of a part on their way into a ring, one after the other.
 template <bool WHOLE>
 struct Reader {

@@ -99,8 +99,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
            const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1, u32 shift2,
            i32 threshold, i64* pointers, i32* column, i16* value, u32 capacity, u32* work, u32 words, u32 each) {
 #if DYNAMIC
-    extern __shared__ uint4 memory[];
-    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    Shared& shared = given_memory<Shared>();
 #else
     __shared__ Shared shared;
 #endif

@@ -31,13 +31,6 @@ __device__ __forceinline__ u32 in_order(u32 bits) {
     return low * 0x01020408 >> 24 | (high * 0x01020408 >> 24) << 4;
 }
 
-// All ones in each half whose high bit is set.
-__device__ __forceinline__ u32 signs_of(u32 bits) {
-    u32 halves;
-    asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(halves) : "r"(bits));
-    return halves;
-}
-
 __device__ __forceinline__ u32 lowest(u32 bits) { return __ffs(bits) - 1; }
 
 // Cheaper than the lowest; `bits` are not 0.
@@ -51,21 +44,4 @@ __device__ __forceinline__ bool any_special(const Words& words) {
     for (u32 i = 0; i < 4; i++) found |= ((w[i] & 0x3FFF3FFF) + 0x00010001) & 0x40004000;
 #endif
     return found != 0;
-}
-
-// Begin to read a constant where `there`, else 0: here, and not where it is first used.
-__device__ __forceinline__ u32 fetched(const u32* from, bool there) {
-    u32 value;
-    asm volatile("{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.u32 %0, 0; @there ld.global.nc.u32 %0, [%1]; }"
-                 : "=&r"(value)
-                 : "l"(from), "r"(static_cast<u32>(there)));
-    return value;
-}
-
-__device__ __forceinline__ u32 fetched(const u16* from, bool there) {
-    u32 value;
-    asm volatile("{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.u32 %0, 0; @there ld.global.nc.u16 %0, [%1]; }"
-                 : "=&r"(value)
-                 : "l"(from), "r"(static_cast<u32>(there)));
-    return value;
 }

@@ -2,28 +2,11 @@
 // share, so that their constants are read once. With SINGLE there is one frame.
 #pragma once
 
-#include "words.cuh"
+#include "ptx.cuh"
 
 // Whether all frames begin at multiples of 16 bytes.
 #ifndef ALIGNED
 #define ALIGNED 1
-#endif
-
-// How raw words are read: 0 evict first, 1 not into the L1 cache, 3 as usual.
-#ifndef LOAD
-#define LOAD 0
-#endif
-#if LOAD == 0
-#define LOAD_HOW ".cs"
-#elif LOAD == 1
-#define LOAD_HOW ".L1::no_allocate"
-#else
-#define LOAD_HOW ""
-#endif
-
-// How results are stored: 0 evict first, 1 as usual.
-#ifndef STORE
-#define STORE 0
 #endif
 
 #ifndef THREADS
@@ -104,24 +87,6 @@ __device__ __forceinline__ u32 pixels_from(u32 at, u32 pixels, u32 most) {
     return at >= pixels ? 0 : pixels - at < most ? pixels - at : most;
 }
 
-__device__ __forceinline__ uint4 load16(const void* from) {
-    uint4 v;
-    asm volatile("ld.global" LOAD_HOW ".v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from));
-    return v;
-}
-
-__device__ __forceinline__ void store16(void* to, uint4 v) {
-#if STORE == 0
-    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-                 : "memory");
-#else  // by name: the compiler makes four of some of these where it may
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-                 : "memory");
-#endif
-}
-
 // 8 words, of which there are `n`; WHOLE: all, in one piece. In the place of others: 0.
 template <bool WHOLE>
 __device__ __forceinline__ Words load_words(const u16* from, u32 n) {
@@ -165,34 +130,6 @@ __device__ __forceinline__ Words load_constants(const u16* plane, u32 at, u32 pi
 
 __device__ __forceinline__ u32 word_of(const Words& words, u32 i) {
     return i % 2 ? words.pair[i / 2] >> 16 : words.pair[i / 2] & 0xFFFF;
-}
-
-// An address in the memory of the block; in a register from here on, since it takes instructions to make.
-__device__ __forceinline__ u32 shared_address(const void* of) {
-    u32 address = static_cast<u32>(__cvta_generic_to_shared(of));
-    asm volatile("" : "+r"(address));
-    return address;
-}
-
-// Memory of the block as 16 bytes: what is read or written there as something else is so before, or after.
-__device__ __forceinline__ void keep16(u32 to, uint4 v) {
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-                 : "memory");
-}
-
-__device__ __forceinline__ void keep16(void* to, uint4 v) { keep16(static_cast<u32>(__cvta_generic_to_shared(to)), v); }
-
-__device__ __forceinline__ uint4 kept16(u32 from) {
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(from)
-                 : "memory");
-    return v;
-}
-
-__device__ __forceinline__ uint4 kept16(const void* from) {
-    return kept16(static_cast<u32>(__cvta_generic_to_shared(from)));
 }
 
 template <class Where>
