@@ -29,9 +29,17 @@ def variants() -> list[tuple[str, dict[str, int]]]:
             kernel = name.removesuffix("_counted")
             found.append((kernel, plan.macros | {"SINGLE": single, "HIGH_GAIN": high_gain} | extra))
     found += [(name, BATCH[name].macros | {"REFILLED": 1}) for name in ("count", "holes")]
+    found += [(name, SINGLE[name].macros | {"SINGLE": 1, "REFILLED": 1}) for name in ("count", "holes")]
+    found += [(name, SINGLE[name].macros | {"SINGLE": 1, "ALIGNED": 0}) for name in SINGLE if "_counted" not in name]
     found.append(("correct_int16", BATCH["correct_int16"].macros | {"WORD_SHIFT": 17}))
     found += [(name, BATCH[name].macros | {"ALIGNED": 0}) for name in BATCH if not name.endswith("_counted")]
     return found
+
+
+def test_a_block_that_counts_a_single_frame_has_as_many_tiles_as_it_can_tell() -> None:
+    for name in ("count", "holes", "correct_int16_counted"):
+        assert SINGLE[name].per_part > 0, name
+    assert SINGLE["count"].per_part <= 32 * SINGLE["count"].together
 
 
 @cache

@@ -68,7 +68,7 @@ def test_every_word_equals_the_model_where_every_pixel_and_stage_differs(cp: Any
     check(cp, scattered(seed, ALL_WORDS.shape, high_gain), frames)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 41])
+@pytest.mark.parametrize("n", [1, 2, 5, 41, 65])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_any_shape_and_number_of_frames(cp: Any, shape: tuple[int, int], n: int) -> None:
     n = min(n, 1 + (1 << (18 if on_host(cp) else 21)) // (shape[0] * shape[1]))
@@ -201,3 +201,12 @@ def test_what_does_not_fit_is_refused_in_one_sentence(cp: Any) -> None:
         gpu.correct_float32(raw, image.astype(np.float32))
     with pytest.raises(ConfigError, match="no sparse threshold"):
         gpu.sparse(raw, SparseBuffers(3, shape, 10))
+
+
+def test_an_image_with_more_pixels_than_places_have_numbers_is_refused(
+    cp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "MOST_PIXELS", 128)
+    GpuKernels(quantize(calibration(1, (8, 16))))
+    with pytest.raises(ConfigError, match=r"images \(3, 43\) are too large for the GPU's kernels: 128 pixels at most"):
+        GpuKernels(quantize(calibration(1, (3, 43))))

@@ -24,6 +24,9 @@ from framelane.receiver.gpu._frames import Frames, frames, parts
 from framelane.receiver.gpu._plans import MOST_FRAMES, Plan, plan
 from framelane.receiver.gpu.buffers import CountBuffers, SparseBuffers, room
 
+MOST_PIXELS = 1 << 31
+"""Of an image: places of pixels have 32 bits."""
+
 _NULL = np.uintp(0)
 _FILL_BLOCKS, _FILL_THREADS = 512, 256
 
@@ -45,6 +48,8 @@ class GpuKernels:
         unit: Literal["photons", "keV"] = "photons",
     ) -> None:
         shape = fixed.pedestal.shape[1:]
+        if shape[0] * shape[1] > MOST_PIXELS:
+            raise ConfigError(f"images {shape} are too large for the GPU's kernels: {MOST_PIXELS} pixels at most")
         if calibration is not None and calibration.pedestal.shape[1:] != shape:
             raise ConfigError(
                 f"the calibrations are for {shape} and {calibration.pedestal.shape[1:]}: give those of one"

@@ -17,6 +17,8 @@ struct Constants {
 constexpr u32 PLACE_SHIFT = 23;
 constexpr u32 NO_PIXEL = 0x7FFFFFFF;  // behind all others
 
+static_assert(!SINGLE || JOB_ITEMS * TILE <= 65536, "`before` has 16 bits");
+
 // What a block keeps of a job until it is written.
 struct Found {
     alignas(16) u32 kept[WARPS][JOB_ITEMS][SLOTS];  // place in the segment above the value, in no order; then NO_PIXEL

@@ -10,7 +10,7 @@
 #include "picked.cuh"
 
 static_assert(JOB_ITEMS <= (SINGLE ? 32 : 256), "those of a single frame have a lane each");
-static_assert(JOB_ITEMS / TOGETHER <= 64, "the number of TOGETHER items has 6 bits");
+static_assert((JOB_ITEMS + TOGETHER - 1) / TOGETHER <= 64, "the number of TOGETHER items has 6 bits");
 
 constexpr u32 GROUPS = AHEAD / TOGETHER;  // of items that are read together
 
