@@ -27,7 +27,8 @@ MAX_LINE = 1 << 16
 
 NOTICED_S = 5.0
 """Seconds of silence after which the machine at the other end counts as gone: longer than a switch needs to find
-another way, by RSTP. A program that stands still is not noticed: its machine answers."""
+another way, by RSTP. A program that stands still is not noticed, since its machine answers, until megabytes lie there
+unread: a full window counts as silence."""
 
 WATCHED = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),

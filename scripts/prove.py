@@ -41,6 +41,8 @@ def carry_out(run: Run) -> Made | None:
 
 def left(wanted: list[Run], record: dict[str, Made]) -> list[Run]:
     """The runs that the record does not have, or has of other inputs, and a sample of the others."""
+    if doubled := sorted({run.key for run in wanted if sum(run.key == other.key for other in wanted) > 1}):
+        raise SystemExit(f"sim/formal/proofs.toml: give each of these other words or parameters: {'; '.join(doubled)}")
     recorded = {run.key for run in wanted if run.key in record and record[run.key].inputs == run.inputs}
     again = records.sample(recorded, record, SAMPLE_S)
     print(f"{len(recorded)} of {len(wanted)} proofs are recorded as they are now, {len(again)} of these run again")

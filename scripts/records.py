@@ -75,11 +75,18 @@ def write(path: Path, old: Mapping[str, Made], new: Mapping[str, Made]) -> None:
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
+def _commit() -> str:
+    """The commit that is checked out; anything where there is none to be found."""
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return secrets.token_hex(8)
+    return done.stdout.strip() if done.returncode == 0 else secrets.token_hex(8)
+
+
 def sample(names: Iterable[str], record: Mapping[str, Made], seconds: float) -> list[str]:
     """Choose runs that took so many seconds together, others with each commit: a record that is wrong is found out."""
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    seed = done.stdout.strip() if done.returncode == 0 else secrets.token_hex(8)
-    shuffled = random.Random(seed).sample(ordered := sorted(names), len(ordered))
+    shuffled = random.Random(_commit()).sample(ordered := sorted(names), len(ordered))
     chosen: list[str] = []
     for name in shuffled:
         if seconds <= 0:

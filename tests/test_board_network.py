@@ -377,6 +377,14 @@ def test_every_reason_has_words_and_a_next_step(reason: int) -> None:
     assert replace(pair, state=RcState.RUN).why == ""
 
 
+@pytest.mark.parametrize("key", ["alpha_us", "rise_us", "line_gbps"])
+@pytest.mark.parametrize("number", ["inf", "nan"])
+def test_a_number_without_end_is_refused(load_text: Load, save: Callable[..., Session], key: str, number: str) -> None:
+    save("a", service="UC")
+    with pytest.raises(InputError, match=rf"{key}.*finite number"):
+        load_text(TRANSMITTER + f"[dcqcn]\n{key} = {number}\n" + RECEIVER + FLOW)
+
+
 @pytest.mark.parametrize("gbps", [3.0518e-05, 511])
 def test_the_rates_that_a_sentence_names_can_be_had(load_text: Load, save: Callable[..., Session], gbps: float) -> None:
     save("a", service="UC")

@@ -102,6 +102,31 @@ def test_each_commit_samples_others_and_in_the_end_all(monkeypatch: pytest.Monke
     assert seen == record.keys()
 
 
+def test_without_git_some_are_proved_again_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert len(records.sample(recorded(), recorded(seconds=10), 20)) == 2
+
+
+def test_proofs_that_a_record_could_not_tell_apart_are_refused() -> None:
+    fault = next(run for run in RUNS if run.fault)
+    other = replace(fault, fault=replace(fault.fault, put="0") if fault.fault else None)
+    with pytest.raises(SystemExit, match=r"give each of these other words or parameters: axis_\w+ fault: "):
+        prove.left([fault, other], {fault.key: Made(fault.inputs, 1)})
+
+
+def test_make_knows_what_to_do_without_records(tmp_path: Path) -> None:
+    for path in proofs.ROOT.iterdir():
+        if path.name not in ("docs", "build") and not path.name.startswith("."):
+            (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "area.md").symlink_to(TABLE)
+    done = subprocess.run(
+        ["make", "-n", "synth-check", "formal-check"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "scripts/synth.py --check" in done.stdout
+
+
 def test_a_source_that_changes_while_it_is_proved_is_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +212,12 @@ def test_a_block_that_has_changed_is_measured(areas: Areas, monkeypatch: pytest.
     areas.found["trailer"] = replace(areas.rows["trailer"], logic=99_999)
     assert "trailer" in areas.check()[0]
     assert areas.measured == ["trailer"]
+
+
+def test_a_block_that_comes_under_another_limit_is_measured(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synth, "blocks", lambda folder: ["axis_fifo"] if folder == "roce_tx" else [])
+    areas.check()
+    assert areas.measured == ["axis_fifo"]
 
 
 def test_a_row_that_was_edited_is_measured(areas: Areas) -> None:

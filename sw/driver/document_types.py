@@ -9,7 +9,7 @@ NO_NUL = r"^[^\x00]*$"
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=NO_NUL)]
 PositiveU16 = Annotated[int, Field(gt=0, lt=1 << 16)]
 PositiveU32 = Annotated[int, Field(gt=0, lt=1 << 32)]
-PositiveNumber = Annotated[float, Field(gt=0, strict=False)]
+PositiveNumber = Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)]
 
 
 class Table(BaseModel):
