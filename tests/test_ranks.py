@@ -208,7 +208,7 @@ def _silent(silent: int, apart: bool, asleep: float) -> str:
 def test_a_rank_of_the_same_host_is_waited_for_as_long_as_it_lives(tmp_path: Path, silent: int) -> None:
     with Run(tmp_path, program=_silent(silent, apart=False, asleep=3)) as run:
         text = run.end()
-    assert run.status == 0
+    assert run.status == 0, text
     assert "rank 0 told [0, 10] answer done" in text
 
 
