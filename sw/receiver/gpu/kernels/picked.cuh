@@ -20,7 +20,6 @@ __device__ __forceinline__ u32 of_first(u32 bits, u32 frames) {
 
 // The address of the word that a bit stands for (see `together`); `words` is that of a thread's own in the first frame.
 __device__ __forceinline__ u32 address_of(u32 words, u32 bit) {
-    static_assert(PLACE % 256 == 0, "a frame is a bit");
     const u32 f = bit / 2 % 4, i = (bit >> 2 & 6) | (bit & 1) << 3;
     return words + f * PLACE + i;
 }
