@@ -74,6 +74,13 @@ inline unsigned __reduce_add_sync(unsigned, unsigned n) {
         return sum;
     });
 }
+inline unsigned __reduce_min_sync(unsigned, unsigned n) {
+    return host::of_warp("__reduce_min_sync", n, [](const unsigned* all, unsigned) {
+        unsigned least = all[0];
+        for (unsigned i = 1; i < host::LANES; i++) least = all[i] < least ? all[i] : least;
+        return least;
+    });
+}
 inline unsigned __ballot_sync(unsigned, bool condition) {
     return host::of_warp("__ballot_sync", condition, [](const unsigned* all, unsigned) {
         unsigned bits = 0;
@@ -126,7 +133,7 @@ T max(T a, T b) {
 
 // Run a kernel of these arguments, each of so many bytes. Null, or what was wrong.
 struct Run {
-    unsigned blocks[2], threads, given, at_a_time, seed, seconds, n;
+    unsigned blocks[2], threads, at_a_time, seed, seconds, n;
     void* const* arguments;
     const size_t* sizes;
 };
@@ -141,7 +148,7 @@ const char* run(void (*kernel)(Types...), const Run& how, Indices<I...>) {
     for (unsigned i = 0; i < how.n; i++)
         if (how.sizes[i] != sizes[i]) return "an argument of another size";
     const Dim grid = {how.blocks[0], how.blocks[1], 1};
-    return host::launch(grid, how.threads, how.given, how.at_a_time, how.seed, how.seconds,
+    return host::launch(grid, how.threads, how.at_a_time, how.seed, how.seconds,
                         [&] { kernel(*static_cast<Types*>(how.arguments[I])...); });
 }
 

@@ -43,7 +43,6 @@ class _Run(ctypes.Structure):
     _fields_ = (
         ("blocks", ctypes.c_uint * 2),
         ("threads", ctypes.c_uint),
-        ("given", ctypes.c_uint),
         ("at_a_time", ctypes.c_uint),
         ("seed", ctypes.c_uint),
         ("seconds", ctypes.c_uint),
@@ -73,17 +72,14 @@ class HostModule:
             made.replace(library)
         self._library = ctypes.CDLL(str(library))
 
-    def launch(
-        self, function: str, blocks: Sequence[int], threads: int, arguments: Sequence[Any], given: int = 0
-    ) -> None:
-        """Run a kernel to its end: arguments are numpy scalars, `given` bytes of memory are a block's."""
+    def launch(self, function: str, blocks: Sequence[int], threads: int, arguments: Sequence[Any]) -> None:
+        """Run a kernel to its end: arguments are numpy scalars."""
         number = HostModule.launches
         HostModule.launches += 1
         values = [np.array(value) for value in arguments]
         how = _Run(
             (ctypes.c_uint * 2)(*blocks, *(1 for _ in range(2 - len(blocks)))),
             threads,
-            given,
             AT_A_TIME[number % len(AT_A_TIME)],
             number,
             PATIENCE_S,

@@ -150,13 +150,8 @@ def in_the_place_of_cupy(folder: Path) -> Iterator[ModuleType]:
 class Function:
     """A kernel, called as CuPy's."""
 
-    max_dynamic_shared_size_bytes = 48 << 10
-
     def __init__(self, launch: Callable[..., None], name: str) -> None:
         self._launch, self._name = launch, name
 
-    def __call__(
-        self, blocks: Sequence[int], threads: Sequence[int], arguments: Sequence[Any], shared_mem: int = 0
-    ) -> None:
-        assert shared_mem <= self.max_dynamic_shared_size_bytes
-        self._launch(self._name, blocks, threads[0], arguments, shared_mem)
+    def __call__(self, blocks: Sequence[int], threads: Sequence[int], arguments: Sequence[Any]) -> None:
+        self._launch(self._name, blocks, threads[0], arguments)

@@ -77,7 +77,6 @@ struct Worker {
 
 struct Launch {
     Dim grid, threads;
-    size_t given;  // bytes of a block's memory
     unsigned seed, next;
     void (*call)(const void*);
     const void* what;
@@ -172,14 +171,8 @@ inline char* place(unsigned number, size_t bytes, size_t alignment) {
 // `__shared__ Type name;` is `auto& name = shared_memory<Type, NUMBER>();`.
 template <class Type, unsigned NUMBER>
 Type& shared_memory() {
-    static_assert(NUMBER + 1 < MOST_SHARED, "too many");
-    return *reinterpret_cast<Type*>(place(NUMBER + 1, sizeof(Type), alignof(Type)));
-}
-
-template <class Type>
-Type& given_memory() {
-    if (sizeof(Type) > launched.given) fail("the launch gives %zu bytes, needed are %zu", launched.given, sizeof(Type));
-    return *reinterpret_cast<Type*>(place(0, sizeof(Type), alignof(Type)));
+    static_assert(NUMBER < MOST_SHARED, "too many");
+    return *reinterpret_cast<Type*>(place(NUMBER, sizeof(Type), alignof(Type)));
 }
 
 // An address in a block's memory, where there are `bytes`.
@@ -332,9 +325,8 @@ static void* run_blocks(void* which) {
 
 // Run `call` of all threads of every block, so many blocks at a time. Null, or what was wrong.
 template <class Call>
-const char* launch(Dim grid, unsigned threads, size_t given, unsigned at_a_time, unsigned seed, unsigned patience,
-                   const Call& call) {
-    launched = {grid, {threads, 1, 1}, given, seed, 0, nullptr, &call, seconds() + patience, 0, ""};
+const char* launch(Dim grid, unsigned threads, unsigned at_a_time, unsigned seed, unsigned patience, const Call& call) {
+    launched = {grid, {threads, 1, 1}, seed, 0, nullptr, &call, seconds() + patience, 0, ""};
     launched.call = [](const void* what) { (*static_cast<const Call*>(what))(); };
     struct sigaction touching = {}, before;
     touching.sa_sigaction = touched;

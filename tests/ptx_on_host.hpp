@@ -1,11 +1,10 @@
 // kernels/ptx.cuh for the host.
 
-template <class Type>
-inline Type& given_memory() {
-    return host::given_memory<Type>();
-}
-
 inline uint4 load16(const void* from) { return *static_cast<const uint4*>(host::aligned(from, 16)); }
+inline void fetch_words(u32 (&words)[4], const void* from, bool there) {
+    if (there) memcpy(words, host::aligned(from, 16), 16);
+}
+inline void fetch_constants(u32 (&words)[4], const void* from, bool there) { fetch_words(words, from, there); }
 inline void store16(void* to, uint4 v) {
     host::aligned(to, 16);
     memcpy(to, &v, 16);
@@ -63,4 +62,7 @@ inline u32 smaller_halves(u32 a, u32 b) {
 inline u32 as_halves(i32 low, i32 high) {
     const auto half = [](i32 n) { return static_cast<u16>(n < -32768 ? -32768 : n > 32767 ? 32767 : n); };
     return static_cast<u32>(half(high)) << 16 | half(low);
+}
+inline u32 reached(u32 words, u32 limits) {
+    return by_halves(words, limits, [](i16 word, i16 limit) { return (word & 0x7FFF) >= (limit & 0xFFFF) ? -1 : 0; });
 }

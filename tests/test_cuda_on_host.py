@@ -58,7 +58,6 @@ def test_blocks_may_wait_for_others_that_run(tmp_path: Path, monkeypatch: pytest
         ("load16(out + 1);", "is no multiple of 16"),
         ("__shared__ uint4 kept[2]; out[0] = kept16(shared_address(kept) + 32).x;", "no 16 bytes at 32 of the block"),
         ("__shared__ uint4 kept; out[0] = kept16(shared_address(&kept) + 8).x;", "no 16 bytes at 8 of the block"),
-        ("given_memory<uint4>();", "the launch gives 0 bytes, needed are 16"),
         ("shared_address(out);", "is not in the block's memory"),
         ("__trap();", "trapped"),
     ],

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cupy_on_host import in_the_place_of_cupy, libraries
+from framelane.models.errors import InputError
 from framelane.models.jf_correct import correct_int16
 from framelane.models.jf_fixed import quantize
 from framelane.receiver.gpu import _device, _plans, _source
@@ -29,7 +30,7 @@ SMALL_SINGLE = {
     "correct_float32": Plan(threads=64, resident=4),
     "count": Plan(threads=64, resident=8, ahead=4, together=4, per_part=3),
     "holes": Plan(threads=64, resident=4, ahead=2, together=2, per_part=3),
-    "sparse": Plan(threads=32, ahead=4, together=2, per_job=2),
+    "sparse": Plan(threads=32, together=2, units=3, kept=16, staged=100),
 }
 SMALL_BATCH = {
     "correct_int16": Plan(threads=32, ahead=4, together=2, per_part=3, load=3, store=1, keep_g1=1),
@@ -37,9 +38,9 @@ SMALL_BATCH = {
     "correct_float32": Plan(threads=64, resident=5, ahead=6, together=3, per_part=7, load=3, store=1, keep_g1=1),
     "count": Plan(threads=64, ahead=4, together=4),
     "holes": Plan(threads=64, ahead=2, together=2),
-    "sparse": Plan(threads=64, ahead=4, together=2, per_job=3),
+    "sparse": Plan(threads=64, resident=3, together=4, units=7, kept=90, skew=30, staged=50),
 }
-ONE_WARP = Plan(threads=32, resident=5, ahead=2, together=1, per_job=1)
+ONE_WARP = Plan(threads=32, resident=5, together=1, units=1, kept=8)
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +127,30 @@ def share_memory(cp: Any) -> None:
         assert counts.holes[:n].get().sum(1).tolist() == [each.holes for each in expected]
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_sparse_rows_of_images_that_are_dense_in_parts(cp: Any) -> None:
+    any_density(cp)
+
+
 def everything(cp: Any) -> None:
     for n in (1, 10, 23):
         shape = (33, 1000)
         frames = words_of(n, n, shape, switched=0.03)
         frames[:, 5:8] = 2450 + 508 * 12
         check(cp, quantize(calibration(n, shape)), frames, sources=3)
+
+
+def any_density(cp: Any) -> None:
+    """Sparse rows of images with parts that are dense and parts that are not, with plans of small blocks."""
+    for n, shape, share in ((1, (40, 556), 0.3), (6, (33, 1000), 0.01), (9, (24, 256), 0.1), (13, (40, 300), 0.6)):
+        fixed, frames = quantize(calibration(n, shape)), words_of(n, n, shape, switched=0.01)
+        hits = np.random.default_rng(n).random(frames.shape) < np.linspace(0, 2 * share, shape[0])[:, None]
+        frames[hits] = 2450 + 508 * 12
+        images = images_of(frames, fixed)
+        most = int(((images >= THRESHOLD) & (images < 32767)).reshape(n, -1).sum(1).max())
+        gpu, raw, rows = GpuKernels(fixed, THRESHOLD, THRESHOLD), cp.asarray(frames), SparseBuffers(n, shape, most)
+        for _ in range(2):
+            check_rows(gpu, raw, images, rows)
 
 
 def floats(cp: Any) -> None:
@@ -147,20 +166,43 @@ def several(run: Callable[[Any], None], cp: Any) -> None:
 @pytest.mark.parametrize(
     ("file", "right", "wrong", "run"),
     [
-        ("found.cuh", "wait_for_copies<GROUPS - 1>();\n    Words", "Words", everything),
-        ("found.cuh", "        wait_for_copies<GROUPS - 1>();\n    }", "    }", everything),
+        ("found.cuh", "        __syncwarp();\n        u32 item", "        u32 item", any_density),
+        ("found.cuh", "        to += each * 0x01010100;\n", "", any_density),
+        ("found.cuh", "if (all > MOST_AT_ONCE) {", "if (all > QUEUE) {", any_density),
+        ("found.cuh", "number + 1 < end", "number + 2 < end", any_density),
+        ("found.cuh", "unit.tile != tile", "false", any_density),
+        ("job.cuh", "number * each + min(number, all % of.jobs)", "number * each", any_density),
+        (
+            "rows.cuh",
+            "n && !(n & NOT_KEPT) && at > MOST_KEPT",
+            "n && !(n & NOT_KEPT) && at > MOST_KEPT + 1",
+            any_density,
+        ),
         ("correct_int16.cu", "wait_for_copies<AHEAD / TOGETHER - 1>();\n    if", "if", everything),
         ("correct_int16.cu", "    wait_for_copies<0>();\n", "", everything),
-        ("rows.cuh", "bases[SINGLE ? 0 : item]", "bases[0]", everything),
-        ("rows.cuh", " + found.before[warp][item]", "", everything),
+        ("rows.cuh", "placed.bases[frame] - first;", "placed.bases[0] - first;", everything),
+        ("rows.cuh", " + placed.before[item] ", " ", everything),
+        ("rows.cuh", "if (end == of.count) {", "if (end == of.count - 1) {", everything),
         ("look_back.cuh", "min(from + each, words)", "min(from + each / 2, words)", share_memory),
         ("look_back.cuh", "work[DONE] = work[TICKET] = 0;", "work[DONE] = 0;", share_memory),
         ("look_back.cuh", "work[EPOCH]++;", "", share_memory),
         ("look_back.cuh", "sum += whole(look.next_group, groups + lane + LANES);", "", many_groups),
         ("look_back.cuh", "i = lane + 2 * LANES", "i = lane + 3 * LANES", many_groups),
         ("look_back.cuh", "? now(of_frame + other) : READY", "? READY : READY", everything),
-        ("sparse.cu", "tiles_of(of.count) - 1)", "tiles_of(of.count) - 2)", everything),
-        ("sparse.cu", "            __syncthreads();  // `base` is still read\n", "", everything),
+        (
+            "sparse.cu",
+            "        if (finder.tail != finder.head) finder",
+            "        if (finder.tail == 0) finder",
+            everything,
+        ),
+        (
+            "sparse.cu",
+            "            __syncthreads();\n            writer.stage",
+            "            writer.stage",
+            any_density,
+        ),
+        ("sparse.cu", "        if (rest) writer.write_rest(constants);\n", "", any_density),
+        ("sparse.cu", "        __syncthreads();\n        if (rest)", "        if (rest)", any_density),
         ("count.cu", "    if (pending) take_picked(shared.list, part, pending, take);\n", "", everything),
         ("counts.cuh", "counts[HOLES_HERE] = 0;", "", everything),
         ("correct_float32.cu", "            __syncwarp();  // and are not needed any more\n", "", floats),
@@ -183,7 +225,7 @@ def test_a_fault_in_a_kernel_is_seen(
         assert of != file or right in found, "the fault's place is not there any more"
         return found.replace(right, wrong) if of == file else found
 
-    if run is share_memory:
+    if run in (share_memory, any_density):
         request.getfixturevalue("small_blocks")
     if run is many_groups:
         for plans in (_plans.SINGLE, _plans.BATCH):
@@ -192,7 +234,7 @@ def test_a_fault_in_a_kernel_is_seen(
     monkeypatch.setattr("cuda_on_host.PATIENCE_S", 2)
     _device._kernel.cache_clear()
     try:
-        with pytest.raises(AssertionError):
+        with pytest.raises((AssertionError, InputError)):
             several(run, cp)
     finally:
         _device._kernel.cache_clear()

@@ -20,13 +20,13 @@ once a batch. The copy was measured in the same run: {rate:.2f} TB/s, read and w
 
 Frames are random: about one photon a pixel, 24 ADU of noise, 1 % of the pixels masked, {percent:g} % in G1 or, a
 tenth of these, G2: ten times as many as in the real frames of a protein crystal; the table's last rows have a tenth
-of them. All of these are peaks, and in sparse rows. There are {pool} frames, 1 GB; each launch takes others than the
+of them. All of these are peaks, and in sparse rows. There are {pool} frames, 1.3 GB; each launch takes others than the
 one before. Launches are captured in a graph; times are medians of its runs, each behind an untimed one, so that none
 waits for what another kernel has left in the L2 cache to be written. The constants are the same in all launches: what
 the L2 cache still has of them is not removed. The clocks are as found.
 
-Launches are on one stream, or on several by turns, each with results of its own (of batches of 40 there are 3 launches
-in a run, and 12 of 10). On one stream each waits for the end of the one before, and the GPU is idle while the first
+Launches are on one stream, or on several by turns, each with results of its own (of batches of 40 there are 4 launches
+in a run, and 16 of 10). On one stream each waits for the end of the one before, and the GPU is idle while the first
 blocks of a launch begin and the last ones end; on more this is filled by others. The time of an image is then that of
 all launches over the number of images; a single launch takes longer. One stream is what counts where frames come one
 by one, as through PCIe (one in 160 us); several where many are there, as in a ring on the GPU that is taken in batches.
@@ -58,12 +58,12 @@ block make no difference. Passes over the whole image in few frames, with the co
   all constants of G1, of which the floor counts a third, and those of G2 one by one.
 - count took 1.18 times its floor where float32 had run just before, whose last results were then probably still in the
   L2 cache, and had to be written to memory first.
-- Sparse rows are limited by their instructions and by waiting: about 100 instructions for 256 pixels of a frame, issued
-  in half of the cycles. A fifth of the warps' time goes to the end of a job, where they wait for each other, a third to
-  constants of picked words and the first words of a job. Reading the next job's words before this one's end, waiting
-  once a job instead of twice, and one block that adds up for all others made them slower: blocks then wait for others.
-  Tiles of 4096 pixels, with their sums looked up two frames at a time, took 1.30 times the floor (2 streams) in a
-  trial; they have not been tested and are not in use.
+- Sparse rows are limited by the memory while they read: 378 MB for 40 frames, 361 of which the floor counts; most of
+  the rest are constants of picked words, 4 bytes each, of which the memory moves 64. Without these (a trial with
+  made-up constants) they took 1.26 times the floor on one stream. When a launch ends its blocks write, 21 us of 114,
+  and the memory has little to do: it takes other launches to fill that. Jobs that grow by a half from the first to the
+  last, so that they do not end all at once, cost 6 % on one stream and save 5 % on two. Slower: twice the words under
+  way with fewer warps, constants of picked words read ahead, or all of G1 in shared memory.
 - Single frames on one stream: an empty kernel takes 0.6 us in a graph, 1.4 us with the 1056 blocks that fill the GPU,
   and the memory's latency comes before and after the words. On several streams other launches fill that. Only counts
   and holes come near to what their words take then; where images are written, or rows, it is 1.6 to 2.3 times that.
@@ -81,10 +81,18 @@ What made them fast:
 - Pixels in G1 and G2 are mended before their image is stored, in shared memory, those of several frames together.
   Storing first and mending in memory cost 30 %: the stored lines had left the cache by then.
 - Without an image, they are put into a list of the warp, and each lane takes one when there are 32.
-- Kernels that write as much as they read, and sparse rows, copy their words to shared memory ahead of time; count and
-  holes are faster by loads into registers (holes: 1.02 against 1.32 times the floor).
+- Kernels that write as much as they read copy their words to shared memory ahead of time; those that only read are
+  faster by loads into registers (holes: 1.02 against 1.32 times the floor, sparse rows 1.37 against 1.55). Their blocks
+  must leave room in the L1 cache for what is under way: with all of it given to shared memory, every access to that
+  took 200 cycles.
+- Sparse rows read without waiting for other blocks: a block has one job, and adds up what the others have found once,
+  at its end. What it has found is put into its order in shared memory first, and written in runs: a quarter of the
+  transactions. In jobs of 20 frames of a tile they took 1.35 times the floor on two streams.
+- A word of G0 is compared with its limit as two float16 (which have the order of their bits), two words an instruction;
+  words of G1 and G2 are not less than any limit, or NaN, which counts as reached.
 - A single frame is taken as many are, with tiles in the place of frames: a block has some in a row, picks from four
-  at a time, and adds up once. Counts of single frames took 2.7 times their floor before, sparse rows 5.7.
+  at a time, and adds up once. Counts of single frames took 2.7 times their floor before, sparse rows 5.7. Blocks that
+  leave room for other launches are slower on one stream, and faster on several.
 - Sums of a single frame tell themselves when they are complete: each has the number of blocks that added to it above
   it. Counting the blocks apart cost count a sixth of its time.
 - Words that are read ahead into registers are read without a condition: where there is one, the compiler copies them
@@ -116,7 +124,7 @@ def page(rows: list[dict[str, Any]], targets: list[Target], rate: float) -> str:
         versions=versions,
         rate=rate,
         percent=next(row["percent_switched"] for row in rows),
-        pool=120,
+        pool=160,
     )
     lines = [
         f"| {row['kernel']} | {row['batch']} | {row['streams']} | {_number(row['percent_switched'], 'g')} "

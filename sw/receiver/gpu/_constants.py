@@ -13,6 +13,8 @@ _THREADS = 256
 _PITCH = 64
 _LARGE_SHIFT, _SMALL_WORD_SHIFT = 18, 17
 """Of kernels/words.cuh."""
+_NOT_MET, _MASKED_LIMIT = 0x4000, 0xFFFF
+"""The same."""
 
 
 class Int16Constants:
@@ -48,12 +50,14 @@ class Int16Constants:
 class Limits:
     """For each gain stage the words that reach a threshold: u16 (3, pitch), see `limit_of` of kernels/words.cuh.
 
-    `threshold` is a value, 1 to 32700.
+    `threshold` is a value, 1 to 32700. The limit of a masked pixel tells that it is so; without `masked` it is just
+    one that no word of G0 reaches.
     """
 
-    def __init__(self, constants: Int16Constants, threshold: int) -> None:
+    def __init__(self, constants: Int16Constants, threshold: int, masked: bool = True) -> None:
         self._constants = constants
         self.threshold = threshold
+        self._masked = np.uint32(_MASKED_LIMIT if masked else _NOT_MET)
         self._pixels = constants.pedestal.size
         self.pitch = -(-self._pixels // _PITCH) * _PITCH
         self.planes = cupy().zeros((3, self.pitch), np.uint16)
@@ -70,6 +74,7 @@ class Limits:
             np.uint32(self.threshold),
             np.uint32(self._pixels),
             np.uintp(self.planes[stage].data.ptr),
+            *(() if stage else (self._masked,)),
         )
         function = "limits_switched" if stage else "limits_g0"
         kernel("limits", function, {})((-(-self._pixels // _THREADS),), (_THREADS,), arguments)

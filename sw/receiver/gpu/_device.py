@@ -43,7 +43,4 @@ def _kernel(name: str, function: str, macros: tuple[tuple[str, int], ...], devic
             "another by CUDA_VISIBLE_DEVICES"
         )
     module = cupy().RawModule(code=source(name, dict(macros)), options=OPTIONS, backend="nvrtc")
-    found = module.get_function(function)
-    if dict(macros).get("DYNAMIC"):
-        found.max_dynamic_shared_size_bytes = dict(macros)["DYNAMIC"]
-    return found
+    return module.get_function(function)

@@ -6,7 +6,7 @@ GROUP = 8
 """Pixels of a thread: GROUP of kernels/streams.cuh."""
 
 MOST_FRAMES = 64
-"""Frames that are counted in one launch: MOST_FRAMES of kernels/counts.cuh."""
+"""Frames that are counted, or made sparse, in one launch: MOST_FRAMES of kernels/counts.cuh and job.cuh."""
 
 
 class Plan(NamedTuple):
@@ -22,10 +22,14 @@ class Plan(NamedTuple):
 
     0: as many as come to it, where there are as many blocks as the GPU holds.
     """
-    per_job: int = 1
-    """Items of a job of kernels/sparse.cu at most: frames of a tile, or tiles of a single frame (32 at most)."""
-    shared: int = 0
-    """Bytes of its memory that a block has from the launch, where it needs more than 48 KB."""
+    units: int = 8
+    """Of `together` items that a job of kernels/sparse.cu has at most: frames of a tile, or tiles of a single frame."""
+    kept: int = 256
+    """Pixels that each warp keeps of a job; those of which it does not keep all it reads again."""
+    skew: int = 0
+    """Percent that the last job has more than the mean, and the first less."""
+    staged: int = 1024
+    """Pixels that a block puts into their order at once."""
     load: int = 0
     store: int = 0
     keep_g1: int = 0
@@ -41,8 +45,10 @@ class Plan(NamedTuple):
             "LOAD": self.load,
             "STORE": self.store,
             "KEEP_G1": self.keep_g1,
-            "JOB_ITEMS": self.per_job,
-            "DYNAMIC": self.shared,
+            "UNITS": self.units,
+            "MOST_KEPT": self.kept,
+            "STAGED": self.staged,
+            "SKEW": self.skew,
         }
 
     def tiles(self, pixels: int) -> int:
@@ -54,16 +60,14 @@ class Plan(NamedTuple):
         if self.per_part:
             tiles = self.tiles(pixels)
             return -(-tiles // self.per_part) if frames == 1 else tiles * -(-frames // self.per_part)
-        return min(self.jobs(pixels, frames), self.resident * multiprocessors)
+        return min(self.tiles(pixels) * frames, self.resident * multiprocessors)
 
-    def jobs(self, pixels: int, frames: int) -> int:
-        """Those of kernels/sparse.cu; for other kernels tiles of all frames."""
+    def jobs(self, pixels: int, frames: int, multiprocessors: int) -> int:
+        """Those of kernels/sparse.cu: one for each block that the GPU holds, or more where these were too large."""
         tiles = self.tiles(pixels)
-        return -(-tiles // self.per_job) if frames == 1 else tiles * -(-frames // self.per_job)
-
-    def items(self, frames: int) -> int:
-        """Those of a job: so that jobs of many frames have about as many each."""
-        return self.per_job if frames == 1 else -(-frames // -(-frames // self.per_job))
+        units = -(-tiles // self.together) if frames == 1 else tiles * -(-frames // self.together)
+        largest = (self.units - 2) * 100 // (100 + self.skew) if self.skew else self.units
+        return max(-(-units // largest), min(units, self.resident * multiprocessors))
 
 
 SINGLE = {
@@ -72,7 +76,7 @@ SINGLE = {
     "correct_float32": Plan(threads=256, resident=4),
     "count": Plan(threads=256, resident=4, ahead=4, together=4, per_part=8),
     "holes": Plan(threads=512, resident=2, ahead=2, together=2, per_part=4),
-    "sparse": Plan(threads=128, resident=2, ahead=8, together=4, per_job=16),
+    "sparse": Plan(threads=128, resident=2, together=4, units=16, kept=512),
 }
 """For a single frame."""
 
@@ -82,7 +86,7 @@ BATCH = {
     "correct_float32": Plan(resident=5, ahead=8, together=4, per_part=20, load=3, store=1, keep_g1=1),
     "count": Plan(threads=256, resident=4, ahead=4, together=4),
     "holes": Plan(threads=256, resident=6, ahead=2, together=2),
-    "sparse": Plan(threads=256, resident=4, ahead=8, together=4, per_job=20, shared=56576),
+    "sparse": Plan(threads=256, resident=4, together=4, units=64, kept=2048, skew=25, staged=4096),
 }
 """For more of them."""
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from framelane.models.errors import ConfigError, InputError
 from framelane.receiver.gpu._device import cupy
-from framelane.receiver.gpu._plans import BATCH, SINGLE
+from framelane.receiver.gpu._plans import MOST_FRAMES, plan
 from framelane.receiver.result import Counts, SparseRows
 
 N_COUNTS = 5
-TILES_A_GROUP = 32
-"""TILES_A_GROUP of kernels/look_back.cuh."""
+JOBS_A_GROUP = 32
+"""JOBS_A_GROUP of kernels/look_back.cuh."""
+_LANES = 32
+"""Threads of a warp."""
 
 
 class CountBuffers:
@@ -50,7 +52,8 @@ class SparseBuffers:
 
     `pointers` is int64 (frames, rows + 1), `columns` int32 and `values` int16 (frames, capacity). `pointers[n, rows]`
     is how many pixels of image n reach the threshold, also where that is more than the capacity: then the image has
-    overflowed, its pointers still hold, and only the first pixels, up to the capacity, were written.
+    overflowed, its pointers still hold, and only the first pixels, up to the capacity, were written. For more than one
+    frame the kernel needs memory of its own, 35 MB on an H200.
     """
 
     def __init__(self, frames: int, shape: tuple[int, int], capacity: int) -> None:
@@ -64,10 +67,17 @@ class SparseBuffers:
         self.values = zeros((frames, capacity), np.int16)
         self.shape = shape
         self.capacity = capacity
-        tiles = max(plans["sparse"].tiles(rows * columns) for plans in (SINGLE, BATCH))
-        self.words = frames * (tiles + -(-tiles // TILES_A_GROUP))
+        multiprocessors = module.cuda.Device().attributes["MultiProcessorCount"]
+        launches = {
+            n: plan("sparse", n).jobs(rows * columns, n, multiprocessors) for n in (1, min(frames, MOST_FRAMES))
+        }
+        self.words = max(n * (jobs + -(-jobs // JOBS_A_GROUP)) for n, jobs in launches.items())
         """Sums of a launch, of which `work` holds two: see kernels/look_back.cuh."""
         self.work = zeros(4 + 2 * self.words, np.uint32)
+        many = plan("sparse", 2)
+        warps = many.blocks(rows * columns, frames, multiprocessors) * many.threads // _LANES if frames > 1 else 0
+        self.kept = module.empty(max(1, warps * many.kept), np.uint32)
+        """What the warps of a launch of more than one frame keep, until they know where it goes."""
         module.cuda.get_current_stream().synchronize()
 
     @property

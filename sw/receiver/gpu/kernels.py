@@ -59,7 +59,9 @@ class GpuKernels:
         self._int16 = Int16Constants(fixed)
         self._float32 = None if calibration is None else FloatConstants(calibration, unit)
         self._peaks = Limits(self._int16, _value(threshold, fixed))
-        self._sparse = None if sparse_threshold is None else Limits(self._int16, _value(sparse_threshold, fixed))
+        self._sparse = (
+            None if sparse_threshold is None else Limits(self._int16, _value(sparse_threshold, fixed), masked=False)
+        )
         self._multiprocessors: int = cupy().cuda.Device().attributes["MultiProcessorCount"]
         cupy().cuda.get_current_stream().synchronize()
 
@@ -124,20 +126,24 @@ class GpuKernels:
         room("the sparse rows", rows, source.n)
         if rows.shape != self.shape:
             raise InputError(f"the sparse rows are for images {rows.shape}, the calibration is for {self.shape}")
-        launch = plan("sparse", source.n)
-        arguments = (
-            np.uint32(launch.items(source.n)),
-            np.uint32(self.shape[1]),
-            np.uintp(self._sparse.planes.data.ptr),
-            *self._int16.arguments,
-            np.int32(self._sparse.threshold),
-            *(np.uintp(array.data.ptr) for array in (rows.pointers, rows.columns, rows.values)),
-            np.uint32(rows.capacity),
-            np.uintp(rows.work.data.ptr),
-            np.uint32(rows.words),
-            np.uint32(-(-rows.words // launch.jobs(self.shape[0] * self.shape[1], source.n))),
-        )
-        self._run("sparse", launch, {}, (source,), arguments)
+        pixels = self.shape[0] * self.shape[1]
+        for part in parts(source.n, MOST_FRAMES):
+            launch = plan("sparse", len(part))
+            jobs = launch.jobs(pixels, len(part), self._multiprocessors)
+            arguments = (
+                np.uint32(jobs),
+                np.uint32(self.shape[1]),
+                np.uintp(self._sparse.planes.data.ptr),
+                *self._int16.arguments,
+                np.int32(self._sparse.threshold),
+                *(np.uintp(array[part.start :].data.ptr) for array in (rows.pointers, rows.columns, rows.values)),
+                np.uint32(rows.capacity),
+                np.uintp(rows.work.data.ptr),
+                np.uint32(rows.words),
+                np.uint32(-(-rows.words // jobs)),
+                np.uintp(rows.kept.data.ptr),
+            )
+            self._run("sparse", launch, {}, (source.part(part),), arguments)
 
     def _sums(self, counts: CountBuffers | None, part: range) -> tuple[Any, ...]:
         """Counts and holes of these frames, work, sources and the pixels of each."""
@@ -168,11 +174,11 @@ class GpuKernels:
         blocks = launch.blocks(pixels, n, self._multiprocessors)
         before = [argument for array in arrays for argument in (array.address, array.stride)]
         given = (*before, np.uint32(n), np.uint32(pixels), np.uint32(launch.per_part), *arguments)
-        self._queue(kernel(name, function or name, macros), blocks, launch.threads, given, launch.shared)
+        self._queue(kernel(name, function or name, macros), blocks, launch.threads, given)
 
-    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int) -> None:
-        """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream; `shared` bytes a block."""
-        function((blocks,), (threads,), arguments, shared_mem=shared)
+    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream."""
+        function((blocks,), (threads,), arguments)
 
 
 def refill(raw: Any) -> None:

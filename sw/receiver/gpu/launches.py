@@ -14,19 +14,16 @@ _ARGUMENT_BYTES = 8
 
 
 class Launch:
-    """A kernel of CuPy with its arguments, numpy scalars: a call with a stream of the driver launches it.
+    """A kernel of CuPy with its arguments, numpy scalars: a call with a stream of the driver launches it."""
 
-    A block has `shared` bytes of its memory from the launch.
-    """
-
-    def __init__(self, function: Any, blocks: int, threads: int, arguments: Sequence[Any], shared: int = 0) -> None:
+    def __init__(self, function: Any, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
         self._values = np.zeros((len(arguments), _ARGUMENT_BYTES), np.uint8)
         for value, argument in zip(self._values, arguments, strict=True):
             raw = argument.tobytes()
             value[: len(raw)] = np.frombuffer(raw, np.uint8)
         self._first = self._values[0].view(np.uint64)
         self._addresses = (ctypes.c_void_p * len(arguments))(*(value.ctypes.data for value in self._values))
-        self._before = (driver().api.CUfunction(function.kernel.ptr), blocks, 1, 1, threads, 1, 1, shared)
+        self._before = (driver().api.CUfunction(function.kernel.ptr), blocks, 1, 1, threads, 1, 1, 0)
         self._after = (ctypes.addressof(self._addresses), 0)
         self._launch = driver().bound("launch a kernel", "cuLaunchKernel")
 
@@ -46,5 +43,5 @@ class PreparedKernels(GpuKernels):
         super().__init__(*arguments)
         self.launches: list[Launch] = []
 
-    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], shared: int) -> None:
-        self.launches.append(Launch(function, blocks, threads, arguments, shared))
+    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        self.launches.append(Launch(function, blocks, threads, arguments))

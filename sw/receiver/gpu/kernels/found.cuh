@@ -1,10 +1,18 @@
-// The pixels that reach a threshold, in the items of a job: found by every warp in its segment, in order, and kept
+// The pixels that reach a threshold, in the items of a job: found by every warp in its segment, and kept in their order
 // until it is known where they go.
 #pragma once
 
 #include "job.cuh"
+#include "special.cuh"
 
-constexpr u32 SLOTS = 8;  // pixels that a warp keeps of an item; of more it finds all again when they are written
+// Pixels that a warp keeps of a job; those of which it does not keep all it finds again when they are written.
+#ifndef MOST_KEPT
+#define MOST_KEPT 256
+#endif
+
+constexpr u32 QUEUE = 128;                   // candidates of a warp
+constexpr u32 MOST_AT_ONCE = QUEUE - LANES;  // that are put there at once
+constexpr u32 PLACE = THREADS * GROUP * 2;   // bytes from one of a thread's places to the next
 
 struct Constants {
     const u16 *limits, *pedestal, *mantissa;
@@ -14,19 +22,34 @@ struct Constants {
     i32 threshold;
 };
 
-constexpr u32 PLACE_SHIFT = 23;
-constexpr u32 NO_PIXEL = 0x7FFFFFFF;  // behind all others
+// A pixel that is kept, in one number: its value, above it its place in the segment, and its item.
+constexpr u32 PLACE_SHIFT = 15, ITEM_SHIFT = 23;
 
-static_assert(!SINGLE || JOB_ITEMS * TILE <= 65536, "`before` has 16 bits");
+static_assert(MAX_VALUE < 1 << PLACE_SHIFT && SEGMENT <= 1 << (ITEM_SHIFT - PLACE_SHIFT), "they fit");
 
-// What a block keeps of a job until it is written.
+__device__ __forceinline__ u32 kept_item(u32 kept) { return kept >> ITEM_SHIFT; }
+__device__ __forceinline__ u32 kept_place(u32 kept) { return kept >> PLACE_SHIFT & (SEGMENT - 1); }
+__device__ __forceinline__ u32 kept_value(u32 kept) { return kept & ((1 << PLACE_SHIFT) - 1); }
+
+// Of a warp in an item: how many pixels it has found; later above that where the first of them is among those that it
+// keeps; and whether it does not keep them.
+constexpr u32 MOST_PIXELS = 0xFFF, START_SHIFT = 12, MOST_STARTS = 0x7FFFF, NOT_KEPT = 1u << 31;
+
+static_assert(SEGMENT <= MOST_PIXELS && ITEMS * SEGMENT <= MOST_STARTS, "they fit");
+
+__device__ __forceinline__ u32 start_of(u32 state) { return state >> START_SHIFT & MOST_STARTS; }
+
+// What a block has found in a job.
 struct Found {
-    alignas(16) u32 kept[WARPS][JOB_ITEMS][SLOTS];  // place in the segment above the value, in no order; then NO_PIXEL
-    u32 pixels[WARPS][JOB_ITEMS];                   // found by a warp in an item
-    u16 before[WARPS][JOB_ITEMS];  // by the warps before it; with SINGLE in the items before it as well
-    u32 total[JOB_ITEMS];
-    u16 list[WARPS][JOB_ITEMS * SLOTS];  // which of `kept` there are, in no order
-    u32 listed[WARPS];
+    u32 pixels[WARPS][ITEMS];
+    u32 kept[SINGLE ? WARPS * MOST_KEPT : 1];  // by each warp, in their order; of many frames not here
+    Unit units[UNITS];
+};
+
+// What it needs to find them.
+struct Finding {
+    alignas(16) u16 words[TOGETHER][THREADS][GROUP];
+    u32 queue[WARPS][QUEUE];  // a word, above it its place in the segment, and its item
 };
 
 // The value of a candidate, or INVALID where it does not reach the threshold.
@@ -56,69 +79,126 @@ __device__ __forceinline__ u32 sum_below(u32 n, u32 lane, u32& total) {
     return sum - n;
 }
 
-// Those of 8 words that may reach the threshold: in G0 from the limit on, and all of G1 and G2. Bits as `gathered`.
+// Bits of `a` where `which` has ones, else those of `b`.
+__device__ __forceinline__ u32 chosen(u32 which, u32 a, u32 b) { return (a & which) | (b & ~which); }
+
+// Those of 8 words that may reach the threshold: in G0 from the limit on, and all of G1 and G2. Bit i in each byte of
+// the lower half for an even word i, of the upper half for an odd one; the other bits have no meaning.
 __device__ __forceinline__ u32 candidates(const Words& words, const Words& limits) {
-    const u32 *w = words.pair, *limit = limits.pair;
-    return gathered((w[0] | HIGH_BITS) - limit[0], (w[1] | HIGH_BITS) - limit[1], (w[2] | HIGH_BITS) - limit[2],
-                    (w[3] | HIGH_BITS) - limit[3]);
+    u32 reach[4];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) reach[i] = reached(words.pair[i], limits.pair[i]);
+    const u32 low = chosen(0x33333333, reach[0], reach[1]), high = chosen(0x33333333, reach[2], reach[3]);
+    return chosen(0x0F0F0F0F, low, high);
 }
 
-// Find the pixels of a job, each warp its own.
-__device__ __forceinline__ void find(const Frames& of, const Constants& constants, const Job& job, Coming& coming,
-                                     List& list, Found& found) {
-    const Part part = part_of(job.tile, 0, 0);  // its lane and warp
-    const u32 warp = part.warp;
-    Feed feed(of, job, constants.limits, coming);
-#pragma unroll 1
-    for (u32 i = part.lane; i < job.items; i += LANES) found.pixels[warp][i] = 0;
-#pragma unroll 1
-    for (u32 i = part.lane * 4; i < job.items * SLOTS; i += LANES * 4)
-        keep16(found.kept[warp][0] + i, make_uint4(NO_PIXEL, NO_PIXEL, NO_PIXEL, NO_PIXEL));
-    u32 pending = 0, listed = 0;
-    auto take = [&](u32 entry, bool there) {
-        // A word, above it its bit, its lane, and the number of TOGETHER items.
-        const u32 bit = entry >> 16 & 31, item = (entry >> 26) * TOGETHER + frame_of(bit);
-        const u32 place = (entry >> 21 & 31) * GROUP + index_of(bit);
-        u32 slot = SLOTS;
-        if (there) {
-            const i32 value = value_of(constants, picked_word(entry), job.segment(item, warp) + place);
-            if (value != INVALID) {
-                slot = atomicAdd(&found.pixels[warp][item], 1);
-                if (slot < SLOTS) found.kept[warp][item][slot] = place << PLACE_SHIFT | static_cast<u32>(value);
-            }
-        }
-        const u32 who = __ballot_sync(ALL_LANES, slot < SLOTS);
-        if (slot < SLOTS)
-            found.list[warp][listed + __popc(who & lanes_below())] = static_cast<u16>(item * SLOTS + slot);
-        listed += __popc(who);
-    };
-    u32 words = shared_address(coming.words.words[0][threadIdx.x]), place = 0, group = part.lane << 21;
-    wait_for_copies<GROUPS - 1>();
-    Words limits;
-    if (!SINGLE) limits = usable_limits(kept_words(coming.limits[0][threadIdx.x]));
-#pragma unroll 1
-    for (u32 left = job.items;; left -= TOGETHER) {
-        u32 bits = 0;
-#pragma unroll
-        for (u32 i = 0; i < TOGETHER; i++) {
-            if (SINGLE) limits = usable_limits(kept_words(coming.limits[place + i][threadIdx.x]));
-            bits |= together(candidates(kept_words(words + i * PLACE), limits), i);
-        }
-        if (left < TOGETHER) bits = of_first(bits, left);
-        auto entry = [&](u32 word, u32 bit) { return (word | group) + (bit << 16); };
-        pick(list, part, pending, words, bits, entry, take);
-        if (left <= TOGETHER) break;
-        feed.read(of, constants.limits, coming, place);
-        group += 1u << 26;
-        place += TOGETHER;
-        words += TOGETHER * PLACE;
-        if (place == AHEAD) {
-            place = 0;
-            words -= AHEAD * PLACE;
-        }
-        wait_for_copies<GROUPS - 1>();
-    }
-    wait_for_copies<0>();
-    if (pending) take_picked(list, part, pending, take);
-    if (part.lane == 0) found.listed[warp] = listed;
+// The `candidates` of 4 items: a byte for each, with a bit for each word.
+__device__ __forceinline__ u32 in_bytes(const u32 (&of)[4]) {
+    const u32 first = chosen(0x00FF00FF, of[0], of[1]), last = chosen(0x00FF00FF, of[2], of[3]);
+    return chosen(0x55555555, __byte_perm(first, last, 0x5410), __byte_perm(first, last, 0x7632));
 }
+
+// How many bits are set in each byte.
+__device__ __forceinline__ u32 in_each_byte(u32 bits) {
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return (bits + (bits >> 4)) & 0x0F0F0F0F;
+}
+
+// A warp that finds the pixels of a job in its segments. Candidates go into a queue, in the order of items and pixels;
+// when there are enough each lane takes one, so that none works, or waits for the memory, alone.
+struct Finder {
+    const Frames& of;
+    const Constants& constants;
+    Finding& finding;
+    Found& found;
+    u32* kept;  // MOST_KEPT
+    u32 lane, warp;
+    u32 head, tail;  // candidates that were ever taken from the queue, and put there
+    u32 n_kept;      // or would be, if there were room
+
+    // Take the first `n` candidates from the queue, one a lane.
+    __device__ __forceinline__ void take(u32 n) {
+        __syncwarp();
+        u32 item = 0, place = 0;
+        i32 value = INVALID;
+        if (lane < n) {
+            const u32 entry = finding.queue[warp][(head + lane) % QUEUE];
+            item = entry >> 24;
+            place = entry >> 16 & 0xFF;
+            const u32 segment = found.units[item / TOGETHER].segment(item % TOGETHER, warp);
+            value = value_of(constants, entry & 0xFFFF, segment + place);
+        }
+        head += n;
+        const u32 who = __ballot_sync(ALL_LANES, value != INVALID);
+        if (value != INVALID) {
+            const u32 at = n_kept + __popc(who & lanes_below());
+            atomicAdd(&found.pixels[warp][item], 1);
+            if (at < MOST_KEPT) kept[at] = static_cast<u32>(value) | place << PLACE_SHIFT | item << ITEM_SHIFT;
+        }
+        n_kept += __popc(who);
+    }
+
+    // Put the words of `bits` (see `in_bytes`), a thread's own in a unit, which lie in shared memory from `words` on,
+    // into the queue.
+    __device__ __forceinline__ void put(u32 words, u32 bits, u32 unit) {
+        const u32 all = __reduce_add_sync(ALL_LANES, __popc(bits));
+        if (all == 0) return;
+        if (all > MOST_AT_ONCE) {
+            count(words, bits, unit);
+            return;
+        }
+        u32 each;  // of every item, a byte each; so are the places behind the tail where those of this lane go
+        u32 to = sum_below(in_each_byte(bits), lane, each);
+        to += each * 0x01010100;
+        const u32 entry = lane * GROUP << 16 | unit * TOGETHER << 24;
+        for (; bits; bits &= bits - 1) {
+            const u32 bit = lowest(bits), shift = bit & 24, i = bit % 8, item = bit / 8;
+            const u32 at = (tail + (to >> shift & 0xFF)) % QUEUE;
+            finding.queue[warp][at] = kept_word(words + item * PLACE + i * 2) | (entry + (i << 16) + (item << 24));
+            to += 1u << shift;
+        }
+        tail += all;
+        while (tail - head >= LANES) take(LANES);
+    }
+
+    // Count the pixels of a unit that has too many for the queue; they are not kept.
+    __device__ __forceinline__ void count(u32 words, u32 bits, u32 unit) {
+#pragma unroll 1
+        for (u32 i = 0; i < TOGETHER; i++, words += PLACE) {
+            const u32 at = found.units[unit].segment(i, warp) + lane * GROUP;
+            u32 n = 0;
+#pragma unroll 1
+            for (u32 k = 0; k < GROUP; k++, bits >>= 1)
+                if (bits & 1) n += value_of(constants, kept_word(words + k * 2), at + k) != INVALID;
+            n = __reduce_add_sync(ALL_LANES, n);
+            if (lane == 0 && n) found.pixels[warp][unit * TOGETHER + i] = n | NOT_KEPT;
+        }
+    }
+
+    // Find those of the units from `first` to before `end`; some candidates may be left in the queue.
+    template <bool WHOLE>
+    __device__ __forceinline__ void find(u32 first, u32 end) {
+        if (first >= end) return;
+        const u32 words = shared_address(finding.words[0][threadIdx.x]);
+        Coming coming = {};
+        Unit unit = found.units[first];
+        read<WHOLE>(coming, of, unit, true, constants.limits);
+#pragma unroll 1
+        for (u32 number = first; number < end; number++) {
+            u32 each[4] = {};
+#pragma unroll
+            for (u32 i = 0; i < TOGETHER; i++) {
+                each[i] = candidates(coming.words[i], coming.limits[SINGLE ? i : 0]);
+                keep_words(words + i * PLACE, coming.words[i]);
+            }
+            const u32 items = unit.items(of), bits = in_bytes(each);
+            if (number + 1 < end) {
+                const u32 tile = unit.tile;
+                unit = found.units[number + 1];
+                read<WHOLE>(coming, of, unit, unit.tile != tile, constants.limits);
+            }
+            put(words, items < 4 ? bits & ((1u << 8 * items) - 1) : bits, number);
+        }
+    }
+};

@@ -1,113 +1,123 @@
-// What a block takes at a time, and how its words come. An item is what one tile has in one frame. A job is a tile in
-// some frames, whose limits are read once; with SINGLE some tiles of the one frame, each with its limits.
+// What a block takes at a time, and how its words come. An item is what one tile has in one frame; a unit TOGETHER of
+// them, which a thread takes together: frames of a tile, or with SINGLE tiles in a row. A job is some units in a row,
+// those of a tile before those of the next.
 #pragma once
 
-// Items of a job, 256 at most; with SINGLE 32.
-#ifndef JOB_ITEMS
-#define JOB_ITEMS 16
+#include "streams.cuh"
+
+// Items of a unit, 4 at most.
+#ifndef TOGETHER
+#define TOGETHER 4
 #endif
 
-#include "picked.cuh"
+// Units of a job, at most.
+#ifndef UNITS
+#define UNITS 8
+#endif
 
-static_assert(JOB_ITEMS <= (SINGLE ? 32 : 256), "those of a single frame have a lane each");
-static_assert((JOB_ITEMS + TOGETHER - 1) / TOGETHER <= 64, "the number of TOGETHER items has 6 bits");
+// See `units_before`.
+#ifndef SKEW
+#define SKEW 0
+#endif
 
-constexpr u32 GROUPS = AHEAD / TOGETHER;  // of items that are read together
+constexpr u32 ITEMS = UNITS * TOGETHER;  // of a job
+constexpr u32 MOST_FRAMES = 64;          // of a launch
+
+static_assert(TOGETHER <= 4, "the pixels of a thread in a unit have a bit each");
+static_assert(ITEMS <= 256, "the number of an item has 8 bits");
+
+constexpr u32 MOST_TILES = SINGLE ? ITEMS : UNITS;  // of a job
 
 struct Frames {
     const u16* raw;
     i64 stride;
     u32 count;  // pixels
     u32 frames;
-    u32 per_job, jobs;  // items of a job, but for the last of a tile or of the image
+    u32 tiles, units_a_tile;  // with SINGLE the tiles of a unit count as one
+    u32 jobs;
 };
+
+__device__ __forceinline__ Frames frames_of(const u16* raw, i64 stride, u32 count, u32 frames, u32 jobs) {
+    const u32 tiles = tiles_of(count);
+    if (SINGLE) return {raw, stride, count, frames, (tiles + TOGETHER - 1) / TOGETHER, 1, jobs};
+    return {raw, stride, count, frames, tiles, (frames + TOGETHER - 1) / TOGETHER, jobs};
+}
 
 struct Job {
-    u32 tile, frame;  // of its first item
-    u32 items;        // 0: there is no job
     u32 number;
-
-    __device__ __forceinline__ u32 tile_of(u32 item) const { return SINGLE ? tile + item : tile; }
-    __device__ __forceinline__ u32 frame_of(u32 item) const { return SINGLE ? 0 : frame + item; }
-    // First pixel of a warp's part of an item.
-    __device__ __forceinline__ u32 segment(u32 item, u32 warp) const { return tile_of(item) * TILE + warp * SEGMENT; }
+    u32 units;  // 0: there is no job
+    u32 first;  // its first unit
 };
 
-// Job `number`, in the order in which the pixels of a frame are.
+// The units of all jobs before `number`: later jobs have more, SKEW percent more than the mean at the end, and as many
+// less at the beginning. So blocks do not all end their words at one time, but in the order of their jobs.
+__device__ __forceinline__ u32 units_before(const Frames& of, u32 number) {
+    const u32 all = of.tiles * of.units_a_tile, each = all / of.jobs;
+    const u32 before = number * each + min(number, all % of.jobs);
+    if (SKEW == 0 || each < 8) return before;
+    return before - static_cast<u32>(static_cast<u64>(each * SKEW) * number * (of.jobs - number) / (100 * of.jobs));
+}
+
 __device__ __forceinline__ Job job_of(const Frames& of, u32 number) {
     if (number >= of.jobs) return {};
-    if (SINGLE) {
-        const u32 tile = number * of.per_job;
-        return {tile, 0, min(of.per_job, tiles_of(of.count) - tile), number};
-    }
-    const u32 shares = (of.frames + of.per_job - 1) / of.per_job;
-    const u32 tile = number / shares, first = (number - tile * shares) * of.per_job;
-    return {tile, first, min(of.per_job, of.frames - first), number};
+    const u32 first = units_before(of, number), units = units_before(of, number + 1) - first;
+    if (units > UNITS) __trap();  // the plan has too few jobs
+    return {number, units, first};
 }
 
-// The items under way, and the limits of what they belong to.
+struct Unit {
+    u32 tile, frame;  // of its first item
+
+    __device__ __forceinline__ u32 tile_of(u32 i) const { return SINGLE ? tile + i : tile; }
+    __device__ __forceinline__ u32 frame_of(u32 i) const { return SINGLE ? 0 : frame + i; }
+    // First pixel of a warp's part of an item.
+    __device__ __forceinline__ u32 segment(u32 i, u32 warp) const { return tile_of(i) * TILE + warp * SEGMENT; }
+    // Items that there are.
+    __device__ __forceinline__ u32 items(const Frames& of) const {
+        return min(u32(TOGETHER), SINGLE ? tiles_of(of.count) - tile : of.frames - frame);
+    }
+};
+
+__device__ __forceinline__ Unit unit_of(const Frames& of, u32 number) {
+    if (SINGLE) return {number * TOGETHER, 0};
+    const u32 tile = number / of.units_a_tile;
+    return {tile, (number - tile * of.units_a_tile) * TOGETHER};
+}
+
+// Units of a job before the first that has a tile which is not whole.
+__device__ __forceinline__ u32 whole_units(const Frames& of, const Job& job) {
+    if (!ALIGNED) return 0;
+    const u32 whole = of.count / TILE, end = SINGLE ? whole / TOGETHER : whole * of.units_a_tile;
+    return end < job.first ? 0 : min(end - job.first, job.units);
+}
+
+// The words of a thread in a unit, and the limits of its pixels.
 struct Coming {
-    Ring words;
-    alignas(16) u16 limits[SINGLE ? AHEAD : 1][THREADS][GROUP];
+    Words words[TOGETHER], limits[SINGLE ? TOGETHER : 1];
 };
 
-// Limits with those of masked pixels such that no word of G0 reaches them.
-__device__ __forceinline__ Words usable_limits(Words limits) {
+// Begin to read those of a unit; what there is not stays. `fresh`: whether the limits are others than those of the unit
+// before.
+template <bool WHOLE>
+__device__ __forceinline__ void read(Coming& coming, const Frames& of, const Unit& unit, bool fresh,
+                                     const u16* limits) {
+    const u32 at = unit.segment(0, threadIdx.x / LANES) + threadIdx.x % LANES * GROUP, items = unit.items(of);
+    const u16* next = of.raw + unit.frame * of.stride + at;
 #pragma unroll
-    for (u32 i = 0; i < 4; i++) limits.pair[i] = __vminu2(limits.pair[i], NOT_MET * 0x10001u);
-    return limits;
+    for (u32 i = 0; i < TOGETHER; i++) {
+        if constexpr (WHOLE) {
+            if (SINGLE) fetch_constants(coming.limits[i].pair, limits + at + i * TILE, i < items);
+            fetch_words(coming.words[i].pair, next, i < items);
+        } else if (i < items) {
+            const u32 here = SINGLE ? at + i * TILE : at;
+            if (SINGLE) coming.limits[i] = load_constants(limits, here, of.count, NOT_MET);
+            coming.words[i] = load_words<false>(next, pixels_from(here, of.count, GROUP));
+        }
+        next += SINGLE ? TILE : of.stride;
+    }
+    if (SINGLE) return;
+    if constexpr (WHOLE)
+        fetch_constants(coming.limits[0].pair, limits + at, fresh);
+    else if (fresh)
+        coming.limits[0] = load_constants(limits, at, of.count, NOT_MET);
 }
-
-// The words of a job's items on their way into the ring, TOGETHER at a time.
-struct Feed {
-    const u16* next;
-    u32 at;    // its pixel
-    u32 left;  // items that are not under way yet
-
-    __device__ __forceinline__ Feed(const Frames& of, const Job& job, const u16* limits, Coming& coming)
-        : at(job.segment(0, threadIdx.x / LANES) + threadIdx.x % LANES * GROUP), left(job.items) {
-        next = of.raw + job.frame * of.stride + at;
-        if (!SINGLE) read_limits(of, limits, coming, 0);
-        for (u32 place = 0; place < AHEAD; place += TOGETHER) read(of, limits, coming, place);
-    }
-
-    __device__ __forceinline__ bool whole(const Frames& of) const {
-        return ALIGNED && at - threadIdx.x % LANES * GROUP + SEGMENT <= of.count;
-    }
-
-    __device__ __forceinline__ void read_limits(const Frames& of, const u16* limits, Coming& coming, u32 to) {
-        u16* kept = coming.limits[to][threadIdx.x];
-        if (whole(of))
-            copy_constants(kept, limits + at);
-        else
-            keep_words(kept, load_constants(limits, at, of.count, NOT_MET));
-    }
-
-    __device__ __forceinline__ void read_item(const Frames& of, const u16* limits, Coming& coming, u32 to) {
-        u16* kept = coming.words.words[to][threadIdx.x];
-        if (whole(of))
-            copy16(kept, next);
-        else
-            keep_words(kept, load_words<false>(next, pixels_from(at, of.count, GROUP)));
-        if (SINGLE) {
-            read_limits(of, limits, coming, to);
-            at += TILE;
-            next += TILE;
-        } else {
-            next += of.stride;
-        }
-    }
-
-    // Begin to read the next items, as far as there are.
-    __device__ __forceinline__ void read(const Frames& of, const u16* limits, Coming& coming, u32 place) {
-        if (left >= TOGETHER && whole(of)) {
-#pragma unroll
-            for (u32 i = 0; i < TOGETHER; i++) read_item(of, limits, coming, place + i);
-            left -= TOGETHER;
-        } else {
-#pragma unroll 1
-            for (u32 i = 0; i < TOGETHER && left; i++, left--) read_item(of, limits, coming, place + i);
-        }
-        end_copies();
-    }
-};

@@ -30,6 +30,21 @@ __device__ __forceinline__ uint4 load16(const void* from) {
     return v;
 }
 
+// Begin to read 16 bytes of a frame where `there`: here, and not where they are first used. Else they stay.
+__device__ __forceinline__ void fetch_words(u32 (&words)[4], const void* from, bool there) {
+    asm volatile("{ .reg .pred there; setp.ne.u32 there, %5, 0; @there ld.global" LOAD_HOW
+                 ".v4.u32 {%0, %1, %2, %3}, [%4]; }"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : "l"(from), "r"(static_cast<u32>(there)));
+}
+
+// The same with constants.
+__device__ __forceinline__ void fetch_constants(u32 (&words)[4], const void* from, bool there) {
+    asm volatile("{ .reg .pred there; setp.ne.u32 there, %5, 0; @there ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+                 : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
+                 : "l"(from), "r"(static_cast<u32>(there)));
+}
+
 // 16 bytes of a result.
 __device__ __forceinline__ void store16(void* to, uint4 v) {
 #if STORE == 0
@@ -74,13 +89,6 @@ __device__ __forceinline__ u32 now(const u32* where) {
     u32 value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(where) : "memory");
     return value;
-}
-
-// Memory of the block that the launch gives.
-template <class Type>
-__device__ __forceinline__ Type& given_memory() {
-    extern __shared__ uint4 memory[];
-    return *reinterpret_cast<Type*>(memory);
 }
 
 // Make a number here, and not anew wherever it is used.
@@ -195,4 +203,14 @@ __device__ __forceinline__ u32 smaller_halves(u32 a, u32 b) {
 #else
     return __vmins2(a, b);
 #endif
+}
+
+// All ones in each half whose word is not below the limit, both without their highest bits: as float16, which have the
+// order of their bits; and NaN, as which words of G1 and G2 may come, is unordered, and counts.
+__device__ __forceinline__ u32 reached(u32 words, u32 limits) {
+    u32 halves;
+    asm("{ .reg .b32 low; abs.f16x2 low, %1; set.geu.u32.f16x2 %0, low, %2; }"
+        : "=r"(halves)
+        : "r"(words), "r"(limits));
+    return halves;
 }

@@ -1,19 +1,20 @@
 // Sparse rows from raw words in one pass: `SparseRows` of sw/receiver/result.py, in its order, for every frame.
 //
 //   raw      (frames, pixels) u16, `raw_stride` words from frame to frame, rows of `columns` pixels
-//   limits   (pixels) u16 of G0: `limit_of` for the threshold
+//   limits   (pixels) u16 of G0: `limit_of` for the threshold, NOT_MET where a pixel is masked
 //   pedestal, mantissa   of G0, (pixels) u16
 //   switched   (2, pixels) u32: of G1 and G2, the pedestal below the mantissa
 //   pointers (frames, rows + 1) i64; they tell all pixels that reach the threshold, also those that do not fit
 //   column, value   (frames, capacity) i32 and i16; nothing is written beyond the capacity
 //   work     see `Work`; `words` for the sums of a launch, `each` of them for a job to clear
+//   apart    (warps, MOST_KEPT) u32: what they keep; not used with SINGLE
 //
-// A block takes one job after the other, a tile of THREADS * 8 pixels in `per_job` frames, and publishes how many
-// pixels it found. With SINGLE a job is `per_job` tiles. Where the pixels go depends on all tiles, or jobs, before: it
-// adds up what these have published, whole groups of them at once, after its next job, when most of it is there (a
-// look-back, as of Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016, but over two
-// levels and one job late). Jobs are begun in their order, and a job's sums are published before its block waits for
-// any other: so no block waits for ever, however many run at a time.
+// MOST_FRAMES at most. All pixels of all frames are shared out to `jobs` (see job.cuh), usually one a block. It reads
+// its words without waiting for any other block, and keeps what it finds. Then it publishes how many pixels it has of
+// each frame, and puts them into their order while it adds up what the jobs before have published, whole groups of them
+// at once (a look-back over two levels, after Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled
+// Look-back", 2016); and it writes. Jobs are begun in their order, and a job's sums are published before its block
+// waits for any other: so no block waits for ever, however many run at a time.
 
 #ifndef HIGH_GAIN
 #define HIGH_GAIN 0
@@ -22,113 +23,99 @@
 #include "look_back.cuh"
 #include "rows.cuh"
 
-// Bytes of a block's memory that the launch gives; 0: the compiler takes it, 48 KB at most.
-#ifndef DYNAMIC
-#define DYNAMIC 0
-#endif
-
 struct Shared {
-    Coming coming;
-    List list;
-    Found found[2];
-    u32 base[JOB_ITEMS];  // pixels of the jobs before; with SINGLE the first alone
-    Job next[2];
+    Found found;
+    union {
+        Finding finding;
+        Placed placed;
+    };
+    u32 number;  // of the job
+    bool rest;   // whether some pixels are not kept
 };
 
-static_assert(DYNAMIC == 0 || sizeof(Shared) <= DYNAMIC, "the plan has to give more memory");
-
-// Publish how many pixels the block has found.
-__device__ __forceinline__ void publish(const Sums& sums, const Job& job, Found& found) {
-    if (SINGLE && threadIdx.x >= LANES) return;
-    u32 sum = 0;
-    for (u32 item = threadIdx.x; item < job.items; item += THREADS) {
-        for (u32 warp = 0; warp < WARPS; warp++) {
-            found.before[warp][item] = static_cast<u16>(sum);
-            sum += found.pixels[warp][item];
-        }
-        found.total[item] = sum;
-        if (!SINGLE) {
-            sums.publish(job.frame + item, job.tile, sum);
-            sum = 0;
-        }
-    }
-    if (SINGLE) {
-        u32 total;
-        const u32 before = sum_below(sum, threadIdx.x, total);
-        if (threadIdx.x < job.items)
-            for (u32 warp = 0; warp < WARPS; warp++) found.before[warp][threadIdx.x] += static_cast<u16>(before);
-        if (threadIdx.x == 0) {
-            found.total[0] = total;
-            sums.publish(0, job.number, total);
-        }
-    }
-}
-
-// Write what the block has found in a job.
-__device__ __forceinline__ void write(const Rows& rows, const Frames& of, const Constants& constants, const Sums& sums,
-                                      const Job& job, const Found& found, u32* bases) {
+// Look up how many pixels the jobs before have; `meanwhile()` is called while the first sums are read.
+template <class Meanwhile>
+__device__ __forceinline__ void look_back(const Sums& sums, u32 frames, u32 job, u32* bases, Meanwhile meanwhile) {
     const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-    constexpr u32 AT_A_TIME = SINGLE ? 1 : 4;
-    const u32 n = SINGLE ? 1 : job.items, place = SINGLE ? job.number : job.tile;
+    constexpr u32 LOOKS = SINGLE ? 1 : 5;
+    Look looks[LOOKS];
+    auto look = [&](u32 start) {
+#pragma unroll
+        for (u32 i = 0; i < LOOKS; i++)
+            if (start + i * WARPS < frames) looks[i] = sums.look(start + i * WARPS, job, lane);
+    };
+    look(warp);
+    meanwhile();
 #pragma unroll 1
-    for (u32 start = warp; start < n; start += AT_A_TIME * WARPS) {
-        Look looks[AT_A_TIME];
+    for (u32 start = warp; start < frames; start += LOOKS * WARPS) {
+        if (start > warp) look(start);
 #pragma unroll
-        for (u32 i = 0; i < AT_A_TIME; i++)
-            if (start + i * WARPS < n) looks[i] = sums.look(job.frame + start + i * WARPS, place, lane);
-#pragma unroll
-        for (u32 i = 0; i < AT_A_TIME; i++) {
-            const u32 item = start + i * WARPS;
-            if (item >= n) continue;
-            const u32 base = sums.before(looks[i], job.frame + item, place, lane);
-            if (lane == 0) bases[item] = base;
+        for (u32 i = 0; i < LOOKS; i++) {
+            const u32 frame = start + i * WARPS;
+            if (frame >= frames) continue;
+            const u32 base = sums.before(looks[i], frame, job, lane);
+            if (lane == 0) bases[frame] = base;
         }
     }
-    __syncthreads();
-    if (job.tile_of(SINGLE ? job.items - 1 : 0) == tiles_of(of.count) - 1)
-        for (u32 item = threadIdx.x; item < n; item += THREADS)
-            rows.pointers[static_cast<u64>(job.frame_of(item) + 1) * (rows.rows + 1) - 1] =
-                bases[item] + found.total[item];
-    write_pointers(rows, of.count, job, found, bases);
-    write_kept(rows, job, found, bases);
-    write_rest(rows, of, constants, job, found, bases);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    sparse(const u16* raw, i64 raw_stride, u32 frames, u32 count, u32, u32 per_job, u32 columns, const u16* limits,
+    sparse(const u16* raw, i64 raw_stride, u32 frames, u32 count, u32, u32 jobs, u32 columns, const u16* limits,
            const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1, u32 shift2,
-           i32 threshold, i64* pointers, i32* column, i16* value, u32 capacity, u32* work, u32 words, u32 each) {
-#if DYNAMIC
-    Shared& shared = given_memory<Shared>();
-#else
+           i32 threshold, i64* pointers, i32* column, i16* value, u32 capacity, u32* work, u32 words, u32 each,
+           u32* apart) {
     __shared__ Shared shared;
-#endif
     const Constants constants = {limits, pedestal, mantissa, switched, shift0, shift1, shift2, count, threshold};
     const Rows rows = {pointers, column, value, count / columns, columns, capacity};
-    const u32 tiles = tiles_of(count);
-    const u32 jobs = SINGLE ? (tiles + per_job - 1) / per_job : tiles * ((frames + per_job - 1) / per_job);
-    const Frames of = {raw, raw_stride, count, frames, per_job, jobs};
-    const Sums sums = sums_of(work, SINGLE ? jobs : tiles, words);
-    if (threadIdx.x == 0) shared.next[1] = job_of(of, atomicAdd(work + TICKET, 1));
-    __syncthreads();
-
-    Job job = shared.next[1], last = {};
-    for (u32 turn = 0; job.items || last.items; turn ^= 1) {
-        const Job now = job;
-        if (now.items) {
-            sums.clear_next(now.number, each);
-            u32 after;
-            if (threadIdx.x == 0) after = atomicAdd(work + TICKET, 1);
-            find(of, constants, now, shared.coming, shared.list, shared.found[turn]);
-            if (threadIdx.x == 0) shared.next[turn] = job_of(of, after);
-            __syncthreads();
-            job = shared.next[turn];
-            publish(sums, now, shared.found[turn]);
-        } else {
-            __syncthreads();  // `base` is still read
+    const Frames of = frames_of(raw, raw_stride, count, frames, jobs);
+    const Sums sums = sums_of(work, jobs, words);
+    const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+    u32* all_kept = SINGLE ? shared.found.kept : apart + static_cast<u64>(blockIdx.x) * WARPS * MOST_KEPT;
+    u32* kept = all_kept + warp * MOST_KEPT;
+#pragma unroll 1
+    while (true) {
+        if (threadIdx.x == 0) {
+            shared.number = atomicAdd(work + TICKET, 1);
+            shared.rest = false;
         }
-        if (last.items) write(rows, of, constants, sums, last, shared.found[turn ^ 1], shared.base);
-        last = now;
+        for (u32 item = lane; item < ITEMS; item += LANES) shared.found.pixels[warp][item] = 0;
+        __syncthreads();
+        const Job job = job_of(of, shared.number);
+        if (!job.units) break;
+        for (u32 unit = threadIdx.x; unit < job.units; unit += THREADS)
+            shared.found.units[unit] = unit_of(of, job.first + unit);
+        __syncthreads();
+        sums.clear_next(job.number, each);
+
+        Finder finder = {of, constants, shared.finding, shared.found, kept, lane, warp};
+        const u32 whole = whole_units(of, job);
+        if (ALIGNED) finder.find<true>(0, whole);
+        finder.find<false>(whole, job.units);
+        if (finder.tail != finder.head) finder.take(finder.tail - finder.head);
+        __syncthreads();
+
+        const Writer writer = {of, job, rows, shared.found, shared.placed, kept, lane, warp};
+        writer.publish(sums);
+        bool rest = false;
+        const u32 n_kept = writer.note_starts(rest);
+        if (rest) shared.rest = true;
+        __syncthreads();
+        rest = shared.rest;
+        writer.place();
+        look_back(sums, SINGLE ? 1 : frames, job.number, shared.placed.bases, [&] { writer.stage(n_kept, 0); });
+        __syncthreads();
+        const u32 all = shared.placed.first[SINGLE ? 1 : frames];
+        writer.write_pointers(all_kept);
+        for (u32 from = 0;;) {
+            writer.write(from);
+            from += STAGED;
+            if (from >= all) break;
+            __syncthreads();
+            writer.stage(n_kept, from);
+            __syncthreads();
+        }
+        __syncthreads();
+        if (rest) writer.write_rest(constants);
     }
     finish(work);
 }
