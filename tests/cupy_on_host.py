@@ -86,7 +86,7 @@ def cupy_on_host(folder: Path) -> ModuleType:
     device = SimpleNamespace(
         id=0,
         attributes={"MultiProcessorCount": MULTIPROCESSORS},
-        compute_capability="90",
+        compute_capability="80",
         synchronize=lambda: None,
     )
     cuda = SimpleNamespace(

@@ -112,8 +112,13 @@ def check_sparse(gpu: GpuKernels, raw: Any, images: NDArray[np.int16]) -> None:
 
 def check_rows(gpu: GpuKernels, raw: Any, images: NDArray[np.int16], buffers: SparseBuffers) -> None:
     """Sparse rows of a launch."""
-    kept = (images >= THRESHOLD) & (images <= MAX_VALUE)
     gpu.sparse(raw, buffers)
+    check_read(buffers, images)
+
+
+def check_read(buffers: SparseBuffers, images: NDArray[np.int16]) -> None:
+    """Sparse rows as they are read."""
+    kept = (images >= THRESHOLD) & (images <= MAX_VALUE)
     for index, image in enumerate(images):
         found = buffers.read(index)
         at = np.nonzero(kept[index])

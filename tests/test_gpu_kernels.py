@@ -26,6 +26,7 @@ from gpu_kernel_cases import (
     check,
     check_float32,
     check_overflow,
+    check_read,
     check_sparse,
     counts_of,
     in_slots,
@@ -185,6 +186,33 @@ def test_the_real_frames_equal_the_cpu_pipeline(cp: Any, real_file: JungfrauFile
             np.testing.assert_array_equal(getattr(found, name), getattr(result.sparse, name))
 
 
+@pytest.mark.parametrize("n", [1, 5])
+def test_launches_that_overlap_have_the_results_of_each(cp: Any, n: int) -> None:
+    shape = (64, 300) if on_host(cp) else (1024, 1024)
+    fixed = quantize(calibration(n, shape))
+    gpu, several = GpuKernels(fixed, THRESHOLD, THRESHOLD), range(4)
+    frames = [words_of(each, n, shape, switched=0.02) for each in several]
+    images = [np.stack([correct_int16(raw, fixed) for raw in each]) for each in frames]
+    raw = [cp.asarray(each) for each in frames]
+    rows, counts = (
+        [SparseBuffers(n, shape, shape[0] * shape[1]) for _ in range(2)],
+        [CountBuffers(n, 4) for _ in several],
+    )
+    corrected = [cp.empty(each.shape, np.int16) for each in raw]
+    cp.cuda.get_current_stream().synchronize()
+    for turn in range(12 if on_host(cp) else 60):
+        for each in several:
+            gpu.sparse(raw[each], rows[turn % 2], overlapped=True)
+            gpu.count(raw[each], counts[each], overlapped=True)
+            gpu.correct_int16(raw[each], corrected[each], overlapped=True)
+            if each % 2:
+                gpu.sparse(raw[each], rows[turn % 2], overlapped=True)
+        check_read(rows[turn % 2], images[-1])
+    for each in several:
+        assert counts[each].read(n) == [counts_of(image, THRESHOLD) for image in images[each]]
+        np.testing.assert_array_equal(corrected[each].get(), images[each])
+
+
 def test_what_does_not_fit_is_refused_in_one_sentence(cp: Any) -> None:
     shape = (8, 16)
     gpu = GpuKernels(quantize(calibration(1, shape)))
@@ -199,6 +227,8 @@ def test_what_does_not_fit_is_refused_in_one_sentence(cp: Any) -> None:
         gpu.count_holes(raw, CountBuffers(3))
     with pytest.raises(ConfigError, match="float32 needs the Calibration"):
         gpu.correct_float32(raw, image.astype(np.float32))
+    with pytest.raises(InputError, match="a launch that refills cannot overlap"):
+        gpu.count(cp.zeros((1, *shape), np.uint16), CountBuffers(1), refill=True, overlapped=True)
     with pytest.raises(ConfigError, match="no sparse threshold"):
         gpu.sparse(raw, SparseBuffers(3, shape, 10))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from framelane.cli.bench import Measurement, Target
 from framelane.cli.bench_gpu_data import AS_REAL, MANY, SHAPE, Shares, calibration, raw_frames
-from framelane.cli.bench_gpu_kernels import COUNT, FLOAT32, HOLES, INT16, MOVED, SPARSE, Measured
+from framelane.cli.bench_gpu_kernels import COUNT, FLOAT32, HOLES, INT16, MOVED, OVERLAPPED, SPARSE, Measured
 from framelane.cli.bench_gpu_timing import Graph, medians, microseconds
 from framelane.cli.gpu_page import page
 from framelane.models.jf_pedestal_state import TrackerState
@@ -66,12 +66,14 @@ def _row(
     shares: Shares | None = None,
     frames: float | None = None,
     streams: int = 1,
+    overlapped: bool = False,
 ) -> dict[str, Any]:
     """A row; times are of one image. `frames` is what the floor is without constants."""
     return {
         "kernel": what,
         "batch": batch,
         "streams": streams,
+        "overlapped": overlapped,
         "percent_switched": None if shares is None else shares.percent,
         "us": us,
         "floor_us": floor,
@@ -86,16 +88,18 @@ def _kernels(
     rows = []
     for batch in batches:
         density = max(measured.check(what, batch) for what in MOVED)
-        for streams in (1, STREAMS[batch]):
-            for what, us in medians({what: _graph(measured, what, batch, streams) for what in MOVED}).items():
+        for streams, overlapped in ((1, False), (1, True), (STREAMS[batch], False)):
+            kinds = OVERLAPPED if overlapped else MOVED
+            graphs = {what: _graph(measured, what, batch, streams, overlapped) for what in kinds}
+            for what, us in medians(graphs).items():
                 frames = MOVED[what].of_frames(batch, density) / rate * 1e-6 / batch
                 floor = frames + MOVED[what].of_constants(batch, shares) / rate * 1e-6 / batch
-                rows.append(_row(what, batch, us / batch, floor, shares, frames, streams))
+                rows.append(_row(what, batch, us / batch, floor, shares, frames, streams, overlapped))
     return rows
 
 
-def _graph(measured: Measured, what: str, batch: int, streams: int) -> Graph:
-    calls = [measured.call(what, part, i % streams) for i, part in enumerate(_parts(batch))]
+def _graph(measured: Measured, what: str, batch: int, streams: int, overlapped: bool) -> Graph:
+    calls = [measured.call(what, part, i % streams, overlapped) for i, part in enumerate(_parts(batch))]
     return Graph(calls, lanes=streams)
 
 
@@ -146,7 +150,7 @@ def _targets(rows: list[dict[str, Any]]) -> list[Target]:
     bars = {(what, BATCHES[-1]): bar for what, bar in BARS.items()} | {(what, 1): SINGLE_BAR for what in BARS}
     return [
         Target(
-            f"{row['kernel']}, batch {row['batch']}, {_on(row['streams'])}: times its floor",
+            f"{row['kernel']}, batch {row['batch']}, {on(row)}: times its floor",
             row["times_floor"],
             "",
             bar,
@@ -158,5 +162,7 @@ def _targets(rows: list[dict[str, Any]]) -> list[Target]:
     ]
 
 
-def _on(streams: int) -> str:
-    return "one stream" if streams == 1 else f"{streams} streams"
+def on(row: dict[str, Any]) -> str:
+    """On how many streams."""
+    streams = "one stream" if row["streams"] == 1 else f"{row['streams']} streams"
+    return f"{streams}, overlapped" if row["overlapped"] else streams

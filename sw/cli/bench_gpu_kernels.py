@@ -59,6 +59,9 @@ MOVED = {
     HOLES: Moved(2, 0, 0),
 }
 
+OVERLAPPED = (INT16, FLOAT32, COUNT, SPARSE)
+"""Launches that may overlap the one before on their stream."""
+
 
 class Measured:
     """The kernels with frames `raw` (frames, rows, columns), and room for their results."""
@@ -73,22 +76,22 @@ class Measured:
         self.counts = [CountBuffers(MOST, SOURCES) for _ in range(MOST_LANES)]
         self.rows = [SparseBuffers(MOST, SHAPE, _CAPACITY) for _ in range(MOST_LANES)]
 
-    def call(self, what: str, frames: slice, lane: int = 0) -> Callable[[], object]:
-        """What queues a kernel for these frames; those of one lane have to run one after the other."""
+    def call(self, what: str, frames: slice, lane: int = 0, overlapped: bool = False) -> Callable[[], object]:
+        """What queues a kernel for these frames; those of one lane have to run one after the other, or `overlapped`."""
         kernels, raw, counts, rows = self.kernels, self.raw[frames], self.counts[lane], self.rows[lane]
         return {
-            INT16: lambda: kernels.correct_int16(raw, self.images[frames]),
+            INT16: lambda: kernels.correct_int16(raw, self.images[frames], overlapped=overlapped),
             COUNTED: lambda: kernels.correct_int16(raw, self.images[frames], counts),
-            FLOAT32: lambda: kernels.correct_float32(raw, self.floats[frames]),
-            COUNT: lambda: kernels.count(raw, counts),
-            SPARSE: lambda: kernels.sparse(raw, rows),
+            FLOAT32: lambda: kernels.correct_float32(raw, self.floats[frames], overlapped=overlapped),
+            COUNT: lambda: kernels.count(raw, counts, overlapped=overlapped),
+            SPARSE: lambda: kernels.sparse(raw, rows, overlapped=overlapped),
             HOLES: lambda: kernels.count_holes(raw, counts),
         }[what]
 
     def check(self, what: str, batch: int) -> float:
         """Compare the last of the first `batch` results with the CPU's; the share of pixels in sparse rows.
 
-        GpuError where they differ.
+        Launches of other frames are behind each other before, overlapped where they may be. GpuError where they differ.
         """
         last = batch - 1
         raw = self.raw[last].get()
@@ -96,7 +99,8 @@ class Measured:
         kept = (image >= THRESHOLD) & (image <= MAX_VALUE)
         for each in (self.images, self.floats):
             each[last].fill(-1)
-        self.call(what, slice(0, batch))()
+        for first in (2 * batch, batch, 0):
+            self.call(what, slice(first, first + batch), overlapped=what in OVERLAPPED)()
         right = True
         if what in (INT16, COUNTED):
             right = np.array_equal(self.images[last].get(), image)

@@ -28,8 +28,10 @@ the L2 cache still has of them is not removed. The clocks are as found.
 Launches are on one stream, or on several by turns, each with results of its own (of batches of 40 there are 4 launches
 in a run, and 16 of 10). On one stream each waits for the end of the one before, and the GPU is idle while the first
 blocks of a launch begin and the last ones end; on more this is filled by others. The time of an image is then that of
-all launches over the number of images; a single launch takes longer. One stream is what counts where frames come one
-by one, as through PCIe (one in 160 us); several where many are there, as in a ring on the GPU that is taken in batches.
+all launches over the number of images; a single launch takes longer. "Overlapped" are launches on one stream that begin
+before the end of the one before (`overlapped` of `GpuKernels`; compute capability 9.0 on): images are written at once,
+counts of single frames and sparse rows when the one before has ended. One stream without that is what counts where
+frames come one by one, as through PCIe (one in 160 us); the others where many are there, as in a ring on the GPU.
 
 "Of frames alone" leaves the constants out: single frames find most of them in the L2 cache, where the frame before has
 had them, while the floor counts them as read from memory.
@@ -61,9 +63,10 @@ block make no difference. Passes over the whole image in few frames, with the co
 - Sparse rows are limited by the memory while they read: 378 MB for 40 frames, 361 of which the floor counts; most of
   the rest are constants of picked words, 4 bytes each, of which the memory moves 64. Without these (a trial with
   made-up constants) they took 1.26 times the floor on one stream. When a launch ends its blocks write, 21 us of 114,
-  and the memory has little to do: it takes other launches to fill that. Jobs that grow by a half from the first to the
-  last, so that they do not end all at once, cost 6 % on one stream and save 5 % on two. Slower: twice the words under
-  way with fewer warps, constants of picked words read ahead, or all of G1 in shared memory.
+  and the memory has little to do: other launches fill that, on other streams or overlapped. Jobs that grow by two
+  thirds from the first to the last, so that they do not end all at once, cost 6 % without, and save 5 % with them.
+  Slower: twice the words under way with fewer warps, constants of picked words read ahead, or all of G1 in shared
+  memory.
 - Single frames on one stream: an empty kernel takes 0.6 us in a graph, 1.4 us with the 1056 blocks that fill the GPU,
   and the memory's latency comes before and after the words. On several streams other launches fill that. Only counts
   and holes come near to what their words take then; where images are written, or rows, it is 1.6 to 2.3 times that.
@@ -127,7 +130,7 @@ def page(rows: list[dict[str, Any]], targets: list[Target], rate: float) -> str:
         pool=160,
     )
     lines = [
-        f"| {row['kernel']} | {row['batch']} | {row['streams']} | {_number(row['percent_switched'], 'g')} "
+        f"| {row['kernel']} | {row['batch']} | {_streams(row)} | {_number(row['percent_switched'], 'g')} "
         f"| {row['us']:.2f} | {_number(row['floor_us'], '.2f')} | {_number(row['times_floor'], '.2f')} "
         f"| {_number(row['times_frames'], '.2f')} |\n"
         for row in rows
@@ -152,6 +155,10 @@ def _driver() -> str:
     path = Path("/proc/driver/nvidia/version")
     found = re.search(r"\d+\.\d+[\d.]*", path.read_text()) if path.is_file() else None
     return found[0] if found else f"for CUDA {_version(cupy().cuda.runtime.driverGetVersion())}"
+
+
+def _streams(row: dict[str, Any]) -> str:
+    return f"{row['streams']}, overlapped" if row["overlapped"] else str(row["streams"])
 
 
 def _number(value: float | None, form: str) -> str:

@@ -50,18 +50,18 @@ class Int16Constants:
 class Limits:
     """For each gain stage the words that reach a threshold: u16 (3, pitch), see `limit_of` of kernels/words.cuh.
 
-    `threshold` is a value, 1 to 32700. The limit of a masked pixel tells that it is so; without `masked` it is just
-    one that no word of G0 reaches.
+    `threshold` is a value, 1 to 32700. The limit of a masked pixel tells that it is so. With `g0` there is that stage
+    only, u16 (1, pitch), and the limit of a masked pixel is just one that no word reaches.
     """
 
-    def __init__(self, constants: Int16Constants, threshold: int, masked: bool = True) -> None:
+    def __init__(self, constants: Int16Constants, threshold: int, g0: bool = False) -> None:
         self._constants = constants
         self.threshold = threshold
-        self._masked = np.uint32(_MASKED_LIMIT if masked else _NOT_MET)
+        self._masked = np.uint32(_NOT_MET if g0 else _MASKED_LIMIT)
         self._pixels = constants.pedestal.size
         self.pitch = -(-self._pixels // _PITCH) * _PITCH
-        self.planes = cupy().zeros((3, self.pitch), np.uint16)
-        for stage in range(3):
+        self.planes = cupy().zeros((1 if g0 else 3, self.pitch), np.uint16)
+        for stage in range(len(self.planes)):
             self.renew(stage)
 
     def renew(self, stage: int) -> None:

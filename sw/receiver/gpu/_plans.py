@@ -10,7 +10,7 @@ MOST_FRAMES = 64
 
 
 class Plan(NamedTuple):
-    """The macros of kernels/streams.cuh, ring.cuh, job.cuh and sparse.cu, and how many blocks there are."""
+    """The macros of kernels/streams.cuh, ring.cuh, job.cuh, found.cuh and rows.cuh, and how many blocks there are."""
 
     threads: int = 128
     resident: int = 8
@@ -25,9 +25,9 @@ class Plan(NamedTuple):
     units: int = 8
     """Of `together` items that a job of kernels/sparse.cu has at most: frames of a tile, or tiles of a single frame."""
     kept: int = 256
-    """Pixels that each warp keeps of a job; those of which it does not keep all it reads again."""
+    """Pixels that each warp keeps of a job; items of which it does not keep all it reads again."""
     skew: int = 0
-    """Percent that the last job has more than the mean, and the first less."""
+    """Percent that the last job has more than the mean, and the first less; from 8 units a job on. 75 at most."""
     staged: int = 1024
     """Pixels that a block puts into their order at once."""
     load: int = 0
@@ -63,11 +63,12 @@ class Plan(NamedTuple):
         return min(self.tiles(pixels) * frames, self.resident * multiprocessors)
 
     def jobs(self, pixels: int, frames: int, multiprocessors: int) -> int:
-        """Those of kernels/sparse.cu: one for each block that the GPU holds, or more where these were too large."""
+        """Those of kernels/sparse.cu: one for each block that the GPU holds, or several where these were too large."""
         tiles = self.tiles(pixels)
         units = -(-tiles // self.together) if frames == 1 else tiles * -(-frames // self.together)
         largest = (self.units - 2) * 100 // (100 + self.skew) if self.skew else self.units
-        return max(-(-units // largest), min(units, self.resident * multiprocessors))
+        held = self.resident * multiprocessors
+        return min(units, held * max(1, -(-units // (largest * held))))
 
 
 SINGLE = {

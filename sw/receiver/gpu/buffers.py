@@ -16,6 +16,10 @@ from framelane.receiver.result import Counts, SparseRows
 N_COUNTS = 5
 JOBS_A_GROUP = 32
 """JOBS_A_GROUP of kernels/look_back.cuh."""
+_TURNS, _FIRST_SUM = 255, 260
+"""TURNS and SUMS of kernels/look_back.cuh."""
+_KEPT_SETS = 3
+"""KEPT_SETS of kernels/sparse.cu."""
 _LANES = 32
 """Threads of a warp."""
 
@@ -53,7 +57,7 @@ class SparseBuffers:
     `pointers` is int64 (frames, rows + 1), `columns` int32 and `values` int16 (frames, capacity). `pointers[n, rows]`
     is how many pixels of image n reach the threshold, also where that is more than the capacity: then the image has
     overflowed, its pointers still hold, and only the first pixels, up to the capacity, were written. For more than one
-    frame the kernel needs memory of its own, 35 MB on an H200.
+    frame the kernel needs memory of its own, 104 MB on an H200.
     """
 
     def __init__(self, frames: int, shape: tuple[int, int], capacity: int) -> None:
@@ -73,17 +77,23 @@ class SparseBuffers:
         }
         self.words = max(n * (jobs + -(-jobs // JOBS_A_GROUP)) for n, jobs in launches.items())
         """Sums of a launch, of which `work` holds two: see kernels/look_back.cuh."""
-        self.work = zeros(4 + 2 * self.words, np.uint32)
+        self.work = zeros(_FIRST_SUM + 2 * self.words, np.uint32)
         many = plan("sparse", 2)
         warps = many.blocks(rows * columns, frames, multiprocessors) * many.threads // _LANES if frames > 1 else 0
-        self.kept = module.empty(max(1, warps * many.kept), np.uint32)
-        """What the warps of a launch of more than one frame keep, until they know where it goes."""
+        self.kept = module.empty(max(1, _KEPT_SETS * warps * many.kept), np.uint32)
+        """What the warps of launches of more than one frame keep, until they know where it goes."""
+        self._turn = 0
         module.cuda.get_current_stream().synchronize()
 
     @property
     def frames(self) -> int:
         """Room for so many."""
         return len(self.pointers)
+
+    def next_turn(self) -> int:
+        """Another number for each launch, for those that overlap."""
+        self._turn = (self._turn + 1) % _TURNS
+        return self._turn
 
     def read(self, frame: int) -> SparseRows:
         """Those of one image, copied to the host; waits for the current stream. InputError where it has overflowed."""

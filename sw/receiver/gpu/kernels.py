@@ -23,12 +23,15 @@ from framelane.receiver.gpu._device import cupy, kernel
 from framelane.receiver.gpu._frames import Frames, frames, parts
 from framelane.receiver.gpu._plans import MOST_FRAMES, Plan, plan
 from framelane.receiver.gpu.buffers import CountBuffers, SparseBuffers, room
+from framelane.receiver.gpu.overlapped import can_overlap, launch_overlapped
 
 MOST_PIXELS = 1 << 31
 """Of an image: places of pixels have 32 bits."""
 
 _NULL = np.uintp(0)
 _FILL_BLOCKS, _FILL_THREADS = 512, 256
+_HALF_OF_THE_THREADS = 1024
+"""Of a multiprocessor."""
 
 
 class GpuKernels:
@@ -37,6 +40,12 @@ class GpuKernels:
     A peak is a pixel of at least `threshold`, sparse rows hold those of at least `sparse_threshold`, both in photons or
     keV as `fixed` has them. `calibration` is needed for float32 only, in `unit`. ConfigError where no value reaches a
     threshold, where the calibrations differ in shape, or without a GPU.
+
+    `overlapped` lets a launch begin while those queued before it on the stream have not ended. It is right where the
+    words and the calibration were complete before the first of such launches was queued, as for frames that are all
+    there, and where launches that overlap have images of their own. Counts and rows may be the same: they are written
+    in the stream's order, and all is complete in it, as ever. It is an offer, which a GPU takes from compute capability
+    9.0 on, with cuda-bindings, and for launches that have something to gain.
     """
 
     def __init__(
@@ -60,8 +69,9 @@ class GpuKernels:
         self._float32 = None if calibration is None else FloatConstants(calibration, unit)
         self._peaks = Limits(self._int16, _value(threshold, fixed))
         self._sparse = (
-            None if sparse_threshold is None else Limits(self._int16, _value(sparse_threshold, fixed), masked=False)
+            None if sparse_threshold is None else Limits(self._int16, _value(sparse_threshold, fixed), g0=True)
         )
+        self._overlaps = can_overlap()
         self._multiprocessors: int = cupy().cuda.Device().attributes["MultiProcessorCount"]
         cupy().cuda.get_current_stream().synchronize()
 
@@ -77,7 +87,7 @@ class GpuKernels:
             if limits is not None:
                 limits.renew(0)
 
-    def correct_int16(self, raw: Any, image: Any, counts: CountBuffers | None = None) -> None:
+    def correct_int16(self, raw: Any, image: Any, counts: CountBuffers | None = None, overlapped: bool = False) -> None:
         """Correct uint16 `raw` into int16 `image` as the model does; with `counts` count in the same pass."""
         source = frames("raw words", raw, np.uint16, self.shape)
         result = frames("images", image, np.int16, self.shape, source.n)
@@ -86,9 +96,10 @@ class GpuKernels:
         constants = (*self._int16.arguments, np.int32(self._peaks.threshold))
         for part in parts(source.n, source.n if counts is None else MOST_FRAMES):
             of = (source.part(part), result.part(part))
-            self._run("correct_int16", plan(name, len(part)), macros, of, (*constants, *self._sums(counts, part)))
+            arguments = (*constants, *self._sums(counts, part))
+            self._run("correct_int16", plan(name, len(part)), macros, of, arguments, overlapped=overlapped)
 
-    def correct_float32(self, raw: Any, image: Any) -> None:
+    def correct_float32(self, raw: Any, image: Any, overlapped: bool = False) -> None:
         """Correct uint16 `raw` into float32 `image` as `framelane.receiver.correction` does; NaN without a value."""
         if self._float32 is None:
             raise ConfigError("float32 needs the Calibration, not only its integers: give it to GpuKernels")
@@ -96,15 +107,21 @@ class GpuKernels:
         result = frames("images", image, np.float32, self.shape, source.n)
         macros = {"COMPACT": 1} if self._float32.compact else {"COMPACT": 0, "KEEP_G1": 0}
         launch = plan("correct_float32", source.n)
-        self._run("correct_float32", launch, macros, (source, result), self._float32.arguments)
+        self._run("correct_float32", launch, macros, (source, result), self._float32.arguments, overlapped=overlapped)
 
-    def count(self, raw: Any, counts: CountBuffers, refill: bool = False) -> None:
-        """Count what the corrected images would hold, without writing them; `refill` fills `raw` with holes again."""
+    def count(self, raw: Any, counts: CountBuffers, refill: bool = False, overlapped: bool = False) -> None:
+        """Count what the corrected images would hold, without writing them; `refill` fills `raw` with holes again.
+
+        InputError for both `refill` and `overlapped`.
+        """
+        if refill and overlapped:
+            raise InputError("a launch that refills cannot overlap the one before: choose one of them")
         source = frames("raw words", raw, np.uint16, self.shape)
         limits = (np.uintp(self._peaks.planes.data.ptr), np.uint32(self._peaks.pitch))
         for part in parts(source.n, MOST_FRAMES):
             launch, arguments = plan("count", len(part)), (*limits, *self._sums(counts, part))
-            self._run("count", launch, {"REFILLED": int(refill)}, (source.part(part),), arguments)
+            macros = {"REFILLED": int(refill)}
+            self._run("count", launch, macros, (source.part(part),), arguments, overlapped=overlapped)
 
     def count_holes(self, raw: Any, counts: CountBuffers, refill: bool = False) -> None:
         """Count the holes of every source into `counts.holes` alone; `refill` fills `raw` with holes again.
@@ -118,7 +135,7 @@ class GpuKernels:
             launch, arguments = plan("holes", len(part)), self._sums(counts, part)[1:]
             self._run("holes", launch, {"REFILLED": int(refill)}, (source.part(part),), arguments, "count_holes")
 
-    def sparse(self, raw: Any, rows: SparseBuffers) -> None:
+    def sparse(self, raw: Any, rows: SparseBuffers, overlapped: bool = False) -> None:
         """Find the pixels from the sparse threshold on, without writing images: see `SparseBuffers`."""
         if self._sparse is None:
             raise ConfigError("no sparse threshold was given to GpuKernels")
@@ -142,8 +159,15 @@ class GpuKernels:
                 np.uint32(rows.words),
                 np.uint32(-(-rows.words // jobs)),
                 np.uintp(rows.kept.data.ptr),
+                np.uint32(rows.next_turn()),
+                np.uint32(overlapped and self._early(launch, len(part))),
             )
-            self._run("sparse", launch, {}, (source.part(part),), arguments)
+            self._run("sparse", launch, {}, (source.part(part),), arguments, overlapped=overlapped)
+
+    def _early(self, launch: Plan, frames: int) -> bool:
+        """Whether a launch of kernels/sparse.cu may let the next one begin at once; see there."""
+        blocks = launch.blocks(self.shape[0] * self.shape[1], frames, self._multiprocessors)
+        return frames == 1 or blocks * launch.threads >= _HALF_OF_THE_THREADS * self._multiprocessors
 
     def _sums(self, counts: CountBuffers | None, part: range) -> tuple[Any, ...]:
         """Counts and holes of these frames, work, sources and the pixels of each."""
@@ -166,6 +190,7 @@ class GpuKernels:
         arrays: tuple[Frames, ...],
         arguments: tuple[Any, ...],
         function: str | None = None,
+        overlapped: bool = False,
     ) -> None:
         """Launch a kernel, `function` of `name`: what all of them are given, then its own arguments."""
         n, pixels = arrays[0].n, self.shape[0] * self.shape[1]
@@ -174,11 +199,14 @@ class GpuKernels:
         blocks = launch.blocks(pixels, n, self._multiprocessors)
         before = [argument for array in arrays for argument in (array.address, array.stride)]
         given = (*before, np.uint32(n), np.uint32(pixels), np.uint32(launch.per_part), *arguments)
-        self._queue(kernel(name, function or name, macros), blocks, launch.threads, given)
+        self._queue(kernel(name, function or name, macros), blocks, launch.threads, given, overlapped)
 
-    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], overlapped: bool) -> None:
         """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream."""
-        function((blocks,), (threads,), arguments)
+        if overlapped and self._overlaps:
+            launch_overlapped(function, blocks, threads, arguments)
+        else:
+            function((blocks,), (threads,), arguments)
 
 
 def refill(raw: Any) -> None:

@@ -43,5 +43,5 @@ class PreparedKernels(GpuKernels):
         super().__init__(*arguments)
         self.launches: list[Launch] = []
 
-    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], overlapped: bool) -> None:
         self.launches.append(Launch(function, blocks, threads, arguments))

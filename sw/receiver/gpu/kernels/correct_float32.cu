@@ -274,6 +274,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     correct_float32(const u16* raw, i64 raw_stride, float* image, i64 image_stride, u32 frames, u32 count, u32 per_part,
                     const float* pedestal, const float* scale, const Pair* switched, double energy) {
     __shared__ Scratch scratch;
+    let_next_begin();
     const Constants constants = {pedestal, scale, switched, energy, count};
 #if SINGLE
     const u32 whole = ALIGNED ? count / TILE : 0;
@@ -287,4 +288,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
             correct_frames<false>(raw, raw_stride, image, image_stride, constants, part, scratch);
     });
 #endif
+    wait_for_launches();  // this one ends behind them
 }

@@ -311,6 +311,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                   const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1, u32 shift2,
                   i32 threshold, u32* counts, u32* holes, u32* work, u32 n_sources, u32 share) {
     __shared__ Shared shared;
+#if COUNTED
+    wait_for_launches();
+#else
+    let_next_begin();
+#endif
     const Constants constants = {pedestal, mantissa, switched, shift0, shift1, shift2, count, threshold};
     const Sums sums = {counts, holes, work, n_sources, share, frames};
     if (COUNTED) clear(shared.counters);
@@ -333,4 +338,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     });
     if (COUNTED) flush(shared.counters, sums);
 #endif
+    wait_for_launches();  // this one ends behind them
 }

@@ -214,6 +214,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     count(u16* raw, i64 raw_stride, u32 frames, u32 count, u32 per_part, const u16* limits, u32 pitch, u32* counts,
           u32* holes, u32* work, u32 n_sources, u32 share) {
     __shared__ Shared shared;
+#if SINGLE && !REFILLED
+    let_next_begin();  // nothing is written before the sums
+#else
+    wait_for_launches();
+#endif
     const Sums sums = {counts, holes, work, n_sources, share, frames};
     const Limits all = {limits, pitch, count};
 #if SINGLE

@@ -31,9 +31,11 @@ struct Sums {
     u32 frames;
 #if SINGLE
     __device__ __forceinline__ u64* sum_of(u32 count) const { return reinterpret_cast<u64*>(work) + count; }
-    __device__ __forceinline__ void add_hole(u32, u32 source) const { atomicAdd(sum_of(COUNTS + source), 1ULL); }
+    __device__ __forceinline__ void add_hole(u32, u32 source) const {
+        wait_for_launches();
+        atomicAdd(sum_of(COUNTS + source), 1ULL);
+    }
 #else
-    __device__ __forceinline__ u32* counts_of(u32 frame) const { return work + frame * COUNTS; }
     __device__ __forceinline__ u32* holes_of(u32 frame) const { return work + frames * COUNTS + frame * sources; }
     __device__ __forceinline__ u32* done() const { return work + frames * (COUNTS + sources); }
     __device__ __forceinline__ void add_hole(u32 frame, u32 source) const { atomicAdd(holes_of(frame) + source, 1); }
@@ -81,6 +83,7 @@ __device__ __forceinline__ void flush(Counters& counters, u32 tile, u32 peaks, u
         atomicAdd(&counts[PEAKS], static_cast<i32>(all_peaks) / 128);
         atomicAdd(&counts[MASKEDS], static_cast<i32>(all_masked));
     }
+    wait_for_launches();
     __syncthreads();
     const u32 here = COUNTS + tile * TILE / sums.pixels;
     for (u32 i = (sums.counts ? 0 : COUNTS) + threadIdx.x; i < COUNTS + sums.sources; i += THREADS) {

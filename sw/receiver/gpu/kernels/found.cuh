@@ -5,7 +5,7 @@
 #include "job.cuh"
 #include "special.cuh"
 
-// Pixels that a warp keeps of a job; those of which it does not keep all it finds again when they are written.
+// Pixels that a warp keeps of a job; items of which it does not keep all it looks through again when they are written.
 #ifndef MOST_KEPT
 #define MOST_KEPT 256
 #endif

@@ -15,10 +15,12 @@
 #define UNITS 8
 #endif
 
-// See `units_before`.
+// Percent, see `units_before`.
 #ifndef SKEW
 #define SKEW 0
 #endif
+
+static_assert(SKEW <= 75, "the first job has some units");
 
 constexpr u32 ITEMS = UNITS * TOGETHER;  // of a job
 constexpr u32 MOST_FRAMES = 64;          // of a launch
@@ -50,7 +52,8 @@ struct Job {
 };
 
 // The units of all jobs before `number`: later jobs have more, SKEW percent more than the mean at the end, and as many
-// less at the beginning. So blocks do not all end their words at one time, but in the order of their jobs.
+// less at the beginning; but not where they have few. So blocks do not all end their words at one time, but in the
+// order of their jobs.
 __device__ __forceinline__ u32 units_before(const Frames& of, u32 number) {
     const u32 all = of.tiles * of.units_a_tile, each = all / of.jobs;
     const u32 before = number * each + min(number, all % of.jobs);
@@ -61,7 +64,7 @@ __device__ __forceinline__ u32 units_before(const Frames& of, u32 number) {
 __device__ __forceinline__ Job job_of(const Frames& of, u32 number) {
     if (number >= of.jobs) return {};
     const u32 first = units_before(of, number), units = units_before(of, number + 1) - first;
-    if (units > UNITS) __trap();  // the plan has too few jobs
+    if (units == 0 || units > UNITS) __trap();  // the plan is wrong
     return {number, units, first};
 }
 

@@ -91,6 +91,20 @@ __device__ __forceinline__ u32 now(const u32* where) {
     return value;
 }
 
+// Let launches behind this one begin that may overlap it (see `GpuKernels`), as soon as all blocks have said so.
+__device__ __forceinline__ void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// Wait for the end of all launches before, where this one overlaps them.
+__device__ __forceinline__ void wait_for_launches() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Make a number here, and not anew wherever it is used.
 __device__ __forceinline__ void made_once(u32& number) { asm volatile("" : "+r"(number)); }
 

@@ -38,7 +38,7 @@ struct Placed {
 static_assert(MOST_TILES * TILE <= 1 << (32 - PLACE_SHIFT), "a pixel of the job has 17 bits");
 static_assert(MOST_TILES * TILE < ONE_JOB / JOBS_A_GROUP, "the sum of a group has 24 bits");
 
-// Find the pixels of one item again and write them, from `to` on, with the pointers to the rows that begin there.
+// Find the pixels of a warp in an item again and write them, from `to` on, with the pointers to rows that begin there.
 __device__ __forceinline__ void write_again(const Rows& rows, const u16* words_of_frame, const Constants& constants,
                                             u32 frame, u32 to, u32 segment) {
     const u32 lane = threadIdx.x % LANES, at = segment + lane * GROUP, n = pixels_from(at, constants.count, GROUP);

@@ -7,7 +7,8 @@
 //   pointers (frames, rows + 1) i64; they tell all pixels that reach the threshold, also those that do not fit
 //   column, value   (frames, capacity) i32 and i16; nothing is written beyond the capacity
 //   work     see `Work`; `words` for the sums of a launch, `each` of them for a job to clear
-//   apart    (warps, MOST_KEPT) u32: what they keep; not used with SINGLE
+//   apart    (KEPT_SETS, warps, MOST_KEPT) u32: what they keep; not used with SINGLE
+//   turn     one after the other, below TURNS
 //
 // MOST_FRAMES at most. All pixels of all frames are shared out to `jobs` (see job.cuh), usually one a block. It reads
 // its words without waiting for any other block, and keeps what it finds. Then it publishes how many pixels it has of
@@ -15,6 +16,11 @@
 // at once (a look-back over two levels, after Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled
 // Look-back", 2016); and it writes. Jobs are begun in their order, and a job's sums are published before its block
 // waits for any other: so no block waits for ever, however many run at a time.
+//
+// The launch may begin before the end of those before: until it has found all pixels it touches nothing of theirs. It
+// has a ticket of its own, and with many frames one of KEPT_SETS of what is kept. With `early` it lets the next one
+// begin at once, else when those before have ended. `early` is right for a single frame, and where the blocks have 1024
+// threads on every multiprocessor: with 2048 at most, a launch then begins after the end of the third before it.
 
 #ifndef HIGH_GAIN
 #define HIGH_GAIN 0
@@ -22,6 +28,10 @@
 
 #include "look_back.cuh"
 #include "rows.cuh"
+
+constexpr u32 KEPT_SETS = 3;
+
+static_assert(TURNS % KEPT_SETS == 0, "launches that overlap have others");
 
 struct Shared {
     Found found;
@@ -63,19 +73,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     sparse(const u16* raw, i64 raw_stride, u32 frames, u32 count, u32, u32 jobs, u32 columns, const u16* limits,
            const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1, u32 shift2,
            i32 threshold, i64* pointers, i32* column, i16* value, u32 capacity, u32* work, u32 words, u32 each,
-           u32* apart) {
+           u32* apart, u32 turn, u32 early) {
     __shared__ Shared shared;
     const Constants constants = {limits, pedestal, mantissa, switched, shift0, shift1, shift2, count, threshold};
     const Rows rows = {pointers, column, value, count / columns, columns, capacity};
     const Frames of = frames_of(raw, raw_stride, count, frames, jobs);
-    const Sums sums = sums_of(work, jobs, words);
+    Sums sums = {};
+    if (early) let_next_begin();
     const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-    u32* all_kept = SINGLE ? shared.found.kept : apart + static_cast<u64>(blockIdx.x) * WARPS * MOST_KEPT;
+    const u32 block = turn % KEPT_SETS * gridDim.x + blockIdx.x;
+    u32* all_kept = SINGLE ? shared.found.kept : apart + static_cast<u64>(block) * WARPS * MOST_KEPT;
     u32* kept = all_kept + warp * MOST_KEPT;
 #pragma unroll 1
     while (true) {
         if (threadIdx.x == 0) {
-            shared.number = atomicAdd(work + TICKET, 1);
+            shared.number = atomicAdd(work + TICKETS + turn, 1);
             shared.rest = false;
         }
         for (u32 item = lane; item < ITEMS; item += LANES) shared.found.pixels[warp][item] = 0;
@@ -85,13 +97,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         for (u32 unit = threadIdx.x; unit < job.units; unit += THREADS)
             shared.found.units[unit] = unit_of(of, job.first + unit);
         __syncthreads();
-        sums.clear_next(job.number, each);
 
         Finder finder = {of, constants, shared.finding, shared.found, kept, lane, warp};
         const u32 whole = whole_units(of, job);
         if (ALIGNED) finder.find<true>(0, whole);
         finder.find<false>(whole, job.units);
         if (finder.tail != finder.head) finder.take(finder.tail - finder.head);
+        if (sums.these == nullptr) {
+            wait_for_launches();
+            let_next_begin();
+            sums = sums_of(work, jobs, words);
+        }
+        sums.clear_next(job.number, each);
         __syncthreads();
 
         const Writer writer = {of, job, rows, shared.found, shared.placed, kept, lane, warp};
@@ -117,5 +134,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         __syncthreads();
         if (rest) writer.write_rest(constants);
     }
-    finish(work);
+    wait_for_launches();  // of a block without a job
+    let_next_begin();
+    finish(work, turn);
 }

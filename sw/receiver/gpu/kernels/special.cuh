@@ -35,13 +35,3 @@ __device__ __forceinline__ u32 lowest(u32 bits) { return __ffs(bits) - 1; }
 
 // Cheaper than the lowest; `bits` are not 0.
 __device__ __forceinline__ u32 highest(u32 bits) { return 31 - __clz(bits); }
-
-__device__ __forceinline__ bool any_special(const Words& words) {
-    const u32* w = words.pair;
-    u32 found = (w[0] | w[1] | w[2] | w[3]) & 0xC000C000;
-#if HIGH_GAIN
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) found |= ((w[i] & 0x3FFF3FFF) + 0x00010001) & 0x40004000;
-#endif
-    return found != 0;
-}
