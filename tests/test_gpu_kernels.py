@@ -9,7 +9,7 @@ import pytest
 
 from cupy_on_host import in_the_place_of_cupy, libraries, on_host
 from framelane.models.errors import ConfigError, InputError
-from framelane.models.jf_correct import correct_int16
+from framelane.models.jf_correct import MAX_VALUE, correct_int16
 from framelane.models.jf_fixed import FixedCalibration, quantize
 from framelane.models.slots import HOLE_WORD
 from framelane.receiver.correction import Correction
@@ -211,6 +211,23 @@ def test_launches_that_overlap_have_the_results_of_each(cp: Any, n: int) -> None
     for each in several:
         assert counts[each].read(n) == [counts_of(image, THRESHOLD) for image in images[each]]
         np.testing.assert_array_equal(corrected[each].get(), images[each])
+
+
+def test_sparse_rows_of_a_launch_are_not_disturbed_by_those_that_overlap_it(cp: Any) -> None:
+    shape = (24, 256) if on_host(cp) else (512, 1024)
+    fixed = quantize(calibration(1, shape))
+    gpu, rows = GpuKernels(fixed, THRESHOLD, THRESHOLD), SparseBuffers(8, shape, shape[0] * shape[1])
+    first, others = (words_of(seed, 8, shape, switched=0.02) for seed in (1, 2))
+    expected = [correct_int16(raw, fixed) for raw in first[4:]]
+    raw, other = cp.asarray(first), cp.asarray(others)
+    cp.cuda.get_current_stream().synchronize()
+    for turn in range(3 if on_host(cp) else 100):
+        gpu.sparse(raw, rows, overlapped=True)
+        for n in ((3, 1, 1, 2, 4), (1, 1, 4), (2, 3, 4, 2))[turn % 3]:
+            gpu.sparse(other[:n], rows, overlapped=True)
+        for index, image in enumerate(expected):
+            dense = np.where((image >= THRESHOLD) & (image <= MAX_VALUE), image, 0)
+            np.testing.assert_array_equal(rows.read(4 + index).dense(shape[1]), dense)
 
 
 def test_what_does_not_fit_is_refused_in_one_sentence(cp: Any) -> None:

@@ -13,6 +13,7 @@ from framelane.cli.gpu_page import page
 from framelane.models.jf_pedestal_state import TrackerState
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.kernels import refill, refill_by_memset
+from framelane.receiver.gpu.overlapped import can_overlap
 from framelane.receiver.gpu.tracker import GpuPedestalTracker
 
 STREAMS = {1: 8, 10: 4, 40: 2}
@@ -89,6 +90,8 @@ def _kernels(
     for batch in batches:
         density = max(measured.check(what, batch) for what in MOVED)
         for streams, overlapped in ((1, False), (1, True), (STREAMS[batch], False)):
+            if overlapped and not can_overlap():
+                continue
             kinds = OVERLAPPED if overlapped else MOVED
             graphs = {what: _graph(measured, what, batch, streams, overlapped) for what in kinds}
             for what, us in medians(graphs).items():

@@ -99,6 +99,7 @@ class Measured:
         kept = (image >= THRESHOLD) & (image <= MAX_VALUE)
         for each in (self.images, self.floats):
             each[last].fill(-1)
+        cupy().cuda.Device().synchronize()
         for first in (2 * batch, batch, 0):
             self.call(what, slice(first, first + batch), overlapped=what in OVERLAPPED)()
         right = True

@@ -30,8 +30,9 @@ in a run, and 16 of 10). On one stream each waits for the end of the one before,
 blocks of a launch begin and the last ones end; on more this is filled by others. The time of an image is then that of
 all launches over the number of images; a single launch takes longer. "Overlapped" are launches on one stream that begin
 before the end of the one before (`overlapped` of `GpuKernels`; compute capability 9.0 on): images are written at once,
-counts of single frames and sparse rows when the one before has ended. One stream without that is what counts where
-frames come one by one, as through PCIe (one in 160 us); the others where many are there, as in a ring on the GPU.
+counts of single frames and sparse rows when the one before has ended; counts of batches, and holes, do not overlap. One
+stream without that is what counts where frames come one by one, as through PCIe (one in 160 us); the others where many
+are there, as in a ring on the GPU.
 
 "Of frames alone" leaves the constants out: single frames find most of them in the L2 cache, where the frame before has
 had them, while the floor counts them as read from memory.
@@ -62,14 +63,15 @@ block make no difference. Passes over the whole image in few frames, with the co
   L2 cache, and had to be written to memory first.
 - Sparse rows are limited by the memory while they read: 378 MB for 40 frames, 361 of which the floor counts; most of
   the rest are constants of picked words, 4 bytes each, of which the memory moves 64. Without these (a trial with
-  made-up constants) they took 1.26 times the floor on one stream. When a launch ends its blocks write, 21 us of 114,
-  and the memory has little to do: other launches fill that, on other streams or overlapped. Jobs that grow by two
-  thirds from the first to the last, so that they do not end all at once, cost 6 % without, and save 5 % with them.
-  Slower: twice the words under way with fewer warps, constants of picked words read ahead, or all of G1 in shared
-  memory.
+  made-up constants) they took 1.26 times the floor on one stream. When a launch ends its blocks write, 21 us of 114 in
+  a profile, and the memory has little to do: other launches fill that, on other streams or overlapped. Jobs that grow
+  by two thirds from the first to the last, so that they do not end all at once, cost 6 % without, and save 5 % with
+  them. Slower: twice the words under way with fewer warps, constants of picked words read ahead, or all of G1 in
+  shared memory.
 - Single frames on one stream: an empty kernel takes 0.6 us in a graph, 1.4 us with the 1056 blocks that fill the GPU,
-  and the memory's latency comes before and after the words. On several streams other launches fill that. Only counts
-  and holes come near to what their words take then; where images are written, or rows, it is 1.6 to 2.3 times that.
+  and the memory's latency comes before and after the words. Other launches fill that, on other streams or overlapped.
+  Only counts and holes come near to what their words take then; where images are written, or rows, it is 1.6 to 2.3
+  times that.
 - Kernels that only read can be below their floor: reading alone is faster than copying, see above.
 
 What made them fast:
@@ -85,9 +87,9 @@ What made them fast:
   Storing first and mending in memory cost 30 %: the stored lines had left the cache by then.
 - Without an image, they are put into a list of the warp, and each lane takes one when there are 32.
 - Kernels that write as much as they read copy their words to shared memory ahead of time; those that only read are
-  faster by loads into registers (holes: 1.02 against 1.32 times the floor, sparse rows 1.37 against 1.55). Their blocks
-  must leave room in the L1 cache for what is under way: with all of it given to shared memory, every access to that
-  took 200 cycles.
+  faster by loads into registers (holes: 1.02 against 1.32 times the floor, sparse rows 1.37 against 1.55 in a trial).
+  Their blocks must leave room in the L1 cache for what is under way: with all of it given to shared memory, every
+  access to that took 200 cycles.
 - Sparse rows read without waiting for other blocks: a block has one job, and adds up what the others have found once,
   at its end. What it has found is put into its order in shared memory first, and written in runs: a quarter of the
   transactions. In jobs of 20 frames of a tile they took 1.35 times the floor on two streams.

@@ -19,7 +19,7 @@ JOBS_A_GROUP = 32
 _TURNS, _FIRST_SUM = 255, 260
 """TURNS and SUMS of kernels/look_back.cuh."""
 _KEPT_SETS = 3
-"""KEPT_SETS of kernels/sparse.cu."""
+"""Of what the warps of a launch of more than one frame keep: kernels/sparse.cu says why so many."""
 _LANES = 32
 """Threads of a warp."""
 
@@ -57,7 +57,8 @@ class SparseBuffers:
     `pointers` is int64 (frames, rows + 1), `columns` int32 and `values` int16 (frames, capacity). `pointers[n, rows]`
     is how many pixels of image n reach the threshold, also where that is more than the capacity: then the image has
     overflowed, its pointers still hold, and only the first pixels, up to the capacity, were written. For more than one
-    frame the kernel needs memory of its own, 104 MB on an H200.
+    frame the kernel needs memory of its own, 104 MB on an H200. Launches that are prepared or captured have their part
+    of it for ever: between them and others that overlap the host has to wait.
     """
 
     def __init__(self, frames: int, shape: tuple[int, int], capacity: int) -> None:
@@ -80,9 +81,8 @@ class SparseBuffers:
         self.work = zeros(_FIRST_SUM + 2 * self.words, np.uint32)
         many = plan("sparse", 2)
         warps = many.blocks(rows * columns, frames, multiprocessors) * many.threads // _LANES if frames > 1 else 0
-        self.kept = module.empty(max(1, _KEPT_SETS * warps * many.kept), np.uint32)
-        """What the warps of launches of more than one frame keep, until they know where it goes."""
-        self._turn = 0
+        self._kept = module.empty((_KEPT_SETS, max(1, warps * many.kept)), np.uint32)
+        self._turn = self._set = 0
         module.cuda.get_current_stream().synchronize()
 
     @property
@@ -94,6 +94,11 @@ class SparseBuffers:
         """Another number for each launch, for those that overlap."""
         self._turn = (self._turn + 1) % _TURNS
         return self._turn
+
+    def next_kept(self) -> Any:
+        """Memory for what the warps of a launch of more than one frame keep, until they know where it goes."""
+        self._set = (self._set + 1) % _KEPT_SETS
+        return self._kept[self._set]
 
     def read(self, frame: int) -> SparseRows:
         """Those of one image, copied to the host; waits for the current stream. InputError where it has overflowed."""

@@ -22,7 +22,6 @@ class Driver:
         cupy().cuda.runtime.free(0)  # makes the context of the current GPU, which CuPy uses as well
         self._good = self.api.CUresult.CUDA_SUCCESS
         self._not_ready = self.api.CUresult.CUDA_ERROR_NOT_READY
-        self.device: Any = self.call("find the GPU", "cuCtxGetDevice")
 
     def call(self, what: str, name: str, *arguments: Any) -> Any:
         """The result of a call. GpuError "cannot `what`" where it fails."""
@@ -52,7 +51,8 @@ class Driver:
     def attribute(self, name: str) -> int:
         """What the GPU can: CU_DEVICE_ATTRIBUTE_`name`."""
         attribute = getattr(self.api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-        return int(self.call("ask the GPU what it can", "cuDeviceGetAttribute", attribute, self.device))
+        device = self.call("find the GPU", "cuCtxGetDevice")
+        return int(self.call("ask the GPU what it can", "cuDeviceGetAttribute", attribute, device))
 
     def stream(self) -> Any:
         """A new stream, which does not wait for the default one."""

@@ -41,11 +41,13 @@ class GpuKernels:
     keV as `fixed` has them. `calibration` is needed for float32 only, in `unit`. ConfigError where no value reaches a
     threshold, where the calibrations differ in shape, or without a GPU.
 
-    `overlapped` lets a launch begin while those queued before it on the stream have not ended. It is right where the
-    words and the calibration were complete before the first of such launches was queued, as for frames that are all
-    there, and where launches that overlap have images of their own. Counts and rows may be the same: they are written
-    in the stream's order, and all is complete in it, as ever. It is an offer, which a GPU takes from compute capability
-    9.0 on, with cuda-bindings, and for launches that have something to gain.
+    `overlapped` lets a launch begin while those queued before it on the stream have not ended. Then its words and the
+    calibration have to be complete: the host has waited for them, or there is a launch without `overlapped` between;
+    that they were queued before is not enough. And no launch that the host has not waited for yet may use the images
+    that it writes. Counts and rows may be the same: they are written in the stream's order, and all is complete in it,
+    as ever. It is an offer, which a GPU takes from compute capability 9.0 on, with cuda-bindings, and for images,
+    counts of single frames and sparse rows. A call takes the host longer; single frames gain where launches are
+    captured.
     """
 
     def __init__(
@@ -72,17 +74,20 @@ class GpuKernels:
             None if sparse_threshold is None else Limits(self._int16, _value(sparse_threshold, fixed), g0=True)
         )
         self._overlaps = can_overlap()
+        self._renewed = False
         self._multiprocessors: int = cupy().cuda.Device().attributes["MultiProcessorCount"]
         cupy().cuda.get_current_stream().synchronize()
 
     def set_pedestal(self, plane: Any) -> None:
         """Use another pedestal of plane 0 from now on: uint16 (rows, columns), quarters of an ADU, CuPy or numpy.
 
-        Queued like all else: what is queued before still has the old one. float32 is not changed.
+        Queued like all else: what is queued before still has the old one, and the next launch does not overlap. float32
+        is not changed.
         """
         if plane.dtype != np.uint16 or plane.shape != self.shape:
             raise InputError(f"the pedestal is {plane.dtype} {plane.shape}, needed is uint16 {self.shape}")
         self._int16.set_pedestal(plane)
+        self._renewed = True
         for limits in (self._peaks, self._sparse):
             if limits is not None:
                 limits.renew(0)
@@ -158,7 +163,7 @@ class GpuKernels:
                 np.uintp(rows.work.data.ptr),
                 np.uint32(rows.words),
                 np.uint32(-(-rows.words // jobs)),
-                np.uintp(rows.kept.data.ptr),
+                np.uintp(0 if len(part) == 1 else rows.next_kept().data.ptr),
                 np.uint32(rows.next_turn()),
                 np.uint32(overlapped and self._early(launch, len(part))),
             )
@@ -203,10 +208,11 @@ class GpuKernels:
 
     def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], overlapped: bool) -> None:
         """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream."""
-        if overlapped and self._overlaps:
+        if overlapped and self._overlaps and not self._renewed:
             launch_overlapped(function, blocks, threads, arguments)
         else:
             function((blocks,), (threads,), arguments)
+            self._renewed = False
 
 
 def refill(raw: Any) -> None:

@@ -7,7 +7,7 @@
 //   pointers (frames, rows + 1) i64; they tell all pixels that reach the threshold, also those that do not fit
 //   column, value   (frames, capacity) i32 and i16; nothing is written beyond the capacity
 //   work     see `Work`; `words` for the sums of a launch, `each` of them for a job to clear
-//   apart    (KEPT_SETS, warps, MOST_KEPT) u32: what they keep; not used with SINGLE
+//   apart    (warps, MOST_KEPT) u32: what they keep, see below; not used with SINGLE
 //   turn     one after the other, below TURNS
 //
 // MOST_FRAMES at most. All pixels of all frames are shared out to `jobs` (see job.cuh), usually one a block. It reads
@@ -17,10 +17,12 @@
 // Look-back", 2016); and it writes. Jobs are begun in their order, and a job's sums are published before its block
 // waits for any other: so no block waits for ever, however many run at a time.
 //
-// The launch may begin before the end of those before: until it has found all pixels it touches nothing of theirs. It
-// has a ticket of its own, and with many frames one of KEPT_SETS of what is kept. With `early` it lets the next one
-// begin at once, else when those before have ended. `early` is right for a single frame, and where the blocks have 1024
-// threads on every multiprocessor: with 2048 at most, a launch then begins after the end of the third before it.
+// The launch may begin before the end of those before: until it has found the pixels of its first jobs it touches
+// nothing of theirs. It has a ticket of its own, and with many frames an `apart` that none of the two such launches
+// before it has. With `early` it lets the next one begin at once, else when those before have ended. `early` is right
+// for a single frame, and where the blocks have 1024 threads on every multiprocessor, which holds 2048 at most: as no
+// block ends before the launches before it, a launch with many frames then begins after the end of the third such
+// before it.
 
 #ifndef HIGH_GAIN
 #define HIGH_GAIN 0
@@ -28,10 +30,6 @@
 
 #include "look_back.cuh"
 #include "rows.cuh"
-
-constexpr u32 KEPT_SETS = 3;
-
-static_assert(TURNS % KEPT_SETS == 0, "launches that overlap have others");
 
 struct Shared {
     Found found;
@@ -81,8 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     Sums sums = {};
     if (early) let_next_begin();
     const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-    const u32 block = turn % KEPT_SETS * gridDim.x + blockIdx.x;
-    u32* all_kept = SINGLE ? shared.found.kept : apart + static_cast<u64>(block) * WARPS * MOST_KEPT;
+    u32* all_kept = SINGLE ? shared.found.kept : apart + static_cast<u64>(blockIdx.x) * WARPS * MOST_KEPT;
     u32* kept = all_kept + warp * MOST_KEPT;
 #pragma unroll 1
     while (true) {
