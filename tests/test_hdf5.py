@@ -163,11 +163,25 @@ def test_two_sinks_with_the_same_file_do_not_meet(tmp_path: Path, make_session: 
 
 def test_an_error_in_the_run_leaves_no_file_and_keeps_the_old_one(tmp_path: Path, make_session: MakeSession) -> None:
     session = make_session()
-    (tmp_path / "frames.h5").write_text("yesterday's")
-    with pytest.raises(TypeError), Hdf5Sink(tmp_path / "frames.h5", session, 12.4) as sink:
+    path = tmp_path / "frames.h5"
+    with h5py.File(path, "w") as file:
+        file["of"] = "yesterday"
+    before = path.read_bytes()
+    with pytest.raises(TypeError), Hdf5Sink(path, session, 12.4) as sink:
         sink.write(received(session, 0), result(np.zeros((3, 5), np.int16)))
     assert [path.name for path in tmp_path.iterdir()] == ["frames.h5"]
-    assert (tmp_path / "frames.h5").read_text() == "yesterday's"
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_hdf5_file_is_not_replaced(tmp_path: Path, make_session: MakeSession) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("to be read")
+    with pytest.raises(
+        InputError, match=r"cannot write .*README\.md: there is a file of this name that is no HDF5 file"
+    ):
+        Hdf5Sink(path, make_session(), 12.4)
+    assert path.read_text() == "to be read"
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
 
 
 def test_a_folder_that_is_missing_is_one_sentence(tmp_path: Path, make_session: MakeSession) -> None:

@@ -15,7 +15,8 @@ def gateware_root() -> Path:
     root = Path(__file__).resolve().parents[2]
     if not (root / "hw" / "rtl" / "tx.sv").is_file():
         raise SimulationError(
-            f"there are no gateware sources in {root}: run from a checkout of the repository, installed with pip -e"
+            f"there are no gateware sources in {root}: install a checkout of the repository, in it by "
+            "`pip install -e '.[sim]'`"
         )
     return root
 

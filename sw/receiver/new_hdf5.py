@@ -14,10 +14,13 @@ from framelane.receiver.forgiving import ForgivingFile
 class NewHdf5:
     """Writes the HDF5 file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
 
-    `file` is h5py's, `how` are options of it. InputError where the disk takes the file not, or not all of it.
+    `file` is h5py's, `how` are options of it. InputError where the disk takes the file not, or not all of it, and where
+    it would replace one that is no HDF5 file.
     """
 
     def __init__(self, path: Path, **how: Any) -> None:
+        if path.is_file() and path.stat().st_size and not h5py.is_hdf5(path):
+            raise InputError(f"cannot write {path}: there is a file of this name that is no HDF5 file: give another")
         self.path = path
         self._part = PartFile(path)
         with contextlib.ExitStack() as undo:
