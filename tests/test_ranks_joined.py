@@ -101,11 +101,13 @@ def test_whatif_names_no_two_frames_of_a_run_alike(run_cli: RunCli, tmp_path: Pa
 
 def refused(run_cli: RunCli, folder: Path, *files: Path) -> str:
     """Why, and that an older master stays as it is."""
-    (folder / "run.h5").write_text("older")
-    before = sorted(folder.iterdir())
-    status, out, err = run_cli("master", folder / "run.h5", *files)
+    master = folder / "run.h5"
+    with h5py.File(master, "w") as file:
+        file["of"] = "yesterday"
+    older, before = master.read_bytes(), sorted(folder.iterdir())
+    status, out, err = run_cli("master", master, *files)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert (folder / "run.h5").read_text() == "older"
+    assert master.read_bytes() == older
     assert sorted(folder.iterdir()) == before
     return err
 
