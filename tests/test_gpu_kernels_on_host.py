@@ -154,6 +154,34 @@ def any_density(cp: Any) -> None:
             check_rows(gpu, raw, images, rows)
 
 
+def test_launches_overlap_where_they_may_and_keep_their_pixels_apart(cp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shape, apart = (24, 256), -3
+    overlapped: list[tuple[Any, ...]] = []
+
+    def launch(function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        overlapped.append(arguments)
+        function((blocks,), (threads,), arguments)
+
+    monkeypatch.setattr("framelane.receiver.gpu.kernels.can_overlap", lambda: True)
+    monkeypatch.setattr("framelane.receiver.gpu.kernels.launch_overlapped", launch)
+    fixed, frames = quantize(calibration(1, shape)), words_of(1, 8, shape)
+    gpu, raw, rows = GpuKernels(fixed, THRESHOLD, THRESHOLD), cp.asarray(frames), SparseBuffers(8, shape, 1 << 13)
+    for n in (8, 1, 3, 1, 1, 8, 2, 8):
+        gpu.sparse(raw[:n], rows, overlapped=True)
+    assert len({int(arguments[-2]) for arguments in overlapped}) == 8  # a ticket each
+    first, second, third, again, other = (int(arguments[apart]) for arguments in overlapped if int(arguments[apart]))
+    assert (again, other) == (first, second)
+    all_kept = _plans.plan("sparse", 8)
+    size = 4 * all_kept.blocks(24 * 256, 8, 1) * all_kept.threads // 32 * all_kept.kept
+    assert np.diff(sorted((first, second, third))).tolist() == [size, size]
+    gpu.set_pedestal(fixed.pedestal[0])
+    gpu.sparse(raw, rows, overlapped=True)  # it has to wait for the pedestal
+    gpu.sparse(raw, rows)
+    assert len(overlapped) == 8
+    gpu.sparse(raw, rows, overlapped=True)
+    assert len(overlapped) == 9
+
+
 def floats(cp: Any) -> None:
     for n in (1, 30):
         check_float32(cp, calibration(n, (8, 1024)), words_of(n, n, (8, 1024)))

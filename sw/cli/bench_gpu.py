@@ -45,7 +45,7 @@ def measure() -> Measurement:
     measured.raw = raw_frames(POOL, of, shares=AS_REAL)
     rows += _kernels(measured, rate, AS_REAL, BATCHES[-1:])
     targets = _targets(rows)
-    return Measurement(rows, targets, page=page(rows, targets, rate))
+    return Measurement(rows, targets, page=page(rows, targets, rate, POOL))
 
 
 def _copy_rate(measured: Measured) -> float:
@@ -153,7 +153,7 @@ def _targets(rows: list[dict[str, Any]]) -> list[Target]:
     bars = {(what, BATCHES[-1]): bar for what, bar in BARS.items()} | {(what, 1): SINGLE_BAR for what in BARS}
     return [
         Target(
-            f"{row['kernel']}, batch {row['batch']}, {on(row)}: times its floor",
+            f"{row['kernel']}, batch {row['batch']}, {_on(row)}: times its floor",
             row["times_floor"],
             "",
             bar,
@@ -165,7 +165,6 @@ def _targets(rows: list[dict[str, Any]]) -> list[Target]:
     ]
 
 
-def on(row: dict[str, Any]) -> str:
-    """On how many streams."""
+def _on(row: dict[str, Any]) -> str:
     streams = "one stream" if row["streams"] == 1 else f"{row['streams']} streams"
     return f"{streams}, overlapped" if row["overlapped"] else streams

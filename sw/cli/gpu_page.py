@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from framelane.cli.bench import Target
+from framelane.cli.bench_gpu_data import SHAPE
 from framelane.receiver.gpu._device import cupy
 
 _HEAD = """# The kernels on a GPU
@@ -18,21 +19,21 @@ A kernel's floor is the time in which a copy within the GPU's memory moves the b
 words and results, the constants of all pixels in G0 and those of every pixel that is in G1 or G2 in some frame, both
 once a batch. The copy was measured in the same run: {rate:.2f} TB/s, read and written.
 
-Frames are random: about one photon a pixel, 24 ADU of noise, 1 % of the pixels masked, {percent:g} % in G1 or, a
-tenth of these, G2: ten times as many as in the real frames of a protein crystal; the table's last rows have a tenth
-of them. All of these are peaks, and in sparse rows. There are {pool} frames, 1.3 GB; each launch takes others than the
-one before. Launches are captured in a graph; times are medians of its runs, each behind an untimed one, so that none
-waits for what another kernel has left in the L2 cache to be written. The constants are the same in all launches: what
-the L2 cache still has of them is not removed. The clocks are as found.
+Frames are random: about one photon a pixel, 24 ADU of noise, 1 % of the pixels masked, {percent:g} % in G1 or, a tenth
+of these, G2: ten times as many as in the real frames of a protein crystal; the table's last rows have a tenth of them.
+All of these are peaks, and in sparse rows. There are {pool} frames, {gigabytes:.1f} GB; each launch takes others than
+the one before. Launches are captured in a graph; times are medians of its runs, each behind an untimed one, so that
+none waits for what another kernel has left in the L2 cache to be written. The constants are the same in all launches:
+what the L2 cache still has of them is not removed. The clocks are as found.
 
-Launches are on one stream, or on several by turns, each with results of its own (of batches of 40 there are 4 launches
-in a run, and 16 of 10). On one stream each waits for the end of the one before, and the GPU is idle while the first
-blocks of a launch begin and the last ones end; on more this is filled by others. The time of an image is then that of
-all launches over the number of images; a single launch takes longer. "Overlapped" are launches on one stream that begin
-before the end of the one before (`overlapped` of `GpuKernels`; compute capability 9.0 on): images are written at once,
-counts of single frames and sparse rows when the one before has ended; counts of batches, and holes, do not overlap. One
-stream without that is what counts where frames come one by one, as through PCIe (one in 160 us); the others where many
-are there, as in a ring on the GPU.
+Launches are on one stream, or on several by turns, each with results of its own (of batches of 40 there are {forties}
+launches in a run, and {tens} of 10). On one stream each waits for the end of the one before, and the GPU is idle while
+the first blocks of a launch begin and the last ones end; on more this is filled by others. The time of an image is then
+that of all launches over the number of images; a single launch takes longer. "Overlapped" are launches on one stream
+that begin before the end of the one before (`overlapped` of `GpuKernels`; compute capability 9.0 on): images are
+written at once, counts of single frames and sparse rows when the one before has ended; counts of batches, and holes, do
+not overlap. One stream without that is what counts where frames come one by one, as through PCIe (one in 160 us); the
+others where many are there, as in a ring on the GPU.
 
 "Of frames alone" leaves the constants out: single frames find most of them in the L2 cache, where the frame before has
 had them, while the floor counts them as read from memory.
@@ -120,8 +121,8 @@ writes of the same pages get into each other's way.
 """
 
 
-def page(rows: list[dict[str, Any]], targets: list[Target], rate: float) -> str:
-    """The page's text, from the rows and targets of the bench."""
+def page(rows: list[dict[str, Any]], targets: list[Target], rate: float, pool: int) -> str:
+    """The page's text, from the rows and targets of the bench, the copy's TB/s, and how many frames there are."""
     name, versions = machine()
     head = _HEAD.format(
         name=name,
@@ -129,7 +130,10 @@ def page(rows: list[dict[str, Any]], targets: list[Target], rate: float) -> str:
         versions=versions,
         rate=rate,
         percent=next(row["percent_switched"] for row in rows),
-        pool=160,
+        pool=pool,
+        gigabytes=pool * SHAPE[0] * SHAPE[1] * 2 * 1e-9,
+        forties=pool // 40,
+        tens=pool // 10,
     )
     lines = [
         f"| {row['kernel']} | {row['batch']} | {_streams(row)} | {_number(row['percent_switched'], 'g')} "

@@ -4,17 +4,14 @@ What the CUDA C++ Programming Guide calls programmatic dependent launch: such a 
 `wait_for_launches` of kernels/ptx.cuh, and the one before says when it may begin, by `let_next_begin`.
 """
 
-import ctypes
 from typing import Any
-
-import numpy as np
 
 from framelane.models.errors import ConfigError
 from framelane.receiver.gpu._device import cupy
+from framelane.receiver.gpu.arguments import Arguments
 from framelane.receiver.gpu.driver import driver
 
 _LEAST_CAPABILITY = 90
-_ARGUMENT_BYTES = 8
 
 
 def can_overlap() -> bool:
@@ -30,12 +27,7 @@ def can_overlap() -> bool:
 
 def launch_overlapped(function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
     """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream. GpuError where that fails."""
-    values = np.zeros((len(arguments), _ARGUMENT_BYTES), np.uint8)
-    for value, argument in zip(values, arguments, strict=True):
-        raw = argument.tobytes()
-        value[: len(raw)] = np.frombuffer(raw, np.uint8)
-    addresses = (ctypes.c_void_p * len(arguments))(*(value.ctypes.data for value in values))
-    api = driver().api
+    given, api = Arguments(arguments), driver().api
     attribute = api.CUlaunchAttribute()
     attribute.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     attribute.value.programmaticStreamSerializationAllowed = 1
@@ -45,4 +37,4 @@ def launch_overlapped(function: Any, blocks: int, threads: int, arguments: tuple
     how.hStream = api.CUstream(cupy().cuda.get_current_stream().ptr)
     how.attrs, how.numAttrs = [attribute], 1
     kernel = api.CUfunction(function.kernel.ptr)
-    driver().call("launch a kernel", "cuLaunchKernelEx", how, kernel, ctypes.addressof(addresses), 0)
+    driver().call("launch a kernel", "cuLaunchKernelEx", how, kernel, given.address, 0)
