@@ -4,7 +4,7 @@ ARGS ?=
 BENCH ?=
 BLOCK ?=
 # Each worker may hold a C++ compiler: as many as there are cores, but not a cluster's worth.
-XDIST ?= -n auto --maxprocesses 8 --dist worksteal
+XDIST ?= -n auto --maxprocesses 8 --dist loadscope
 
 VENV := .venv
 RUN := $(VENV)/bin/python -m
@@ -18,8 +18,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test sim lint lint-python lint-rtl lint-cpp oracles softroce soak bench synth synth-check hls formal faults regs lock
-.PHONY: formal-check clean distclean packages-python packages-sim packages-test packages-softroce
+.PHONY: help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak bench synth synth-check hls formal faults regs lock
+.PHONY: formal-check formal-all synth-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,14 +29,28 @@ setup: $(VENV)/.dev ## system packages, .venv, framelane and all its tools
 demo: $(VENV)/.sim ## a detector frame through the gateware to a picture, no hardware (ARGS="--drop 0.01")
 	$(VENV)/bin/framelane demo $(ARGS)
 
-test: lint synth-check formal-check ## everything that needs no GPU and no Vitis: lint, area, proofs, tests, testbenches
-	$(RUN) pytest $(XDIST) $(ARGS)
+# SoftRoCE may not be skipped where it can run.
+TESTS = FRAMELANE_SOFTROCE=$$(scripts/system-packages.sh can-run-softroce $(VENV)/bin/python && echo required) \
+  $(RUN) pytest $(XDIST) --judge-skips --durations=10 $(ARGS)
+LINT := lint-python lint-rtl lint-cpp
+
+test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
+	$(VENV)/bin/python scripts/beside.py pytest formal-check synth-check $(LINT)
+
+nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, planted faults, oracles (hours)
+	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all $(LINT) oracles faults
+
+pytest: $(VENV)/.dev
+	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(TESTS)
+
+pytest-all: $(VENV)/.dev
+	FRAMELANE_WIDTHS=all $(TESTS)
 
 sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
 	$(RUN) pytest $(XDIST) sim/cocotb $(ARGS)
 
 oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, scapy and tshark (2 minutes)
-	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/test_roce_oracles.py $(ARGS)
+	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/gateware/test_roce_oracles.py $(ARGS)
 
 softroce: packages-softroce $(VENV)/.dev ## the chain, planted faults and RC live on the Linux SoftRoCE driver, in a virtual machine (2 minutes)
 	FRAMELANE_SOFTROCE=required $(RUN) pytest $(XDIST) sim/softroce/test_chain.py sim/softroce/test_refused.py sim/softroce/test_rc_live.py $(ARGS)
@@ -44,10 +58,10 @@ softroce: packages-softroce $(VENV)/.dev ## the chain, planted faults and RC liv
 soak: $(VENV)/.dev ## ten minutes of emulated frames with random faults over veth into a receiver, as root (ARGS="--minutes 60")
 	$(VENV)/bin/python scripts/soak.py $(ARGS)
 
-bench: $(VENV)/.dev ## measured tables in build/bench/, docs/roce_tx.md (BENCH=name for one)
-	$(VENV)/bin/framelane bench $(BENCH) --docs docs $(ARGS)
+bench: $(VENV)/.dev ## measured tables in build/bench/, docs/measured/roce_tx.md (BENCH=name for one)
+	$(VENV)/bin/framelane bench $(BENCH) --docs docs/measured $(ARGS)
 
-lint: lint-python lint-rtl lint-cpp ## style and types of all languages
+lint: $(LINT) ## style and types of all languages
 
 lint-python: $(VENV)/.dev
 	$(RUN) ruff check
@@ -62,34 +76,35 @@ lint-cpp: $(VENV)/.dev
 	find hw sim sw \( -name '*.cpp' -o -name '*.hpp' -o -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 | \
 	  xargs -0 --no-run-if-empty $(VENV)/bin/clang-format --dry-run -Werror
 
-synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/area.md (10 minutes)
+synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/measured/area.md (10 minutes)
 	$(VENV)/bin/python scripts/synth.py
 
-synth-check: build/synth-check ## docs/area.md against the gateware: what has changed since it was measured, and a sample
-
-SYNTHESIZED := $(wildcard hw/*/*.sv) docs/area.md $(wildcard docs/records/area.json) scripts/synth.py scripts/synth_table.py scripts/yosys.py scripts/carries.v scripts/records.py
-build/synth-check: $(VENV)/.dev $(SYNTHESIZED)
+synth-check: $(VENV)/.dev ## docs/measured/area.md against the gateware: what has changed since it was measured, and a sample
 	$(VENV)/bin/python scripts/synth.py --check
-	mkdir -p $(@D)
-	touch $@
 
 hls: $(VENV)/.dev ## the JUNGFRAU correction as an IP core by Vitis HLS; without Vitis its C simulation (ARGS="--part PART")
 	$(VENV)/bin/python scripts/hls.py $(ARGS)
 
-formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into docs/formal.md (BLOCK=roce_join for one)
+formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into docs/measured/formal.md (BLOCK=roce_join for one)
 	$(VENV)/bin/python scripts/prove.py $(BLOCK)
+
+formal-all: $(VENV)/.dev
+	$(VENV)/bin/python scripts/prove.py --check --all
+
+synth-all: $(VENV)/.dev
+	$(VENV)/bin/python scripts/synth.py --check --all
 
 formal-check: $(VENV)/.dev ## proofs that are not recorded (docs/records) as they would be run now, and a sample of the others
 	$(VENV)/bin/python scripts/prove.py --check
 
-faults: $(VENV)/.dev ## single faults planted in the packetizer must turn its benches red, into docs/faults.md (20 minutes)
-	$(VENV)/bin/python scripts/faults.py $(ARGS)
+faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/faults/faults.py $(ARGS)
 
 regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/registers.md
 	$(VENV)/bin/python scripts/regs.py
 
 lock: $(VENV)/.lock ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
-	$(VENV)/bin/uv pip compile --quiet --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
+	$(VENV)/bin/uv pip compile --quiet --generate-hashes --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
 
 clean: ## removes what was built, keeps .venv
 	rm -rf build dist *.egg-info
@@ -98,24 +113,35 @@ distclean: clean ## removes .venv as well
 	rm -rf $(VENV)
 
 # One stamp per set of tools: pip runs again when the wanted versions change.
-INPUTS := pyproject.toml setup.py constraints.txt
-INSTALL = $(RUN) pip install --quiet --constraint constraints.txt --editable
+INPUTS := pyproject.toml setup.py constraints.txt scripts/locked.py
+# Only versions and files that are locked: each with its hash, and nothing that they did not ask for.
+define install
+$(VENV)/bin/python scripts/locked.py $(1) >$(VENV)/requirements.txt
+$(RUN) pip install --quiet --require-hashes --no-deps --requirement $(VENV)/requirements.txt
+endef
+# framelane itself is no file with a hash; setuptools is the one of the lock.
+define install_with_framelane
+$(call install,$(1))
+$(RUN) pip install --quiet --quiet --no-deps --no-build-isolation --editable .
+$(RUN) pip check >/dev/null || $(RUN) pip check
+endef
 
-$(VENV)/.python: | packages-python
+$(VENV)/.python: constraints.txt scripts/locked.py | packages-python
 	$(PYTHON) -m venv $(VENV)
+	$(call install,--only install)
 	touch $@
 
-$(VENV)/.sim: $(INPUTS) | packages-sim $(VENV)/.python
-	$(INSTALL) '.[sim]'
+$(VENV)/.sim: $(INPUTS) $(VENV)/.python | packages-sim
+	$(call install_with_framelane,sim)
 	touch $@
 
-$(VENV)/.dev: $(INPUTS) | packages-test $(VENV)/.python
-	$(INSTALL) '.[sim,dev,hls,synth,formal,regs]'
+$(VENV)/.dev: $(INPUTS) $(VENV)/.python | packages-test
+	$(call install_with_framelane,sim dev hls synth formal regs)
 	touch $(VENV)/.sim $@
 
 # uv alone: framelane itself may not be installable under the old lock.
-$(VENV)/.lock: | packages-python $(VENV)/.python
-	$(RUN) pip install --quiet --constraint constraints.txt uv
+$(VENV)/.lock: $(VENV)/.python
+	$(call install,--only lock)
 	touch $@
 
 packages-python packages-sim packages-test packages-softroce: packages-%:

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from framelane.models.bd_gen import BdGen
-from framelane.models.errors import ConfigError
-from framelane.models.flow import Destination, Flow, FrameEvent
-from framelane.models.roce_qp import QpContext
-from framelane.models.roce_segment import Message
-from framelane.models.roce_tx import RoceTx
-from framelane.models.session import Session
-from framelane.models.wire import Endpoint
+from framelane.base.errors import ConfigError
+from framelane.models.placement.bd_gen import BdGen
+from framelane.models.placement.flow import Destination, Flow, FrameEvent
+from framelane.models.roce_tx.roce_qp import QpContext
+from framelane.models.roce_tx.roce_segment import Message
+from framelane.models.roce_tx.roce_tx import RoceTx
+from framelane.models.roce_tx.wire import Endpoint
 
 Memory = Callable[[int, int], bytes]
 """Read `length` bytes at `address` of the source's memory."""
@@ -48,13 +47,6 @@ class TxConfig:
                 if entry in taken:
                     raise ConfigError(f"flows {taken[entry]} and {k} both go to destination {entry}: give each its own")
                 taken[entry] = k
-
-    @classmethod
-    def of(cls, session: Session, source: int = 0) -> "TxConfig":
-        """The configuration that serves `session` as its source number `source` with its share of whole frames."""
-        return cls(
-            session.source.endpoint(), (session.qp_context(),), (session.destination(source),), (session.flow(source),)
-        )
 
 
 class Tx:

@@ -1,7 +1,7 @@
 """The transmitter behind a frame store: pixels in, packets out. `tx_stream.sv` equals this byte for byte."""
 
-from framelane.models.frame_store import FrameInfo, FrameStore
-from framelane.models.image_writer import Correction
+from framelane.models.memory.frame_store import FrameInfo, FrameStore
+from framelane.models.memory.image_writer import Correction
 from framelane.models.tx import Tx, TxConfig
 
 

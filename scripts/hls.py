@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from framelane.models.errors import FramelaneError, SimulationError
+from framelane.base.errors import FramelaneError, SimulationError
 from hls_build import BUILD, HLS, bench_program
 from hls_report import violations
 from hls_vectors import standard, write
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None, folder: Path = BUILD) -> int:
     command = vitis()
     if command is None:
         simulate(vectors)
-        print("C simulation: all bits as in models/jf_correct.py; not synthesized: no vitis_hls or vitis-run on PATH")
+        print("C simulation: all bits as in the model jf_correct; not synthesized: no vitis_hls or vitis-run on PATH")
         return 0
     environment = {
         "FRAMELANE_HLS_PART": options.part,
@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None, folder: Path = BUILD) -> int:
         print(sentence, file=sys.stderr)
     if not found:
         print(
-            f"C simulation: all bits as in models/jf_correct.py; a beat a clock; timing met by estimate; IP in {folder}"
+            f"C simulation: all bits as in the model jf_correct; a beat a clock; timing met by estimate; IP in {folder}"
         )
     return int(bool(found))
 

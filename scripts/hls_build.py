@@ -11,7 +11,7 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-from framelane.models.errors import SimulationError
+from framelane.base.errors import SimulationError
 
 ROOT = Path(__file__).resolve().parents[1]
 HLS = ROOT / "hw" / "hls"

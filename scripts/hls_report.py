@@ -8,7 +8,7 @@ loop, with `PipelineII` where it is a pipeline. Loops may be nested.
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from framelane.models.errors import InputError
+from framelane.base.errors import InputError
 
 PIPELINES = ("fetch_beats", "correct_beats")
 """Labels of the loops that must be pipelines; Vitis joins the names of loops that it flattens."""

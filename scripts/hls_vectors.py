@@ -1,4 +1,4 @@
-"""Starts of the HLS correction: what goes in, and by `framelane.models.jf_correct` what must come out."""
+"""Starts of the HLS correction: what goes in, and by `framelane.models.jungfrau.jf_correct` what must come out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jf_constants import planes
-from framelane.models.jf_correct import correct_int16
-from framelane.models.jf_fixed import FixedCalibration
+from framelane.models.jungfrau.jf_constants import planes
+from framelane.models.jungfrau.jf_correct import correct_int16
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
 
 LANES = 32
 """Pixels a beat."""

@@ -1,4 +1,4 @@
-"""What is proved of which block: `sim/formal/proofs.toml`, and the page `docs/formal.md` that is made of it."""
+"""What is proved of which block: `sim/formal/proofs.toml`, and the page `formal.md` that is made of it."""
 
 import re
 import tomllib
@@ -7,34 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMAL = ROOT / "sim" / "formal"
-PAGE = ROOT / "docs" / "formal.md"
-
-HEAD = """# Proofs
-
-What `make formal` proves of the RTL, with yosys and the solver yices, for all time: by induction, from a reset on, with
-more resets at any time. Inputs do what they like, but for the assumptions named. Widths are small where no block
-decides anything by its data.
-
-Properties of a block are in `sim/formal/<block>_formal.sv`, bound into it: assertions named `a_`. Those named `i_` only
-carry the induction; where they are many, they are proved in steps, each with those before assumed. *Paths*: no
-combinational path leads from a `tready` input to an output of a stream. That is looked up in the netlist.
-
-Each fault is one substitution in a copy of the RTL. The proof named beside it must fail then, by a counterexample,
-without the help of any `i_`.
-
-The RC service is proved in its parts: `rc_ring` keeps the descriptors, `rc_protocol` the rules, `rc_timer` the time.
-What the ring assumes of the rules' answers is proved of `rc_protocol`, what the rules assume of the ring's questions of
-`rc_ring`. Together: the window is kept, no PSN is skipped or used for two packets, a timer that runs ends, and when
-acknowledgements stop the QP is idle or in error after a bounded number of ends of its timer.
-
-Not proved: what the bytes say, the CRC above all (`roce_icrc`), the QP table and the token buckets (`roce_qp`,
-`roce_pacer`), how the blocks work together (`roce_tx`, `rc_requester`), other widths than those named, a QP that is
-written while messages for it pass, the cells `axis_buffer` and `axis_merge`, all that decides what is sent (`bd_*`,
-`mm2s`, `frame_*`, `rc_ledger`, registers), and what is received (`rx_*`, `roce_rx`, ARP, ping, pauses). The benches
-cover those.
-
-Written by `make formal` from `sim/formal/proofs.toml`.
-"""
+PAGE = ROOT / "docs" / "measured" / "formal.md"
+HEAD = ROOT / "scripts" / "templates" / "formal.md"
+"""The prose of the page; what is proved of the blocks follows."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +65,8 @@ def blocks() -> list[Block]:
 
 
 def page(listed: list[Block]) -> str:
-    """Return the text of `docs/formal.md`."""
-    return HEAD + "".join(section(block) for block in listed)
+    """Return the text of `docs/measured/formal.md`."""
+    return HEAD.read_text() + "".join(section(block) for block in listed)
 
 
 def section(block: Block) -> str:

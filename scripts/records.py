@@ -84,12 +84,15 @@ def _commit() -> str:
     return done.stdout.strip() if done.returncode == 0 else secrets.token_hex(8)
 
 
-def sample(names: Iterable[str], record: Mapping[str, Made], seconds: float) -> list[str]:
-    """Choose runs that took so many seconds together, others with each commit: a record that is wrong is found out."""
+def sample(names: Iterable[str], record: Mapping[str, Made], seconds: float, least: int) -> list[str]:
+    """Choose runs that took so many seconds together, others with each commit: a record that is wrong is found out.
+
+    They are at least `least`: whoever writes to the record that runs take hours cannot leave all out.
+    """
     shuffled = random.Random(_commit()).sample(ordered := sorted(names), len(ordered))
     chosen: list[str] = []
     for name in shuffled:
-        if seconds <= 0:
+        if seconds <= 0 and len(chosen) >= least:
             break
         chosen.append(name)
         seconds -= max(record[name].seconds, 1)

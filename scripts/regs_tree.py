@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from systemrdl.node import AddrmapNode, FieldNode, Node, RegfileNode, RegNode
 from systemrdl.rdltypes.builtin_enums import AccessType, OnWriteType
 
-from framelane.driver.register import Access, Field, Register
+from framelane.driver.registers.register import Access, Field, Register
 from regs_text import Group
 
 VALUE = "value"

@@ -23,10 +23,10 @@ from typing import Any
 import h5py
 import numpy as np
 
-from framelane.cli.own_network import own_network
+from framelane.bench.own_network import own_network
 
 _FRAMELANE = [sys.executable, "-c", "from framelane.cli import main; main()"]
-_FAULTS = "drop=0.0001,duplicate=0.0001,reorder:3=0.0001,corrupt:payload=0.0001,truncate=0.00005,stranger=0.0001"
+_FAULTS = "drop=0.0001,duplicate=0.0001,reorder:3=0.0001,corrupt:payload=0.0001,truncate=0.00005,foreign=0.0001"
 _ENDS = (("recv", signal.SIGINT), ("recv", signal.SIGTERM), ("emulate", signal.SIGTERM))
 _SAMPLE_S = 2.0
 _FLAT = 1.05

@@ -15,20 +15,20 @@ import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 from numpy.typing import NDArray
 
+from framelane.base.errors import TransportError
+from framelane.bench.own_network import own_network
+from framelane.calibration.calibration_file import write_calibration, write_sets
+from framelane.calibration.calibration_set import CalibrationSet
+from framelane.calibration.provenance import Provenance
 from framelane.cli import main
-from framelane.cli.own_network import own_network
-from framelane.driver.recording import PaperRegisters
-from framelane.driver.register_file import RegisterFile
-from framelane.models.errors import TransportError
-from framelane.models.jf_calibration import Calibration
-from framelane.models.jf_detector import Detector, DetectorConfig
-from framelane.models.jf_scene import Scene
-from framelane.models.session import Session
-from framelane.models.slots import SlotLayout
-from framelane.receiver.calibration.calibration_file import write_calibration, write_sets
-from framelane.receiver.calibration.calibration_set import CalibrationSet
-from framelane.receiver.calibration.provenance import Provenance
+from framelane.driver.registers.recording import PaperRegisters
+from framelane.driver.registers.register_file import RegisterFile
+from framelane.models.jungfrau.jf_calibration import Calibration
+from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
+from framelane.models.jungfrau.jf_scene import Scene
+from framelane.models.placement.slots import SlotLayout
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
+from framelane.session.session import Session
 from on_a_gpu import cp, way_and_ring  # noqa: F401  (fixtures)
 from simulated_boards import board, link, make_found, make_rc, simulated  # noqa: F401  (fixtures)
 

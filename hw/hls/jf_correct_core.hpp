@@ -1,5 +1,5 @@
-// The JUNGFRAU correction, raw words to photons, by the numeric contract of models/jf_correct.py. No tool pragmas here:
-// the loop over lanes has a constant bound, and unrolls in the pipeline of whoever calls.
+// The JUNGFRAU correction, raw words to photons, by the numeric contract of models/jungfrau/jf_correct.py. No tool
+// pragmas here: the loop over lanes has a constant bound, and unrolls in the pipeline of whoever calls.
 #pragma once
 
 #include <ap_int.h>

@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
         }
         for (size_t k = 0; k < expected.size(); k++) {
             if (std::memcmp(&corrected[k], &expected[k], sizeof(Beat))) {
-                std::fprintf(stderr, "start %u: beat %zu is not what models/jf_correct.py gives\n", starts, k);
+                std::fprintf(stderr, "start %u: beat %zu is not what models/jungfrau/jf_correct.py gives\n", starts, k);
                 return 1;
             }
         }

@@ -134,7 +134,7 @@ package framelane_pkg;
     logic [63:0] address;
   } read_t;
 
-  // A number to be added to a counter.
+  // A number to be added to a counter, by its index in tx_counters_pkg.
   typedef struct packed {
     logic [63:0] amount;
     logic [15:0] index;
@@ -152,17 +152,26 @@ package framelane_pkg;
     logic enabled;
   } correction_t;
 
-  // Index of counters, as the registers number them.
-  localparam int unsigned PULSES = 18;  // global ones, each counting single events
-  localparam int unsigned STATION_PULSES = 56;  // of the receive path: counters of their own
-  localparam logic [15:0] COUNT_CNP = 16'd64;  // among these: first of one a QP
-  localparam logic [15:0] COUNT_FLOW = 16'd32;  // first of 4 a flow
-  localparam logic [15:0] COUNT_DESTINATION = 16'd64;  // first of 4 a destination
-  localparam int unsigned FLOW_SELECTED = 0;
-  localparam int unsigned FLOW_REFUSED = 1;
-  localparam int unsigned DESTINATION_SENT = 0;
-  localparam int unsigned DESTINATION_DROPPED = 1;
-  localparam int unsigned DESTINATION_SKIPPED = 2;
-  localparam int unsigned DESTINATION_FAILED = 3;
+  // What the transmitter tells a frame store. Bytes.
+  typedef struct packed {
+    logic        rst;         // the core's
+    logic        armed;
+    logic        aborting;    // a reset is under way: nothing new begins
+    logic [63:0] base;
+    logic [31:0] slot_bytes;
+    logic [15:0] slots;
+    correction_t correction;
+  } store_control_t;
+
+  // What a frame store tells the transmitter: that it is idle, and events.
+  typedef struct packed {
+    logic idle;            // 1 where there is none
+    logic lost;            // a frame was lost there
+    logic bad;             // a frame did not fit there, or its memory refused it
+    logic ignored;         // a frame passed while not armed
+    logic mismatch;        // a frame was shorter or longer than its constants
+    logic constant_error;  // a beat of constants came with an error
+    logic stall;           // a beat of pixels waits
+  } store_report_t;
 
 endpackage

@@ -1,24 +1,17 @@
 // The transmitter: frames that lie in memory in, RoCEv2 packets out, told by registers what to send where. Wiring only.
 //
-//   registers -> tables, commands
-//   frames -> bd_gen -> axis_fork -> mm2s ----.
-//                |          |----------------- axis_select -> payload -.
-//                '-> trailer ----------------'                        roce_tx -> packets
-//                           |----------------------------> messages -'  |
-//                           '-> frame_ledger <------ ends of messages --'
+//   registers -> tables, commands       counts, events -> registers
+//   frames -> tx_core -> packets -> [tx_station] -> Ethernet
+//                ^-- frames of RoCEv2 <-- '<- Ethernet
 //
-// With Rc, descriptors and trailers go through rc_requester first, and rc_ledger stands for frame_ledger. With Station there is a
-// receive path, which a reset of the core leaves alone:
-//
-//   frames from the MAC -> rx_path -> roce_rx -> rc_requester, dcqcn -> rates of roce_tx
-//                             '-> neighbour -> axis_widen -> packet_merge, behind roce_tx
+// Rc: what is lost is sent again, by tx_core. Station: there is a receive path, which a reset of the core leaves alone.
 module tx
-  import dcqcn_pkg::*;
+  import axi_pkg::*;
   import framelane_pkg::*;
   import neighbour_pkg::*;
   import rc_pkg::*;
   import roce_pkg::*;
-  import roce_rx_pkg::*;
+  import tx_counters_pkg::*;
 #(
     parameter int unsigned DataW        = 512,
     parameter int unsigned AddrW        = 64,
@@ -70,20 +63,8 @@ module tx
     output logic   release_o,            // pulse
 
     // The frame store, where there is one
-    output logic        store_rst_o,
-    output logic        store_armed_o,
-    output logic        store_abort_o,
-    output logic [63:0] store_base_o,
-    output logic [31:0] store_slot_bytes_o,
-    output logic [15:0] store_slots_o,
-    output correction_t store_correction_o,
-    input  logic        store_idle_i,        // 1 where there is none
-    input  logic        store_lost_i,        // pulse: a frame was lost there
-    input  logic        store_bad_i,         // pulse: a frame did not fit there, or its memory refused it
-    input  logic        store_ignored_i,     // pulse: a frame passed while not armed
-    input  logic        store_mismatch_i,    // pulse: a frame was shorter or longer than its constants
-    input  logic        store_constant_error_i,  // pulse: a beat of constants came with an error
-    input  logic        store_stall_i,       // pulse: a beat of pixels waits
+    output store_control_t store_o,
+    input  store_report_t  store_i,
 
     // AXI4 read master: the frame memory
     output logic [  IdW-1:0] m_axi_arid,
@@ -120,46 +101,66 @@ module tx
     output logic idle_o  // nothing is under way
 );
 
-  // Sinks of every descriptor, in the order of axis_fork's mask
-  localparam int unsigned TO_MESSAGE = 0;
-  localparam int unsigned TO_SELECT = 1;
-  localparam int unsigned TO_LEDGER = 2;
-  localparam int unsigned TO_READ = 3;
-  localparam int unsigned SINKS = 4;
-
-  // Sources of payload, as axis_select numbers them
-  localparam int unsigned FROM_MEMORY = 0;
-  localparam int unsigned FROM_TRAILER = 1;
-  localparam int unsigned SOURCES = 2;
-
-  logic core_rst, armed, resetting;
+  logic core_rst, armed, resetting, core_idle, line_busy;
   logic [47:0] local_mac;
   logic [31:0] local_ip;
   qp_write_t qp_tdata;
-  logic qp_tvalid, qp_tready;
-  logic [7:0] flow_index, destination_index, mtu_index;
+  logic [7:0] flow_index, destination_index, cnp_tdata;
   flow_t flow;
   destination_t destination;
-  logic [3:0] mtu_log2;
-  logic [PULSES-1:0] pulses;
+  count_t count_tdata;
   refusal_t refusal;
-  logic refusal_valid;
-  count_t place_count, ledger_count, count_tdata;
-  logic place_count_tvalid, place_count_tready, ledger_count_tvalid, ledger_count_tready, count_tvalid, count_tready;
+  logic qp_tvalid, qp_tready, count_tvalid, count_tready, cnp_tvalid, cnp_tready, refusal_valid;
+  logic frame, ignored, read_error, status_valid;
+  status_e status;
+  pulses_t pulses;
+  station_pulses_t station_pulses;
+  rc_control_t rc_control;
+  rc_report_t rc_report;
 
-  neighbour_config_t station;
+  neighbour_config_t neighbour_config;
   resolve_t resolve_tdata;
   resolved_t resolved_tdata;
-  rc_limits_t limits;
-  rc_command_t command_tdata;
-  rc_status_t rc_status;
-  dcqcn_t dcqcn_settings;
-  logic announce, resolve_tvalid, resolve_tready, resolved_tvalid, hold_data;
+  logic announce, resolve_tvalid, resolve_tready, resolved_tvalid, held;
   logic [47:0] conflict_mac;
-  logic [STATION_PULSES-1:0] station_pulses;
-  logic [7:0] cnp_tdata, limits_qp, rc_status_qp;
-  logic cnp_tvalid, cnp_tready, limits_write, command_tvalid, command_tready, command_refused;
-  logic [23:0] dcqcn_burst;
+
+  logic [DataW-1:0] packet_tdata;
+  logic [KeepW-1:0] packet_tkeep;
+  logic packet_tlast, packet_tvalid, packet_tready;
+  logic [63:0] roce_tdata;
+  logic [7:0] roce_tkeep;
+  logic roce_tlast, roce_tvalid, roce_tready;
+
+  axil_request_t axil_request;
+  axil_response_t axil_response;
+  axi_read_request_t read_request;
+  axi_read_response_t read_response;
+
+  // The tops' ports are flat
+  assign axil_request = '{
+          awaddr: s_axil_awaddr, awprot: s_axil_awprot, awvalid: s_axil_awvalid,
+          wdata: s_axil_wdata, wstrb: s_axil_wstrb, wvalid: s_axil_wvalid, bready: s_axil_bready,
+          araddr: s_axil_araddr, arprot: s_axil_arprot, arvalid: s_axil_arvalid, rready: s_axil_rready
+      };
+  assign s_axil_awready = axil_response.awready;
+  assign s_axil_wready = axil_response.wready;
+  assign s_axil_bresp = axil_response.bresp;
+  assign s_axil_bvalid = axil_response.bvalid;
+  assign s_axil_arready = axil_response.arready;
+  assign s_axil_rdata = axil_response.rdata;
+  assign s_axil_rresp = axil_response.rresp;
+  assign s_axil_rvalid = axil_response.rvalid;
+
+  assign read_response = '{arready: m_axi_arready, rresp: m_axi_rresp, rlast: m_axi_rlast, rvalid: m_axi_rvalid};
+  assign m_axi_arid = '0;  // data return in order
+  assign m_axi_araddr = AddrW'(read_request.araddr);
+  assign m_axi_arlen = read_request.arlen;
+  assign m_axi_arsize = read_request.arsize;
+  assign m_axi_arburst = read_request.arburst;
+  assign m_axi_arcache = read_request.arcache;
+  assign m_axi_arprot = read_request.arprot;
+  assign m_axi_arvalid = read_request.arvalid;
+  assign m_axi_rready = read_request.rready;
 
   registers #(
       .DataW       (DataW),
@@ -177,35 +178,18 @@ module tx
   ) u_registers (
       .clk,
       .rst,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_awvalid,
-      .s_axil_awready,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_wvalid,
-      .s_axil_wready,
-      .s_axil_bresp,
-      .s_axil_bvalid,
-      .s_axil_bready,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_arvalid,
-      .s_axil_arready,
-      .s_axil_rdata,
-      .s_axil_rresp,
-      .s_axil_rvalid,
-      .s_axil_rready,
+      .s_axil_i           (axil_request),
+      .s_axil_o           (axil_response),
       .core_rst_o         (core_rst),
       .armed_o            (armed),
       .resetting_o        (resetting),
       .idle_i             (idle_o),
       .local_mac_o        (local_mac),
       .local_ip_o         (local_ip),
-      .store_base_o,
-      .store_slot_bytes_o,
-      .store_slots_o,
-      .correction_o       (store_correction_o),
+      .store_base_o       (store_o.base),
+      .store_slot_bytes_o (store_o.slot_bytes),
+      .store_slots_o      (store_o.slots),
+      .correction_o       (store_o.correction),
       .m_axis_qp_tdata    (qp_tdata),
       .m_axis_qp_tvalid   (qp_tvalid),
       .m_axis_qp_tready   (qp_tready),
@@ -213,13 +197,13 @@ module tx
       .flow_o             (flow),
       .destination_index_i(destination_index),
       .destination_o      (destination),
-      .pulse_i            (pulses),
+      .pulses_i           (pulses),
       .s_axis_count_tdata (count_tdata),
       .s_axis_count_tvalid(count_tvalid),
       .s_axis_count_tready(count_tready),
       .refusal_valid_i    (refusal_valid),
       .refusal_i          (refusal),
-      .neighbour_o           (station),
+      .neighbour_o           (neighbour_config),
       .announce_o            (announce),
       .m_axis_resolve_tdata  (resolve_tdata),
       .m_axis_resolve_tvalid (resolve_tvalid),
@@ -227,667 +211,130 @@ module tx
       .s_axis_resolved_tdata (resolved_tdata),
       .s_axis_resolved_tvalid(resolved_tvalid),
       .link_up_i,
-      .held_i                (hold_data),
+      .held_i                (held),
       .conflict_mac_i        (conflict_mac),
-      .station_pulse_i       (station_pulses),
+      .station_pulses_i      (station_pulses),
       .s_axis_cnp_tdata      (cnp_tdata),
       .s_axis_cnp_tvalid     (cnp_tvalid),
       .s_axis_cnp_tready     (cnp_tready),
-      .limits_o              (limits),
-      .limits_qp_o           (limits_qp),
-      .limits_write_o        (limits_write),
-      .m_axis_command_tdata  (command_tdata),
-      .m_axis_command_tvalid (command_tvalid),
-      .m_axis_command_tready (command_tready),
-      .command_refused_i     (command_refused),
-      .rc_status_qp_o        (rc_status_qp),
-      .rc_status_i           (rc_status),
-      .dcqcn_o               (dcqcn_settings),
-      .dcqcn_burst_o         (dcqcn_burst)
+      .limits_o              (rc_control.limits),
+      .limits_qp_o           (rc_control.limits_qp),
+      .limits_write_o        (rc_control.limits_write),
+      .m_axis_command_tdata  (rc_control.command),
+      .m_axis_command_tvalid (rc_control.command_valid),
+      .m_axis_command_tready (rc_report.command_ready),
+      .command_refused_i     (rc_report.command_refused),
+      .rc_status_qp_o        (rc_control.status_qp),
+      .rc_status_i           (rc_report.status),
+      .dcqcn_o               (rc_control.dcqcn),
+      .dcqcn_burst_o         (rc_control.dcqcn_burst)
   );
 
-  assign store_abort_o = resetting;
-  assign store_rst_o = core_rst;
-  assign store_armed_o = armed;
+  assign store_o.rst = core_rst;
+  assign store_o.armed = armed;
+  assign store_o.aborting = resetting;
 
-  axis_merge #(
-      .DataW($bits(count_t))
-  ) u_counts (
-      .clk,
-      .rst            (core_rst),
-      .s_axis_a_tdata (place_count),
-      .s_axis_a_tvalid(place_count_tvalid),
-      .s_axis_a_tready(place_count_tready),
-      .s_axis_b_tdata (ledger_count),
-      .s_axis_b_tvalid(ledger_count_tvalid),
-      .s_axis_b_tready(ledger_count_tready),
-      .m_axis_tdata   (count_tdata),
-      .m_axis_tvalid  (count_tvalid),
-      .m_axis_tready  (count_tready)
-  );
-
-  bd_t bd_tdata;
-  logic bd_tvalid, bd_tready, bd_gen_idle, frame, ignored;
-  trailer_t placed_tdata;
-  logic placed_tvalid, placed_tready;
-  logic [7:0] room_qp;
-  logic [15:0] room_wanted;
-  logic room, admit;
-  logic [15:0] over_tdata;
-  logic over_tvalid, over_tready;
-
-  bd_gen #(
+  tx_core #(
+      .DataW       (DataW),
+      .NumQp       (NumQp),
       .Flows       (Flows),
-      .Destinations(Destinations)
-  ) u_bd_gen (
+      .Destinations(Destinations),
+      .ReadDepth   (ReadDepth),
+      .ClockHz     (ClockHz),
+      .Rc          (Rc),
+      .RcQps       (RcQps),
+      .RcDepth     (RcDepth),
+      .RcAhead     (RcAhead)
+  ) u_core (
       .clk,
-      .rst                  (core_rst),
-      .armed_i              (armed),
-      .flow_index_o         (flow_index),
-      .flow_i               (flow),
-      .destination_index_o  (destination_index),
-      .destination_i        (destination),
-      .room_qp_o            (room_qp),
-      .room_wanted_o        (room_wanted),
-      .room_i               (room),
-      .admit_o              (admit),
-      .mtu_index_o          (mtu_index),
-      .mtu_log2_i           (mtu_log2),
+      .rst                (core_rst),
+      .armed_i            (armed),
+      .local_mac_i        (local_mac),
+      .local_ip_i         (local_ip),
+      .rc_control_i       (rc_control),
+      .rc_report_o        (rc_report),
+      .s_axis_qp_tdata    (qp_tdata),
+      .s_axis_qp_tvalid   (qp_tvalid),
+      .s_axis_qp_tready   (qp_tready),
+      .flow_index_o       (flow_index),
+      .flow_i             (flow),
+      .destination_index_o(destination_index),
+      .destination_i      (destination),
       .s_axis_frame_tdata,
       .s_axis_frame_tvalid,
       .s_axis_frame_tready,
-      .m_axis_bd_tdata      (bd_tdata),
-      .m_axis_bd_tvalid     (bd_tvalid),
-      .m_axis_bd_tready     (bd_tready),
-      .m_axis_trailer_tdata (placed_tdata),
-      .m_axis_trailer_tvalid(placed_tvalid),
-      .m_axis_trailer_tready(placed_tready),
-      .m_axis_over_tdata    (over_tdata),
-      .m_axis_over_tvalid   (over_tvalid),
-      .m_axis_over_tready   (over_tready),
-      .m_axis_count_tdata   (place_count),
-      .m_axis_count_tvalid  (place_count_tvalid),
-      .m_axis_count_tready  (place_count_tready),
-      .refusal_o            (refusal),
-      .refusal_valid_o      (refusal_valid),
-      .frame_o              (frame),
-      .ignored_o            (ignored),
-      .idle_o               (bd_gen_idle)
-  );
-
-  // What is sent, for the first time or again, with its trailer
-  rc_item_t issue_tdata, item;
-  trailer_t trailer_tdata;
-  logic issue_tvalid, issue_tready, trailer_tvalid, trailer_tready;
-  logic [SINKS-1:0] mask, item_tvalid, item_tready;
-
-  always_comb begin
-    mask = '0;
-    mask[TO_MESSAGE] = 1'b1;
-    mask[TO_SELECT] = 1'b1;
-    mask[TO_LEDGER] = 1'b1;
-    mask[TO_READ] = !issue_tdata.bd.last;
-  end
-
-  axis_fork #(
-      .DataW($bits(rc_item_t)),
-      .Sinks(SINKS)
-  ) u_fork (
-      .clk,
-      .rst(core_rst),
-      .s_axis_tdata (issue_tdata),
-      .s_axis_tuser (mask),
-      .s_axis_tvalid(issue_tvalid),
-      .s_axis_tready(issue_tready),
-      .m_axis_tdata (item),
-      .m_axis_tvalid(item_tvalid),
-      .m_axis_tready(item_tready)
-  );
-
-  logic [SOURCES-1:0][DataW-1:0] source_tdata;
-  logic [SOURCES-1:0][KeepW-1:0] source_tkeep;
-  logic [SOURCES-1:0] source_tlast, source_tuser, source_tvalid, source_tready;
-  logic read_error;
-
-  assign source_tuser[FROM_TRAILER] = 1'b0;
-
-  mm2s #(
-      .DataW(DataW),
-      .AddrW(AddrW),
-      .IdW  (IdW),
-      .Depth(ReadDepth)
-  ) u_mm2s (
-      .clk,
-      .rst(core_rst),
-      .s_axis_cmd_tdata ('{length: item.bd.length, address: item.bd.source}),
-      .s_axis_cmd_tvalid(item_tvalid[TO_READ]),
-      .s_axis_cmd_tready(item_tready[TO_READ]),
-      .m_axis_tdata     (source_tdata[FROM_MEMORY]),
-      .m_axis_tkeep     (source_tkeep[FROM_MEMORY]),
-      .m_axis_tlast     (source_tlast[FROM_MEMORY]),
-      .m_axis_tuser     (source_tuser[FROM_MEMORY]),
-      .m_axis_tvalid    (source_tvalid[FROM_MEMORY]),
-      .m_axis_tready    (source_tready[FROM_MEMORY]),
-      .m_axi_arid,
-      .m_axi_araddr,
-      .m_axi_arlen,
-      .m_axi_arsize,
-      .m_axi_arburst,
-      .m_axi_arcache,
-      .m_axi_arprot,
-      .m_axi_arvalid,
-      .m_axi_arready,
-      .m_axi_rid,
+      .release_o,
+      .m_axi_o            (read_request),
+      .m_axi_i            (read_response),
       .m_axi_rdata,
-      .m_axi_rresp,
-      .m_axi_rlast,
-      .m_axi_rvalid,
-      .m_axi_rready,
-      .read_error_o     (read_error)
+      .m_axis_tdata       (packet_tdata),
+      .m_axis_tkeep       (packet_tkeep),
+      .m_axis_tlast       (packet_tlast),
+      .m_axis_tvalid      (packet_tvalid),
+      .m_axis_tready      (packet_tready),
+      .s_axis_roce_tdata  (roce_tdata),
+      .s_axis_roce_tkeep  (roce_tkeep),
+      .s_axis_roce_tlast  (roce_tlast),
+      .s_axis_roce_tvalid (roce_tvalid),
+      .s_axis_roce_tready (roce_tready),
+      .m_axis_count_tdata (count_tdata),
+      .m_axis_count_tvalid(count_tvalid),
+      .m_axis_count_tready(count_tready),
+      .m_axis_cnp_tdata   (cnp_tdata),
+      .m_axis_cnp_tvalid  (cnp_tvalid),
+      .m_axis_cnp_tready  (cnp_tready),
+      .refusal_o          (refusal),
+      .refusal_valid_o    (refusal_valid),
+      .frame_o            (frame),
+      .ignored_o          (ignored),
+      .read_error_o       (read_error),
+      .status_valid_o     (status_valid),
+      .status_o           (status),
+      .rc_pulses_o        (station_pulses.rc),
+      .idle_o             (core_idle)
   );
-
-  trailer #(
-      .DataW(DataW)
-  ) u_trailer (
-      .clk,
-      .rst(core_rst),
-      .s_axis_trailer_tdata (trailer_tdata),
-      .s_axis_trailer_tvalid(trailer_tvalid),
-      .s_axis_trailer_tready(trailer_tready),
-      .m_axis_tdata         (source_tdata[FROM_TRAILER]),
-      .m_axis_tkeep         (source_tkeep[FROM_TRAILER]),
-      .m_axis_tlast         (source_tlast[FROM_TRAILER]),
-      .m_axis_tvalid        (source_tvalid[FROM_TRAILER]),
-      .m_axis_tready        (source_tready[FROM_TRAILER])
-  );
-
-  logic sel_tdata, sel_tvalid, sel_tready;
-
-  axis_fifo #(
-      .DataW(1),
-      .Depth(ReadDepth)
-  ) u_order (
-      .clk,
-      .rst(core_rst),
-      .s_axis_tdata (item.bd.last),
-      .s_axis_tvalid(item_tvalid[TO_SELECT]),
-      .s_axis_tready(item_tready[TO_SELECT]),
-      .m_axis_tdata (sel_tdata),
-      .m_axis_tvalid(sel_tvalid),
-      .m_axis_tready(sel_tready)
-  );
-
-  logic [DataW-1:0] payload_tdata;
-  logic [KeepW-1:0] payload_tkeep;
-  logic payload_tlast, payload_tuser, payload_tvalid, payload_tready;
-
-  axis_select #(
-      .DataW  (DataW),
-      .Sources(SOURCES)
-  ) u_select (
-      .clk,
-      .rst(core_rst),
-      .s_axis_sel_tdata (sel_tdata),
-      .s_axis_sel_tvalid(sel_tvalid),
-      .s_axis_sel_tready(sel_tready),
-      .s_axis_tdata     (source_tdata),
-      .s_axis_tkeep     (source_tkeep),
-      .s_axis_tlast     (source_tlast),
-      .s_axis_tuser     (source_tuser),
-      .s_axis_tvalid    (source_tvalid),
-      .s_axis_tready    (source_tready),
-      .m_axis_tdata     (payload_tdata),
-      .m_axis_tkeep     (payload_tkeep),
-      .m_axis_tlast     (payload_tlast),
-      .m_axis_tuser     (payload_tuser),
-      .m_axis_tvalid    (payload_tvalid),
-      .m_axis_tready    (payload_tready)
-  );
-
-  message_t msg_tdata, queued_tdata;
-  logic queued_tvalid, queued_tready;
-
-  assign msg_tdata = '{
-          replay: item.rc,
-          resume: item.resume,
-          psn: item.psn,
-          imm_valid: item.bd.last,
-          imm: item.bd.imm,
-          qp: item.bd.qp,
-          length: item.bd.length,
-          address: item.bd.destination
-      };
-
-  // Messages wait here while the payload of earlier ones passes, so that the memory reader can run ahead.
-  axis_fifo #(
-      .DataW($bits(message_t)),
-      .Depth(ReadDepth)
-  ) u_messages (
-      .clk,
-      .rst(core_rst),
-      .s_axis_tdata (msg_tdata),
-      .s_axis_tvalid(item_tvalid[TO_MESSAGE]),
-      .s_axis_tready(item_tready[TO_MESSAGE]),
-      .m_axis_tdata (queued_tdata),
-      .m_axis_tvalid(queued_tvalid),
-      .m_axis_tready(queued_tready)
-  );
-
-  logic [DataW-1:0] packet_tdata;
-  logic [KeepW-1:0] packet_tkeep;
-  logic packet_tlast, packet_tvalid, packet_tready;
-  logic status_valid, roce_idle, spend, rate_tvalid, rate_tready;
-  logic [7:0] spend_index, rate_index, in_line;
-  logic [12:0] spend_bytes;
-  logic [23:0] rate_tdata;
-  status_e status;
-  logic [7:0] status_qp;
-  errors_t errors;
-
-  roce_tx #(
-      .DataW(DataW),
-      .NumQp(NumQp)
-  ) u_roce_tx (
-      .clk,
-      .rst(core_rst),
-      .local_mac_i          (local_mac),
-      .local_ip_i           (local_ip),
-      .s_axis_qp_tdata      (qp_tdata),
-      .s_axis_qp_tvalid     (qp_tvalid),
-      .s_axis_qp_tready     (qp_tready),
-      .spend_o              (spend),
-      .spend_index_o        (spend_index),
-      .spend_bytes_o        (spend_bytes),
-      .s_axis_rate_index    (rate_index),
-      .s_axis_rate_tdata    (rate_tdata),
-      .s_axis_rate_tvalid   (rate_tvalid),
-      .s_axis_rate_tready   (rate_tready),
-      .default_burst_i      (Rc ? dcqcn_burst : '0),
-      .pace_all_i           (Rc && dcqcn_settings.enabled),
-      .mtu_index_i          (mtu_index),
-      .mtu_log2_o           (mtu_log2),
-      .s_axis_msg_tdata     (queued_tdata),
-      .s_axis_msg_tvalid    (queued_tvalid),
-      .s_axis_msg_tready    (queued_tready),
-      .s_axis_payload_tdata (payload_tdata),
-      .s_axis_payload_tkeep (payload_tkeep),
-      .s_axis_payload_tlast (payload_tlast),
-      .s_axis_payload_tuser (payload_tuser),
-      .s_axis_payload_tvalid(payload_tvalid),
-      .s_axis_payload_tready(payload_tready),
-      .m_axis_tdata         (packet_tdata),
-      .m_axis_tkeep         (packet_tkeep),
-      .m_axis_tlast         (packet_tlast),
-      .m_axis_tvalid        (packet_tvalid),
-      .m_axis_tready        (packet_tready),
-      .status_valid_o       (status_valid),
-      .status_o             (status),
-      .status_qp_o          (status_qp),
-      .errors_o             (errors),
-      .in_line_o            (in_line),
-      .idle_o               (roce_idle)
-  );
-
-  logic ledger_idle, requester_idle;
-  event_t event_tdata;
-  logic event_tvalid, event_tready;
-  logic [ROCE_DROPS-1:0] roce_dropped;
-  rc_note_e note;
-  logic again;
-
-  // What roce_rx is given of frames for this station
-  logic [63:0] in_tdata;
-  logic [7:0] in_tkeep;
-  logic in_tlast, in_tvalid, in_tready, roce_tready;
-  rx_user_t in_tuser;
-
-  if (Rc) begin : gen_rc
-    // Ticks of 1.024 us; the timers look at all QPs in one
-    localparam int unsigned TICK = (ClockHz / 1000 * 1024 + 999_999) / 1_000_000;
-    localparam int unsigned TICK_CLOCKS = TICK > 2 * RcQps ? TICK : 2 * RcQps + 1;
-    localparam int unsigned TICK_W = $clog2(TICK_CLOCKS + 1);
-    localparam int unsigned TAGS = 256;  // frames that are held, more than any frame store has
-    localparam int unsigned CNPS = 16;  // that wait for their counter
-
-    logic ready, accepted, unused_accepted_rc, issued, room_asked, qp_written, cnp, cnp_ready, requester_tready;
-    logic retired_tvalid, retired_tready, unused_done;
-    logic [7:0] tag, issued_tag, cnp_qp, peer_index, unused_note_qp;
-    logic bd_taken, peer_enabled, peer_rc;
-    logic [31:0] peer_ip;
-    logic [15:0] peer_pkey;
-    rc_retired_t retired_tdata;
-    logic [TICK_W-1:0] tick_q;
-
-    assign qp_written = qp_tvalid && qp_tready;
-    assign bd_tready = bd_taken && ready;
-    assign room = room_asked;
-
-    rc_requester #(
-        .DataW     (DataW),
-        .RcQps     (RcQps),
-        .Depth     (RcDepth),
-        .Ahead     (RcAhead),
-        .TickClocks(TICK_CLOCKS)
-    ) u_requester (
-        .clk,
-        .rst(core_rst),
-        .s_axis_bd_tdata      (bd_tdata),
-        .s_axis_bd_tvalid     (bd_tvalid && ready),
-        .s_axis_bd_tready     (bd_taken),
-        .tag_i                (tag),
-        .s_axis_trailer_tdata (placed_tdata),
-        .s_axis_trailer_tvalid(placed_tvalid),
-        .s_axis_trailer_tready(placed_tready),
-        .m_axis_item_tdata    (issue_tdata),
-        .m_axis_item_tvalid   (issue_tvalid),
-        .m_axis_item_tready   (issue_tready),
-        .m_axis_trailer_tdata (trailer_tdata),
-        .m_axis_trailer_tvalid(trailer_tvalid),
-        .m_axis_trailer_tready(trailer_tready),
-        .beat_i               (payload_tvalid && payload_tready),
-        .ended_i              (status_valid),
-        .ended_qp_i           (status_qp),
-        .in_line_i            (in_line),
-        .left_i               (packet_tvalid && packet_tready && packet_tlast),
-        .accepted_o           (accepted),
-        .accepted_rc_o        (unused_accepted_rc),
-        .issued_o             (issued),
-        .issued_tag_o         (issued_tag),
-        .m_axis_retired_tdata (retired_tdata),
-        .m_axis_retired_tvalid(retired_tvalid),
-        .m_axis_retired_tready(retired_tready),
-        .s_axis_event_tdata   (event_tdata),
-        .s_axis_event_tvalid  (event_tvalid && cnp_ready),
-        .s_axis_event_tready  (requester_tready),
-        .cnp_o                (cnp),
-        .cnp_qp_o             (cnp_qp),
-        .qp_write_i           (qp_tdata),
-        .qp_write_valid_i     (qp_written),
-        .limits_i             (limits),
-        .limits_qp_i          (limits_qp),
-        .limits_write_i       (limits_write),
-        .s_axis_command_tdata (command_tdata),
-        .s_axis_command_tvalid(command_tvalid),
-        .s_axis_command_tready(command_tready),
-        .done_o               (unused_done),
-        .refused_o            (command_refused),
-        .room_qp_i            (room_qp),
-        .room_wanted_i        (room_wanted),
-        .room_o               (room_asked),
-        .admit_i              (admit),
-        .status_qp_i          (rc_status_qp),
-        .status_o             (rc_status),
-        .note_qp_o            (unused_note_qp),
-        .note_o               (note),
-        .again_o              (again),
-        .idle_o               (requester_idle)
-    );
-
-    rc_ledger #(
-        .Tags(TAGS)
-    ) u_ledger (
-        .clk,
-        .rst(core_rst),
-        .tag_o                (tag),
-        .ready_o              (ready),
-        .accepted_i           (accepted),
-        .issued_i             (issued),
-        .issued_tag_i         (issued_tag),
-        .s_axis_retired_tdata (retired_tdata),
-        .s_axis_retired_tvalid(retired_tvalid),
-        .s_axis_retired_tready(retired_tready),
-        .s_axis_item_tdata    (item),
-        .s_axis_item_tvalid   (item_tvalid[TO_LEDGER]),
-        .s_axis_item_tready   (item_tready[TO_LEDGER]),
-        .ended_i              (status_valid),
-        .failed_i             (status != OK),
-        .s_axis_over_tdata    (over_tdata),
-        .s_axis_over_tvalid   (over_tvalid),
-        .s_axis_over_tready   (over_tready),
-        .m_axis_count_tdata   (ledger_count),
-        .m_axis_count_tvalid  (ledger_count_tvalid),
-        .m_axis_count_tready  (ledger_count_tready),
-        .release_o,
-        .idle_o               (ledger_idle)
-    );
-
-    peer_table #(
-        .NumQp(NumQp)
-    ) u_peers (
-        .clk,
-        .rst(core_rst),
-        .qp_write_i      (qp_tdata),
-        .qp_write_valid_i(qp_written),
-        .index_i         (peer_index),
-        .enabled_o       (peer_enabled),
-        .rc_o            (peer_rc),
-        .peer_ip_o       (peer_ip),
-        .pkey_o          (peer_pkey)
-    );
-
-    roce_rx u_roce_rx (
-        .clk,
-        .rst(core_rst),
-        .s_axis_tdata       (in_tdata),
-        .s_axis_tkeep       (in_tkeep),
-        .s_axis_tlast       (in_tlast),
-        .s_axis_tvalid      (in_tvalid && in_tuser.rx_class == CLASS_ROCE),
-        .s_axis_tready      (roce_tready),
-        .index_o            (peer_index),
-        .enabled_i          (peer_enabled),
-        .rc_i               (peer_rc),
-        .peer_ip_i          (peer_ip),
-        .pkey_i             (peer_pkey),
-        .m_axis_event_tdata (event_tdata),
-        .m_axis_event_tvalid(event_tvalid),
-        .m_axis_event_tready(event_tready),
-        .dropped_o          (roce_dropped)
-    );
-
-    // An event waits until its CNP can be counted.
-    assign event_tready = requester_tready && cnp_ready;
-
-    axis_fifo #(
-        .DataW(8),
-        .Depth(CNPS)
-    ) u_cnps (
-        .clk,
-        .rst(core_rst),
-        .s_axis_tdata (cnp_qp),
-        .s_axis_tvalid(cnp),
-        .s_axis_tready(cnp_ready),
-        .m_axis_tdata (cnp_tdata),
-        .m_axis_tvalid(cnp_tvalid),
-        .m_axis_tready(cnp_tready)
-    );
-
-    always_ff @(posedge clk) begin
-      tick_q <= tick_q == '0 ? TICK_W'(TICK_CLOCKS - 1) : tick_q - 1'b1;
-      if (core_rst) tick_q <= '0;
-    end
-
-    dcqcn #(
-        .NumQp(NumQp)
-    ) u_dcqcn (
-        .clk,
-        .rst(core_rst),
-        .settings_i        (dcqcn_settings),
-        .tick_i            (tick_q == '0),
-        .write_i           (qp_written),
-        .write_index_i     (qp_tdata.index),
-        .write_rate_i      (qp_tdata.qp.rate),
-        .cnp_i             (cnp),
-        .cnp_index_i       (cnp_qp),
-        .spend_i           (spend),
-        .spend_index_i     (spend_index),
-        .spend_bytes_i     (spend_bytes),
-        .m_axis_rate_index (rate_index),
-        .m_axis_rate_tdata (rate_tdata),
-        .m_axis_rate_tvalid(rate_tvalid),
-        .m_axis_rate_tready(rate_tready)
-    );
-  end else begin : gen_no_rc
-    assign issue_tdata = '{tag: '0, rc: 1'b0, resume: 1'b0, psn: '0, bd: bd_tdata};
-    assign issue_tvalid = bd_tvalid;
-    assign bd_tready = issue_tready;
-    assign trailer_tdata = placed_tdata;
-    assign trailer_tvalid = placed_tvalid;
-    assign placed_tready = trailer_tready;
-    assign room = 1'b1;
-    assign requester_idle = 1'b1;
-    assign roce_tready = 1'b1;
-    assign event_tdata = '0;
-    assign event_tvalid = 1'b0;
-    assign event_tready = 1'b1;
-    assign roce_dropped = '0;
-    assign note = NOTE_NONE;
-    assign again = 1'b0;
-    assign cnp_tdata = '0;
-    assign cnp_tvalid = 1'b0;
-    assign command_tready = 1'b1;
-    assign command_refused = 1'b0;
-    assign rc_status = '0;
-    assign rate_index = '0;
-    assign rate_tdata = '0;
-    assign rate_tvalid = 1'b0;
-
-    frame_ledger u_ledger (
-        .clk,
-        .rst(core_rst),
-        .s_axis_bd_tdata    (item.bd),
-        .s_axis_bd_tvalid   (item_tvalid[TO_LEDGER]),
-        .s_axis_bd_tready   (item_tready[TO_LEDGER]),
-        .s_axis_over_tdata  (over_tdata),
-        .s_axis_over_tvalid (over_tvalid),
-        .s_axis_over_tready (over_tready),
-        .ended_i            (status_valid),
-        .failed_i           (status != OK),
-        .m_axis_count_tdata (ledger_count),
-        .m_axis_count_tvalid(ledger_count_tvalid),
-        .m_axis_count_tready(ledger_count_tready),
-        .release_o,
-        .idle_o             (ledger_idle)
-    );
-
-    logic unused_rc;
-    assign unused_rc = ^{item, room_qp, room_wanted, admit, limits, limits_qp, limits_write, command_tdata,
-                         command_tvalid, rc_status_qp, dcqcn_settings, dcqcn_burst, cnp_tready, rate_tready, spend,
-                         spend_index, spend_bytes, status_qp, in_line};
-  end
-
-  neighbour_events_t events;
-  logic [RX_DROPS-1:0] rx_dropped;
-  logic line_busy;  // a packet is on its way from here to the line
 
   if (Station) begin : gen_station
-    logic [63:0] out_tdata;
-    logic [7:0] out_tkeep;
-    logic out_tlast, out_tvalid, out_tready, neighbour_tready, hold_control, unused_idle;
-    logic [DataW-1:0] wide_tdata;
-    logic [KeepW-1:0] wide_tkeep;
-    logic wide_tlast, wide_tuser, wide_tvalid, wide_tready, unused_tuser;
-
-    rx_path #(
+    tx_station #(
         .DataW(DataW)
-    ) u_rx (
+    ) u_station (
         .clk,
         .rst,
-        .local_mac_i  (station.mac),
-        .local_ip_i   (station.ip),
-        .s_axis_tdata (s_axis_rx_tdata),
-        .s_axis_tkeep (s_axis_rx_tkeep),
-        .s_axis_tlast (s_axis_rx_tlast),
-        .s_axis_tuser (s_axis_rx_tuser),
-        .s_axis_tvalid(s_axis_rx_tvalid),
-        .m_axis_tdata (in_tdata),
-        .m_axis_tkeep (in_tkeep),
-        .m_axis_tlast (in_tlast),
-        .m_axis_tuser (in_tuser),
-        .m_axis_tvalid(in_tvalid),
-        .m_axis_tready(in_tready),
-        .dropped_o    (rx_dropped)
-    );
-
-    assign in_tready = in_tuser.rx_class == CLASS_ROCE ? roce_tready : neighbour_tready;
-
-    neighbour u_neighbour (
-        .clk,
-        .rst,
-        .config_i              (station),
+        .config_i              (neighbour_config),
         .link_up_i,
         .announce_i            (announce),
-        .s_axis_tdata          (in_tdata),
-        .s_axis_tkeep          (in_tkeep),
-        .s_axis_tlast          (in_tlast),
-        .s_axis_tuser          (in_tuser),
-        .s_axis_tvalid         (in_tvalid),
-        .s_axis_tready         (neighbour_tready),
+        .resetting_i           (resetting),
         .s_axis_resolve_tdata  (resolve_tdata),
         .s_axis_resolve_tvalid (resolve_tvalid),
         .s_axis_resolve_tready (resolve_tready),
         .m_axis_resolved_tdata (resolved_tdata),
         .m_axis_resolved_tvalid(resolved_tvalid),
-        .m_axis_resolved_tready(1'b1),
-        .m_axis_tdata          (out_tdata),
-        .m_axis_tkeep          (out_tkeep),
-        .m_axis_tlast          (out_tlast),
-        .m_axis_tvalid         (out_tvalid),
-        .m_axis_tready         (out_tready),
-        .hold_data_o           (hold_data),
-        .hold_control_o        (hold_control),
-        .events_o              (events),
-        .conflict_mac_o        (conflict_mac)
-    );
-
-    axis_widen #(
-        .OutW(DataW)
-    ) u_widen (
-        .clk,
-        .rst,
-        .s_axis_tdata (out_tdata),
-        .s_axis_tkeep (out_tkeep),
-        .s_axis_tlast (out_tlast),
-        .s_axis_tuser (1'b0),
-        .s_axis_tvalid(out_tvalid),
-        .s_axis_tready(out_tready),
-        .m_axis_tdata (wide_tdata),
-        .m_axis_tkeep (wide_tkeep),
-        .m_axis_tlast (wide_tlast),
-        .m_axis_tuser (wide_tuser),
-        .m_axis_tvalid(wide_tvalid),
-        .m_axis_tready(wide_tready)
-    );
-
-    // No pause holds up a reset.
-    packet_merge #(
-        .DataW(DataW)
-    ) u_merge (
-        .clk,
-        .rst,
-        .hold_data_i          (hold_data && !resetting),
-        .hold_control_i       (hold_control),
-        .s_axis_data_tdata    (packet_tdata),
-        .s_axis_data_tkeep    (packet_tkeep),
-        .s_axis_data_tlast    (packet_tlast),
-        .s_axis_data_tuser    (1'b0),
-        .s_axis_data_tvalid   (packet_tvalid),
-        .s_axis_data_tready   (packet_tready),
-        .s_axis_control_tdata (wide_tdata),
-        .s_axis_control_tkeep (wide_tkeep),
-        .s_axis_control_tlast (wide_tlast),
-        .s_axis_control_tuser (wide_tuser),
-        .s_axis_control_tvalid(wide_tvalid),
-        .s_axis_control_tready(wide_tready),
+        .s_axis_rx_tdata,
+        .s_axis_rx_tkeep,
+        .s_axis_rx_tlast,
+        .s_axis_rx_tuser,
+        .s_axis_rx_tvalid,
+        .m_axis_roce_tdata     (roce_tdata),
+        .m_axis_roce_tkeep     (roce_tkeep),
+        .m_axis_roce_tlast     (roce_tlast),
+        .m_axis_roce_tvalid    (roce_tvalid),
+        .m_axis_roce_tready    (roce_tready),
+        .s_axis_packet_tdata   (packet_tdata),
+        .s_axis_packet_tkeep   (packet_tkeep),
+        .s_axis_packet_tlast   (packet_tlast),
+        .s_axis_packet_tvalid  (packet_tvalid),
+        .s_axis_packet_tready  (packet_tready),
         .m_axis_tdata,
         .m_axis_tkeep,
         .m_axis_tlast,
-        .m_axis_tuser         (unused_tuser),
         .m_axis_tvalid,
         .m_axis_tready,
-        .idle_o               (unused_idle)
+        .held_o                (held),
+        .conflict_mac_o        (conflict_mac),
+        .pulses_o              (station_pulses.neighbour)
     );
 
-    // ARP and ping that wait do not count: a pause may hold them for long.
+    // A packet is on its way to the line. ARP and ping that wait do not count: a pause may hold them for long.
     assign line_busy = m_axis_tvalid;
   end else begin : gen_no_station
     assign m_axis_tdata = packet_tdata;
@@ -896,73 +343,42 @@ module tx
     assign m_axis_tvalid = packet_tvalid;
     assign packet_tready = m_axis_tready;
     assign line_busy = 1'b0;
-    assign in_tdata = '0;
-    assign in_tkeep = '0;
-    assign in_tlast = 1'b0;
-    assign in_tvalid = 1'b0;
-    assign in_tuser = '0;
-    assign in_tready = 1'b1;
-    assign rx_dropped = '0;
-    assign events = '0;
-    assign hold_data = 1'b0;
+    assign {roce_tdata, roce_tkeep, roce_tlast, roce_tvalid} = '0;
+    assign held = 1'b0;
     assign conflict_mac = '0;
     assign resolve_tready = 1'b1;
-    assign resolved_tdata = '0;
-    assign resolved_tvalid = 1'b0;
+    assign {resolved_tdata, resolved_tvalid} = '0;
+    assign station_pulses.neighbour = '0;
 
-    logic unused_station;
-    assign unused_station = ^{s_axis_rx_tdata, s_axis_rx_tkeep, s_axis_rx_tlast, s_axis_rx_tuser, s_axis_rx_tvalid,
-                              station, announce, resolve_tdata, resolve_tvalid, in_tdata, in_tkeep, in_tlast, in_tuser,
-                              in_tvalid, in_tready, roce_tready};
+    logic unused;
+    assign unused = ^{s_axis_rx_tdata, s_axis_rx_tkeep, s_axis_rx_tlast, s_axis_rx_tuser, s_axis_rx_tvalid,
+                      neighbour_config, announce, resolve_tdata, resolve_tvalid, roce_tready};
   end
 
-  logic [15:0] messages_q;  // descriptors of which the message has not ended
+  assign idle_o = core_idle && store_i.idle && !line_busy;
 
-  always_ff @(posedge clk) begin
-    messages_q <= messages_q + 16'(issue_tvalid && issue_tready) - 16'(status_valid);
-    if (core_rst) messages_q <= '0;
-  end
+  assign pulses = '{
+          cycles: 1'b0,  // the registers' own
+          frames: frame,
+          frames_ignored: ignored || store_i.ignored,
+          frames_lost: store_i.lost,
+          packets: m_axis_tvalid && m_axis_tready && m_axis_tlast,
+          beats: m_axis_tvalid && m_axis_tready,
+          stall_cycles: m_axis_tvalid && !m_axis_tready,
+          messages: status_valid,
+          bad_qp: status_valid && status == BAD_QP,
+          bad_length: status_valid && status == BAD_LENGTH,
+          too_short: status_valid && status == SHORT,
+          too_long: status_valid && status == LONG,
+          bad_payload: status_valid && status == BAD_PAYLOAD,
+          read_errors: read_error,
+          frames_bad: store_i.bad,
+          mismatches: store_i.mismatch,
+          constant_errors: store_i.constant_error,
+          pixel_stalls: store_i.stall
+      };
 
-  assign idle_o = bd_gen_idle && messages_q == '0 && ledger_idle && !count_tvalid && roce_idle && store_idle_i &&
-      requester_idle && !line_busy;
-
-  // The same of the receive path
-  always_comb begin
-    station_pulses = '0;
-    station_pulses[15:0] = events;
-    station_pulses[26:16] = rx_dropped;
-    station_pulses[37:27] = roce_dropped;
-    for (int unsigned kind = 0; kind < 7; kind++) begin
-      station_pulses[38+kind] = event_tvalid && event_tready && event_tdata.kind == event_kind_e'(kind);
-    end
-    for (int unsigned k = 1; k <= 10; k++) station_pulses[44+k] = note == rc_note_e'(k);
-    station_pulses[55] = again;
-  end
-
-  // In the order of the counters' indexes
-  assign pulses = {
-    store_stall_i,
-    store_constant_error_i,
-    store_mismatch_i,
-    store_bad_i,
-    read_error,
-    status_valid && status == BAD_PAYLOAD,
-    status_valid && status == LONG,
-    status_valid && status == SHORT,
-    status_valid && status == BAD_LENGTH,
-    status_valid && status == BAD_QP,
-    status_valid,
-    m_axis_tvalid && !m_axis_tready,
-    m_axis_tvalid && m_axis_tready,
-    m_axis_tvalid && m_axis_tready && m_axis_tlast,
-    store_lost_i,
-    ignored || store_ignored_i,
-    frame,
-    1'b0
-  };
-
-  // The registers count these themselves.
-  logic unused;
-  assign unused = ^{status_qp, errors, event_tdata};
+  logic unused_id;
+  assign unused_id = ^m_axi_rid;
 
 endmodule

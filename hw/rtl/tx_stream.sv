@@ -3,6 +3,7 @@
 //   pixels -> frame_store -> memory -> tx -> packets
 //                  '------- frames ----^
 module tx_stream
+  import axi_pkg::*;
   import framelane_pkg::*;
   import jf_pkg::PLANES;
 #(
@@ -138,96 +139,107 @@ module tx_stream
 
   frame_t frame_tdata;
   logic frame_tvalid, frame_tready, release_frame;
-  logic store_rst, store_armed, store_abort, store_idle, store_lost, store_bad, store_ignored;
-  logic store_mismatch, store_constant_error, store_stall;
-  correction_t store_correction;
-  logic [63:0] store_base;
-  logic [31:0] store_slot_bytes;
-  logic [15:0] store_slots;
+  store_control_t store;
+  store_report_t store_report;
+
+  axi_write_request_t raw_request, corrected_request;
+  axi_write_response_t raw_response, corrected_response;
+  axi_read_request_t [PLANES-1:0] constant_request;
+  axi_read_response_t [PLANES-1:0] constant_response;
+
+  // The tops' ports are flat; data return in order
+  assign raw_response = '{awready: m_axi_awready, wready: m_axi_wready, bresp: m_axi_bresp, bvalid: m_axi_bvalid};
+  assign m_axi_awid = '0;
+  assign m_axi_awaddr = AddrW'(raw_request.awaddr);
+  assign m_axi_awlen = raw_request.awlen;
+  assign m_axi_awsize = raw_request.awsize;
+  assign m_axi_awburst = raw_request.awburst;
+  assign m_axi_awcache = raw_request.awcache;
+  assign m_axi_awprot = raw_request.awprot;
+  assign m_axi_awvalid = raw_request.awvalid;
+  assign m_axi_wlast = raw_request.wlast;
+  assign m_axi_wvalid = raw_request.wvalid;
+  assign m_axi_bready = raw_request.bready;
+
+  assign corrected_response = '{
+          awready: m_axi_corrected_awready,
+          wready: m_axi_corrected_wready,
+          bresp: m_axi_corrected_bresp,
+          bvalid: m_axi_corrected_bvalid
+      };
+  assign m_axi_corrected_awid = '0;
+  assign m_axi_corrected_awaddr = AddrW'(corrected_request.awaddr);
+  assign m_axi_corrected_awlen = corrected_request.awlen;
+  assign m_axi_corrected_awsize = corrected_request.awsize;
+  assign m_axi_corrected_awburst = corrected_request.awburst;
+  assign m_axi_corrected_awcache = corrected_request.awcache;
+  assign m_axi_corrected_awprot = corrected_request.awprot;
+  assign m_axi_corrected_awvalid = corrected_request.awvalid;
+  assign m_axi_corrected_wlast = corrected_request.wlast;
+  assign m_axi_corrected_wvalid = corrected_request.wvalid;
+  assign m_axi_corrected_bready = corrected_request.bready;
+
+  for (genvar k = 0; k < PLANES; k++) begin : gen_plane
+    assign constant_response[k] = '{
+            arready: m_axi_constant_arready[k], rresp: m_axi_constant_rresp[k],
+            rlast: m_axi_constant_rlast[k], rvalid: m_axi_constant_rvalid[k]
+        };
+    assign m_axi_constant_arid[k] = '0;
+    assign m_axi_constant_araddr[k] = AddrW'(constant_request[k].araddr);
+    assign m_axi_constant_arlen[k] = constant_request[k].arlen;
+    assign m_axi_constant_arsize[k] = constant_request[k].arsize;
+    assign m_axi_constant_arburst[k] = constant_request[k].arburst;
+    assign m_axi_constant_arcache[k] = constant_request[k].arcache;
+    assign m_axi_constant_arprot[k] = constant_request[k].arprot;
+    assign m_axi_constant_arvalid[k] = constant_request[k].arvalid;
+    assign m_axi_constant_rready[k] = constant_request[k].rready;
+  end
+
+  logic unused;
+  assign unused = ^{m_axi_bid, m_axi_corrected_bid, m_axi_constant_rid};
 
   frame_store #(
       .DataW   (DataW),
       .AddrW   (AddrW),
-      .IdW     (IdW),
       .MaxSlots(MaxSlots),
       .Correct (Correct)
   ) u_store (
       .clk,
-      .rst                (store_rst),
-      .base_i             (store_base),
-      .slot_bytes_i       (store_slot_bytes),
-      .slots_i            (store_slots),
-      .armed_i            (store_armed),
-      .abort_i            (store_abort),
-      .correction_i       (store_correction),
+      .rst                (store.rst),
+      .base_i             (store.base),
+      .slot_bytes_i       (store.slot_bytes),
+      .slots_i            (store.slots),
+      .armed_i            (store.armed),
+      .abort_i            (store.aborting),
+      .correction_i       (store.correction),
       .s_axis_pixel_tdata,
       .s_axis_pixel_tkeep,
       .s_axis_pixel_tlast,
       .s_axis_pixel_tuser,
       .s_axis_pixel_tvalid,
       .s_axis_pixel_tready,
-      .m_axi_awid,
-      .m_axi_awaddr,
-      .m_axi_awlen,
-      .m_axi_awsize,
-      .m_axi_awburst,
-      .m_axi_awcache,
-      .m_axi_awprot,
-      .m_axi_awvalid,
-      .m_axi_awready,
+      .m_axi_o            (raw_request),
+      .m_axi_i            (raw_response),
       .m_axi_wdata,
       .m_axi_wstrb,
-      .m_axi_wlast,
-      .m_axi_wvalid,
-      .m_axi_wready,
-      .m_axi_bid,
-      .m_axi_bresp,
-      .m_axi_bvalid,
-      .m_axi_bready,
-      .m_axi_corrected_awid,
-      .m_axi_corrected_awaddr,
-      .m_axi_corrected_awlen,
-      .m_axi_corrected_awsize,
-      .m_axi_corrected_awburst,
-      .m_axi_corrected_awcache,
-      .m_axi_corrected_awprot,
-      .m_axi_corrected_awvalid,
-      .m_axi_corrected_awready,
+      .m_axi_corrected_o  (corrected_request),
+      .m_axi_corrected_i  (corrected_response),
       .m_axi_corrected_wdata,
       .m_axi_corrected_wstrb,
-      .m_axi_corrected_wlast,
-      .m_axi_corrected_wvalid,
-      .m_axi_corrected_wready,
-      .m_axi_corrected_bid,
-      .m_axi_corrected_bresp,
-      .m_axi_corrected_bvalid,
-      .m_axi_corrected_bready,
-      .m_axi_constant_arid,
-      .m_axi_constant_araddr,
-      .m_axi_constant_arlen,
-      .m_axi_constant_arsize,
-      .m_axi_constant_arburst,
-      .m_axi_constant_arcache,
-      .m_axi_constant_arprot,
-      .m_axi_constant_arvalid,
-      .m_axi_constant_arready,
-      .m_axi_constant_rid,
+      .m_axi_constant_o   (constant_request),
+      .m_axi_constant_i   (constant_response),
       .m_axi_constant_rdata,
-      .m_axi_constant_rresp,
-      .m_axi_constant_rlast,
-      .m_axi_constant_rvalid,
-      .m_axi_constant_rready,
       .m_axis_frame_tdata (frame_tdata),
       .m_axis_frame_tvalid(frame_tvalid),
       .m_axis_frame_tready(frame_tready),
       .release_i          (release_frame),
-      .lost_o             (store_lost),
-      .bad_o              (store_bad),
-      .ignored_o          (store_ignored),
-      .mismatch_o         (store_mismatch),
-      .constant_error_o   (store_constant_error),
-      .stall_o            (store_stall),
-      .idle_o             (store_idle)
+      .lost_o             (store_report.lost),
+      .bad_o              (store_report.bad),
+      .ignored_o          (store_report.ignored),
+      .mismatch_o         (store_report.mismatch),
+      .constant_error_o   (store_report.constant_error),
+      .stall_o            (store_report.stall),
+      .idle_o             (store_report.idle)
   );
 
   tx #(
@@ -268,20 +280,8 @@ module tx_stream
       .s_axis_frame_tvalid(frame_tvalid),
       .s_axis_frame_tready(frame_tready),
       .release_o          (release_frame),
-      .store_rst_o        (store_rst),
-      .store_armed_o      (store_armed),
-      .store_abort_o      (store_abort),
-      .store_base_o       (store_base),
-      .store_slot_bytes_o (store_slot_bytes),
-      .store_slots_o      (store_slots),
-      .store_correction_o (store_correction),
-      .store_idle_i       (store_idle),
-      .store_lost_i       (store_lost),
-      .store_bad_i        (store_bad),
-      .store_ignored_i    (store_ignored),
-      .store_mismatch_i   (store_mismatch),
-      .store_constant_error_i(store_constant_error),
-      .store_stall_i      (store_stall),
+      .store_o            (store),
+      .store_i            (store_report),
       .m_axi_arid,
       .m_axi_araddr,
       .m_axi_arlen,

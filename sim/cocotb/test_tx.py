@@ -17,25 +17,28 @@ from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
 from axi_lite import AxiLite
-from bench import ALL_STALLS, ROOT, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
-from framelane.driver import ports
-from framelane.models import axis, registers
-from framelane.models.flow import FrameEvent
-from framelane.models.roce_qp import QpContext
-from framelane.models.session import Session
-from framelane.models.session_plan import Node
-from framelane.models.slots import FREE_RUNNING, SlotLayout
+from bench import ALL_STALLS, ROOT, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
+from framelane.driver.registers._register_map import REGISTERS
+from framelane.driver.simulated import ports
+from framelane.models.cells import axis
+from framelane.models.placement.flow import FrameEvent
+from framelane.models.placement.slots import FREE_RUNNING, SlotLayout
+from framelane.models.registers import registers
+from framelane.models.roce_tx.roce_qp import QpContext
 from framelane.models.tx import Tx, TxConfig
-from framelane.receiver.pcap import PcapWriter
+from framelane.packets.pcap import PcapWriter
+from framelane.session.session import Session
+from framelane.session.session_plan import Node
 
 SOURCE = Node(mac="02:00:00:00:00:01", ip=IPv4Address("10.0.0.1"))
 RECEIVER = Node(mac="02:00:00:00:00:02", ip=IPv4Address("10.0.0.2"))
 STRIDE = 1 << 24
 CONTROL, STATUS, COMMAND, LOCAL_MAC = 0x1C, 0x20, 0x24, 0x28
-FLOW, DESTINATION, QP, COUNTERS = 0x1000, 0x2000, 0x4000, 0x8000
+FLOW, DESTINATION, QP = 0x1000, 0x2000, 0x4000
 ARM, RESET, SNAPSHOT = 1, 1, 2
 IDLE, ARMED, RESETTING, COPYING = 1, 2, 4, 8
-SENT, DROPPED, SKIPPED, FAILED = range(64, 68)
+SENT, DROPPED, SKIPPED, FAILED = (f"destination_counters[].{name}" for name in ("sent", "dropped", "skipped", "failed"))
+MAP = {register.name: register for register in REGISTERS}
 FLOWS = 4
 
 
@@ -66,7 +69,7 @@ class TxBench(Bench):
         self.images: dict[int, bytes] = {}
         self.expected: list[bytes] = []
         self.released = 0
-        self.plan(second_qp(TxConfig.of(session)))
+        self.plan(second_qp(session.tx_config()))
         self.watch(self._watch)
 
     def plan(self, config: TxConfig) -> None:
@@ -123,13 +126,13 @@ class TxBench(Bench):
         self.model.bd_gen.window_ends[0] = window_end
         await self.write(DESTINATION + 0x18, window_end & 0xFFFFFFFF, window_end >> 32)
 
-    async def counters(self, *indexes: int) -> list[int]:
-        """Counters of this moment."""
+    async def counters(self, *names: str, index: int = 0) -> list[int]:
+        """Counters of this moment, by their registers' names; of entry `index` where they are in a table."""
         await self.write(COMMAND, SNAPSHOT)
         while await self.registers.read(STATUS) & COPYING:
             pass
-        read = self.registers.read
-        return [await read(COUNTERS + 8 * k) | await read(COUNTERS + 8 * k + 4) << 32 for k in indexes]
+        read, places = self.registers.read, [MAP[name].offset_of(index) for name in names]
+        return [await read(place) | await read(place + 4) << 32 for place in places]
 
     def put(self, image: bytes) -> int:
         """Put `image` into the memory; its address."""
@@ -176,10 +179,9 @@ class TxBench(Bench):
         assert int(self.dut.idle_o.value)
         assert self.released == self.model.bd_gen.frames
         known = self.model.bd_gen.placer.counts
-        names = {"packets": (4, len(packets)), "dropped": (DROPPED, known.dropped.get(0, 0)), "errors": (13, 0)}
-        names |= {"refused": (33, 0), "failed": (FAILED, 0)}
-        found = await self.counters(*(index for index, _ in names.values()))
-        assert dict(zip(names, found, strict=True)) == {name: value for name, (_, value) in names.items()}
+        counts = {"counters.packets": len(packets), DROPPED: known.dropped.get(0, 0), "counters.read_errors": 0}
+        counts |= {"flow_counters[].refused": 0, FAILED: 0}
+        assert dict(zip(counts, await self.counters(*counts), strict=True)) == counts
         return packets
 
 
@@ -321,7 +323,7 @@ async def a_frame_outside_the_memory_arrives_as_holes_and_the_next_one_is_whole(
     bench.model._faults = lambda at, length: []
     bench.offer(2, bench.image())
     assert_same_packets(await bench.packets(bench.expected), bench.expected)
-    assert await bench.counters(SENT, FAILED, 12) == [2, 1, 1]
+    assert await bench.counters(SENT, FAILED, "counters.bad_payload") == [2, 1, 1]
     assert bench.released == 3
 
 
@@ -339,7 +341,7 @@ async def a_qp_that_is_not_enabled_sends_nothing_and_the_next_frame_after_its_wr
     await bench.write_qp(1, replace(bench.qp, enabled=False))
     bench.offer(0, bench.image())
     assert await bench.packets([], quiet=2000) == []
-    assert await bench.counters(8, SENT, FAILED) == [2, 0, 1], "the image and its trailer: bad_qp"
+    assert await bench.counters("counters.bad_qp", SENT, FAILED) == [2, 0, 1], "the image and its trailer: bad_qp"
     psn = bench.qp.psn + len(bench.expected) & 0xFFFFFF  # where the model is now, to which the QP was enabled
     await bench.write_qp(1, replace(bench.qp, psn=psn))
     bench.expected.clear()
@@ -361,7 +363,7 @@ async def frames_pass_and_are_released_while_not_armed(dut: Any) -> None:
     await bench.write(CONTROL, ARM)
     bench.offer(3, bench.image())
     assert_same_packets(await bench.packets(bench.expected), bench.expected)
-    assert await bench.counters(1, 2) == [1, 3]
+    assert await bench.counters("counters.frames", "counters.frames_ignored") == [1, 3]
 
 
 @cocotb.test()
@@ -383,7 +385,7 @@ async def a_reset_waits_for_the_frame_under_way_and_the_next_run_starts_clean(du
         packets = bench.take()
         assert_same_packets(packets, bench.expected[: len(packets)])
         assert len(packets) in (0, len(bench.expected) // 2, len(bench.expected)), "half a frame left"
-        assert await bench.counters(SENT, 4) == [0, 0]
+        assert await bench.counters(SENT, "counters.packets") == [0, 0]
         bench.plan(bench.config)
         bench.expected.clear()
         await bench.configure()
@@ -394,7 +396,7 @@ async def a_reset_waits_for_the_frame_under_way_and_the_next_run_starts_clean(du
         bench.expected.clear()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("tx"))
 def test_tx(width: int) -> None:
     harness = ROOT / "sim" / "dpi"
     args = [str(harness / "board.cpp"), "-CFLAGS", f"-I{harness}", "-LDFLAGS", "-rdynamic"]

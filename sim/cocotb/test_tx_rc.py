@@ -1,342 +1,306 @@
-"""tx with RC and a receive path: whole frames through a bad network into the memory of receivers that are models."""
+"""tx_rc: frames of a queue pair of RC, from their descriptors to the acknowledgements that come back as packets."""
 
-from dataclasses import replace
-from functools import partial
+from collections import deque
+from dataclasses import asdict, replace
 from typing import Any
 
 import cocotb
 import pytest
-from scapy.layers.l2 import ARP, Ether
-from test_tx import COMMAND, DROPPED, FAILED, RESET, SENT, SOURCE, TxBench, session
 
-from bench import ROOT, WIDTHS, Source, Stalls, run
-from framelane.driver._register_map import REGISTERS
-from framelane.models import registers, wire
-from framelane.models.lossy_network import LossyNetwork, Weather
-from framelane.models.rc_protocol import RcLimits, RcReason, RcState
-from framelane.models.rc_responder import RcResponder, Region
-from framelane.models.roce_qp import AckPolicy, Segmentation, Service
-from framelane.models.roce_rx import FIRST_QPN, Event, EventKind
-from receive_bench import _WithoutReady, acknowledge, congestion, ethernet, ip
+from bench import ALL_STALLS, WIDTHS, Bench, Stalls, run
+from counter_ports import RC_PULSES_T, count_events, counter
+from framelane.driver.simulated import ports
+from framelane.driver.simulated.ports import BD_T, COUNT_T, TRAILER_T
+from framelane.models.cells import axis
+from framelane.models.placement.bd_rows import Descriptor
+from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
+from framelane.models.rc.rc_protocol import RcLimits, RcReason, RcState
+from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Service
+from framelane.models.station.roce_rx import FIRST_QPN
+from rc_ports import COMMAND_T, DCQCN_T, ITEM_T, LIMITS_T, RC_CONTROL_T, RC_REPORT_T, STATUS_T
+from receive_bench import PEER, acknowledge, congestion, ethernet, ip
 
-QPS, DEPTH, CLOCK_HZ = 4, 32, 10_000_000
-FRAMES = 16
-IN_FLIGHT = 3
-"""Frames that are offered and not released: as many as a ring holds."""
-LIMITS = RcLimits(window=40, timeout=4, backoff=2, retries=7)
-CLEAR = Weather(delay=100)
-MAP = {register.name: register for register in REGISTERS}
-CNP_COUNTER = "qp_counters[].cnps"
+QPS, DEPTH, CLOCK_HZ = 2, 32, 10_000_000
+MTU, RATE = 256, 0x40000
+LIMITS = RcLimits(window=100, timeout=4, backoff=2, retries=7)
+QP = QpContext(PEER, 0x11, 0x77, psn=0xFFFFF0, mtu=MTU, rate=RATE, service=Service.RC, ack_policy=AckPolicy.LAST)
+ARRIVES = 60
+"""Cycles from an item to the end of its message, and to the leaving of its packets."""
+NAK_SEQUENCE, NAK_ACCESS = 0x60, 0x62
+DCQCN = {"enabled": 1, "line": RATE, "minimum": 0x100, "additive": 0x100, "hyper": 0x1000, "alpha_period": 54,
+         "rise_period": 54, "bytes_log2": 24, "gain_log2": 8, "fast_rounds": 5}  # fmt: skip
 
 
-class RcBench(TxBench):
-    """The transmitter, a network in each direction, and a receiver for each QP from 1 on, flow k on QP 1 + k."""
+class RcBench(Bench):
+    """The block before a packetizer that takes a while, and a receiver that the test plays."""
 
-    def __init__(
-        self, dut: Any, weather: Weather = CLEAR, qps: int = 1, stalls: Stalls = Stalls.NONE, **qp: Any
-    ) -> None:
-        plain = session(rows=30, columns=101, mtu=256, n_slots=4 * FRAMES)
-        super().__init__(dut, stalls, plain, latency=20)
-        config = self.config
-        known: dict[str, Any] = {"service": Service.RC, "ack_policy": AckPolicy.LAST} | qp
-        contexts = [replace(self.qp, dest_qpn=0x11 + k, **known) for k in range(qps)]
-        rings = [replace(config.destinations[0], qp=1 + k) for k in range(qps)]
-        flow = replace(config.flows[0], max_length=700)
-        flows = [replace(flow, first_destination=k, source=k) for k in range(qps)]
-        self.plan(replace(config, qps=(config.qps[0], *contexts), destinations=tuple(rings), flows=tuple(flows)))
-        assert flow.descriptors * IN_FLIGHT <= DEPTH
-        self.there: LossyNetwork[tuple[int, wire.Headers, bytes]] = LossyNetwork(weather, 3)
-        self.back: LossyNetwork[bytes] = LossyNetwork(weather, 4)
-        self.responders = {1 + k: self.responder(1 + k) for k in range(qps)}
-        self.silent: set[int] = set()
-        self.others: list[bytes] = []
-        self.payload_bytes = self.offered = 0
-        self.contents: list[bytes] = []
-        self.line = Source(_WithoutReady(dut), "s_axis_rx", lambda: False)
-        self._sources.append(self.line)
-        dut.link_up_i.value = 0
-        self.watch(self._world)
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
+        super().__init__(dut, stalls)
+        width = int(dut.DataW.value)
+        self.bds, self.trailers = self.source("s_axis_bd"), self.source("s_axis_trailer")
+        self.overs, self.issued = self.source("s_axis_over"), self.source("s_axis_item", stalls=False)
+        self.roce = self.source("s_axis_roce")
+        self.items, self.out_trailers = self.sink("m_axis_item"), self.sink("m_axis_trailer")
+        self.counts, self.rates, self.cnps = (
+            self.sink("m_axis_count"),
+            self.sink("m_axis_rate"),
+            self.sink("m_axis_cnp"),
+        )
+        for name in ("beat_i", "ended_i", "failed_i", "ended_qp_i", "in_line_i", "left_i", "spend_i", "spend_index_i",
+                     "spend_bytes_i", "room_qp_i", "room_wanted_i", "admit_i", "qp_write_valid_i"):  # fmt: skip
+            getattr(dut, name).value = 0
+        self.control = dict.fromkeys(RC_CONTROL_T.fields, 0) | {"dcqcn": DCQCN_T.pack(DCQCN)}
+        self.events = count_events(self, dut.pulses_o, RC_PULSES_T)
+        self.changed: list[int] = []
+        self.released = self.packets = self.descriptors = 0
+        self._ends: deque[tuple[int, int, int]] = deque()
+        self._taken = self._leaving = self._beats = 0
+        self._lanes = width // 8
+        self.watch(self._look)
 
-    def responder(self, index: int, psn: int | None = None) -> RcResponder:
-        """A new receiver for a QP; its memory is a ring of slots."""
-        qp, ring = self.config.qps[index], self.config.destinations[index - 1]
-        region = Region(ring.base, qp.rkey, bytearray(ring.n_slots * ring.slot_bytes))
-        responder = RcResponder(qp.psn if psn is None else psn, qp.mtu, region, qp=index)
-        self.memories = getattr(self, "memories", {}) | {index: region.memory}
-        return responder
+    def _look(self) -> None:
+        dut = self.dut
+        self.released += int(dut.release_o.value)
+        if int(dut.m_axis_rate_tvalid.value) and int(dut.m_axis_rate_tready.value):
+            self.changed.append(int(dut.m_axis_rate_index.value))
+        for item in self.items.items[self._taken :]:
+            bd = BD_T.unpack(ITEM_T.unpack(item["tdata"])["bd"])
+            self.issued.items.append({"tdata": item["tdata"]})
+            self._beats += -(-bd["length"] // self._lanes)
+            self._ends.append((self.cycle + ARRIVES, bd["qp"], -(-bd["length"] // MTU)))
+        self._taken = len(self.items.items)
 
-    def _world(self) -> None:
-        if self.board.board_packet_count():
-            for packet in self.take():
-                if len(packet) > wire.ETH_BYTES and packet[12:14] == b"\x08\x00" and packet[23] == 17:
-                    headers, payload = wire.parse(packet)
-                    self.there.send(self.cycle, (headers.dest_qpn - 0x10, headers, payload))
-                else:
-                    self.others.append(packet)
-        for index, headers, payload in self.there.due(self.cycle):
-            if index in self.responders and index not in self.silent:
-                for event in self.responders[index].receive(headers, payload):
-                    self.back.send(self.cycle, self.answer_of(event))
-        for frame in self.back.due(self.cycle):
-            self.line.send(frame, self.width, tuser=0)
+    async def step(self) -> None:
+        """One cycle: a beat of payload is read; the packets of one message leave, then it ends."""
+        dut = self.dut
+        dut.beat_i.value = int(self._beats > 0)
+        self._beats -= self._beats > 0
+        dut.ended_i.value = dut.left_i.value = 0
+        if self._ends and self._ends[0][0] <= self.cycle and not self.issued.items:
+            _, qp, packets = self._ends[0]
+            dut.ended_qp_i.value = qp
+            if self._leaving < packets:
+                dut.left_i.value = 1
+                self._leaving += 1
+            else:
+                dut.ended_i.value = 1
+                self._ends.popleft()
+                self._leaving = 0
+        await super().step()
 
-    def answer_of(self, event: Event) -> bytes:
-        """The packet in which a receiver says that."""
-        code = event.kind - EventKind.NAK_SEQUENCE | 0x60
-        syndrome = {EventKind.ACK: 0x1F, EventKind.RNR: 0x20 | event.value}.get(event.kind, code)
-        return acknowledge(FIRST_QPN + event.qp, event.psn, syndrome, event.msn, under=self.under())
+    async def tell(self, **fields: int) -> None:
+        """Another word of the registers."""
+        self.control |= fields
+        self.dut.control_i.value = RC_CONTROL_T.pack(self.control)
+        await self.step()
 
-    def under(self) -> Any:
-        receiver = self.qp.dst
-        return ethernet(receiver, SOURCE.endpoint()) / ip(receiver, SOURCE.endpoint(), flags="DF")
+    def report(self) -> dict[str, int]:
+        return RC_REPORT_T.unpack(int(self.dut.report_o.value))
 
-    async def put_register(self, name: str, value: int, index: int = 0) -> None:
-        register = MAP[name]
-        await self.write(register.offset_of(index), *(value >> k & 0xFFFF_FFFF for k in range(0, register.width, 32)))
+    def status(self) -> dict[str, int]:
+        """State of the QP that was asked for."""
+        return STATUS_T.unpack(self.report()["status"])
 
-    async def get_register(self, name: str, index: int = 0) -> int:
-        register = MAP[name]
-        words = [await self.registers.read(register.offset_of(index) + k // 8) for k in range(0, register.width, 32)]
-        return sum(word << 32 * k for k, word in enumerate(words))
-
-    async def configure(self) -> None:
-        await super().configure()
-        for index in self.responders:
-            await self.put_register("qp[].limits", registers.limits_word(LIMITS), index)
-            await self.arm(index, self.config.qps[index].psn)
-
-    async def arm(self, index: int, psn: int) -> None:
-        """Start a QP, and let it settle."""
-        await self.put_register("rc_start", psn | index << 24)
-        await self.put_register("rc_command", 1)
-        for _ in range(1000):
-            if not await self.get_register("rc_status") & 1:
-                break
-        assert await self.get_register("rc_status") == 0
-        for _ in range(2000):
-            if await self.get_register("qp[].rc_state", index) & 3 == RcState.RUN:
-                return
-        raise AssertionError(f"QP {index} does not run: {await self.get_register('qp[].rc_state', index):#x}")
-
-    def offer_next(self) -> None:
-        """Put a frame into the memory, and offer it."""
-        self.contents.append(self.image())
-        self.offer(self.offered, self.contents[-1])
-        self.offered += 1
-
-    async def transmit(self, frames: int, limit: int = 400_000) -> int:
-        """Offer frames as fast as they are released; until all are. How many cycles that took."""
-        start, last = self.cycle, self.offered + frames
-        while self.released < last:
-            if self.offered < last and self.offered - self.released < IN_FLIGHT:
-                self.offer_next()
+    async def start(self) -> None:
+        """Both QPs are written, and the first one runs."""
+        await self.reset()
+        for _ in range(300):
             await self.step()
-            assert self.cycle - start < limit, "frames hang"
-        taken = self.cycle - start
-        await self.until(lambda: bool(int(self.dut.idle_o.value)), 2000)
-        return taken
+        for index, qp in enumerate((QP, replace(QP, service=Service.UC, ack_policy=AckPolicy.NEVER))):
+            self.dut.qp_write_i.value, self.dut.qp_write_valid_i.value = ports.qp_write_t(index, qp), 1
+            await self.step()
+        self.dut.qp_write_valid_i.value = 0
+        await self.tell(limits=LIMITS_T.pack(asdict(LIMITS)), limits_write=1)
+        await self.tell(limits_write=0)
+        assert await self.command(0)
+        await self.until(lambda: self.status()["state"] == RcState.RUN)
 
-    def check_frames(self, index: int, numbers: range | list[int], memory: bytearray | None = None) -> None:
-        """Those frames lie in the QP's receiver's memory, with trailers, and nothing was written twice."""
-        ring, responder = self.config.destinations[index - 1], self.responders[index]
-        assert responder.writes.max() <= 1
-        size = self.config.flows[index - 1].payload_bytes
-        source = self.config.flows[index - 1].source
-        assert set(responder.immediates) >= {source << 24 | n for n in numbers}
-        for n in numbers:
-            at = n % ring.n_slots * ring.slot_bytes
-            assert self.memories[index][at : at + size] == self.contents[n][:size], f"frame {n} of QP {index}"
+    async def command(self, qp: int, arm: bool = True) -> bool:
+        """Arm a QP, or close it; whether that was accepted."""
+        await self.tell(
+            command_valid=1, command=COMMAND_T.pack({"arm": arm, "qp": qp, "reason": RcReason.CLOSED, "psn": QP.psn})
+        )
+        for _ in range(1000):
+            if self.report()["command_ready"]:
+                break
+            await self.step()
+        refused = self.report()["command_refused"]
+        await self.tell(command_valid=0)
+        return not refused
 
-    async def station_counters(self, *names: str) -> list[int]:
-        await self.counters(0)
-        return [await self.get_register(f"station_counters.{name}") for name in names]
+    async def frame(self, rows: int, qp: int = 0) -> None:
+        """Descriptors and trailer of a frame; it asks for room first, as bd_gen does."""
+        dut, bits = self.dut, self.random.getrandbits
+        dut.room_qp_i.value, dut.room_wanted_i.value = qp, rows + 1
+        await self.step()
+        await self.step()
+        assert int(dut.room_o.value)
+        dut.admit_i.value = 1
+        await self.step()
+        dut.admit_i.value = 0
+        lengths = [self.random.randrange(1, 3 * MTU) for _ in range(rows)] + [TRAILER_BYTES]
+        for k, length in enumerate(lengths):
+            last = k == rows
+            bd = Descriptor(bits(32), bits(64), length, qp, qp, last, bits(32) if last else 0)
+            self.bds.items.append({"tdata": BD_T.pack(asdict(bd))})
+            self.packets += -(-length // MTU)
+        trailer = Trailer(1, bits(32), bits(64), bits(64), bits(64), bits(32), bits(32), bits(64), bits(64))
+        self.trailers.items.append({"tdata": TRAILER_T.pack(asdict(trailer))})
+        self.descriptors += len(lengths)
+        self.overs.items.append({"tdata": self.descriptors & 0xFFFF})
+
+    def answer_to(self, psn: int, syndrome: int = 0x1F) -> None:
+        """An acknowledgement of that kind for QP 0 comes."""
+        self.hear(acknowledge(FIRST_QPN, psn & 0xFFFFFF, syndrome, under=ethernet() / ip(flags="DF")))
+
+    def hear(self, packet: bytes) -> None:
+        """A frame for this station comes, as tx_station gives it: padded to 60 bytes."""
+        for beat in axis.beats(packet.ljust(60, b"\0"), 64):
+            self.roce.items.append({"tdata": beat.data, "tkeep": beat.keep, "tlast": int(beat.last)})
+
+    def sent(self) -> list[dict[str, int]]:
+        return [BD_T.unpack(ITEM_T.unpack(item["tdata"])["bd"]) for item in self.items.items]
+
+    async def all_left(self) -> None:
+        """All descriptors are sent, and their messages have ended."""
+        await self.until(lambda: len(self.items.items) >= self.descriptors and not self._ends, 20_000)
+
+    def counted(self) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for item in self.counts.items:
+            count = COUNT_T.unpack(item["tdata"])
+            found[count["index"]] = found.get(count["index"], 0) + count["amount"]
+        return found
+
+
+def sent_or_failed(name: str, qp: int = 0) -> int:
+    return counter(f"destination_counters[].{name}", qp)
 
 
 @cocotb.test()
-@cocotb.parametrize(loss=[0.0, 0.01, 0.05], segmentation=list(Segmentation))
-async def all_frames_arrive_once_and_in_place(dut: Any, loss: float, segmentation: Segmentation) -> None:
-    """Also with duplicates, damaged and late packets, and acknowledgements in the middle of a message."""
-    weather = replace(CLEAR, loss=loss, duplicate=loss / 2, late=loss / 2, lateness=300)
-    policy = AckPolicy.INTERVAL if segmentation is Segmentation.MESSAGE else AckPolicy.LAST
-    bench = RcBench(dut, weather, segmentation=segmentation, ack_policy=policy, ack_log2=1)
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_frame_is_kept_until_its_last_packet_is_acknowledged(dut: Any, stalls: Stalls) -> None:
+    bench = RcBench(dut, stalls)
     await bench.start()
-    await bench.transmit(FRAMES)
-    bench.check_frames(1, range(FRAMES))
-    assert await bench.counters(SENT, DROPPED, FAILED) == [FRAMES, 0, 0]
-    acks, again = await bench.station_counters("acks", "rc_again")
-    assert acks
-    assert bool(again) == bool(loss)
-    una, nxt = [await bench.get_register(f"qp[].rc_{name}", 1) for name in ("una", "next")]
-    assert una == nxt == bench.responders[1].expected
-    if not loss:
-        assert bench.there.counts["sent"] == len(bench.expected), "a packet left twice"
+    offered: list[int] = []
+    for rows in (3, 1, 5):
+        await bench.frame(rows)
+        offered += [item["tdata"] for item in bench.bds.items if item["tdata"] not in offered]
+    await bench.all_left()
+    assert [BD_T.pack(bd) for bd in bench.sent()] == offered
+    assert bench.released == 0, "what is not acknowledged may be sent again"
+    assert not int(dut.idle_o.value)
+    bench.answer_to(QP.psn + bench.packets - 1)
+    await bench.until(lambda: bench.released == 3)
+    await bench.until(lambda: bool(int(dut.idle_o.value)))
+    assert bench.counted() == {sent_or_failed("sent"): 3}
+    assert bench.events == {"acks": 1, "rc_acked": 1, "rc_armed": 1}
+    assert bench.status()["una"] == (QP.psn + bench.packets) & 0xFFFFFF
 
 
 @cocotb.test()
-async def a_receiver_that_is_silent_costs_the_others_nothing_and_its_queue_pair_starts_anew(dut: Any) -> None:
-    bench = RcBench(dut, replace(CLEAR, loss=0.01), qps=2)
-    await bench.start()
-    bench.silent.add(2)
-    await bench.transmit(FRAMES)
-    bench.check_frames(1, range(FRAMES))
-    assert await bench.counters(SENT, DROPPED, FAILED) == [FRAMES, 0, 0]
-    sent, dropped, failed = await bench.counters(SENT + 4, DROPPED + 4, FAILED + 4)
-    assert sent == 0
-    assert dropped + failed == FRAMES
-    assert failed
-    state = await bench.get_register("qp[].rc_state", 2)
-    assert state == RcState.ERROR | RcReason.TIMEOUT << 4
-    assert await bench.get_register("qp[].rc_state", 1) == RcState.RUN
-    bench.silent.clear()
-    bench.responders[2] = bench.responder(2, 0x123456)
-    await bench.arm(2, 0x123456)
-    await bench.transmit(FRAMES)
-    bench.check_frames(1, range(2 * FRAMES))
-    bench.check_frames(2, range(FRAMES, 2 * FRAMES))
-    assert await bench.counters(SENT + 4) == [FRAMES]
-    assert await bench.station_counters("rc_failed") == [1]
-
-
-@cocotb.test()
-async def a_reset_ends_though_a_receiver_is_never_ready(dut: Any) -> None:
+async def what_a_receiver_misses_is_sent_again(dut: Any) -> None:
     bench = RcBench(dut)
     await bench.start()
-    bench.responders[1].receives = 0
-    for _ in range(IN_FLIGHT):
-        bench.offer_next()
-    await bench.until(lambda: bench.responders[1].counts["not_ready"] > 2, 20_000)
-    assert not bench.released
-    await bench.write(COMMAND, RESET)
-    await bench.ready()
-    assert bench.released == IN_FLIGHT, "memory of frames is still held"
-    bench.responders[1] = bench.responder(1)
-    bench.plan(bench.config)
-    await bench.configure()
-    await bench.transmit(4)
-    bench.check_frames(1, range(IN_FLIGHT, IN_FLIGHT + 4))
+    await bench.frame(4)
+    await bench.all_left()
+    first = bench.sent()
+    bench.answer_to(QP.psn, NAK_SEQUENCE)
+    bench.descriptors *= 2
+    await bench.all_left()
+    assert bench.sent() == first * 2
+    assert [ITEM_T.unpack(item["tdata"])["psn"] for item in bench.items.items][len(first)] == QP.psn
+    bench.answer_to(QP.psn + bench.packets - 1)
+    await bench.until(lambda: bench.released == 1)
+    assert bench.counted() == {sent_or_failed("sent"): 1}
+    assert bench.events["rc_again"] == len(first)
+    assert (bench.events["naks_sequence"], bench.events["rc_went_back"]) == (1, 1)
 
 
 @cocotb.test()
-async def requests_are_answered_between_the_packets_of_frames(dut: Any) -> None:
-    """ARP in the middle of the frames; a CNP is counted for its queue pair."""
+async def silence_ends_in_a_repetition_and_a_refusal_in_an_error(dut: Any) -> None:
     bench = RcBench(dut)
     await bench.start()
-    await bench.put_register("station", 0b011)
-    bench.offer_next()
-    request = Ether(src="02:00:00:00:00:02", dst="ff:ff:ff:ff:ff:ff") / ARP(
-        op=1, hwsrc="02:00:00:00:00:02", psrc="10.0.0.2", pdst="10.0.0.1"
-    )
-    await bench.until(lambda: bench.there.counts["sent"] > 2, 5000)
-    bench.line.send(bytes(request).ljust(60, b"\0"), bench.width, tuser=0)
-    bench.line.send(congestion(FIRST_QPN + 1, under=bench.under()), bench.width, tuser=0)
-    await bench.until(lambda: bool(bench.others), 5000)
-    await bench.until(lambda: bench.released == 1, 5000)
-    bench.check_frames(1, range(1))
-    (reply,) = [Ether(packet)[ARP] for packet in bench.others]
-    assert (reply.op, reply.psrc, reply.hwsrc, reply.pdst) == (2, "10.0.0.1", SOURCE.mac, "10.0.0.2")
-    assert await bench.station_counters("arp_answered", "cnps", "rx_full") == [1, 1, 0]
-    assert await bench.get_register(CNP_COUNTER, 1) == 1
-    assert await bench.get_register(CNP_COUNTER, 2) == 0
+    await bench.frame(1)
+    await bench.all_left()
+    await bench.until(lambda: bench.events["rc_timed_out"] > 0, 20_000)
+    bench.answer_to(QP.psn, NAK_ACCESS)
+    await bench.until(lambda: bench.released == 1)
+    assert bench.counted() == {sent_or_failed("failed"): 1}
+    assert (bench.status()["state"], bench.status()["reason"]) == (RcState.ERROR, RcReason.ACCESS)
+    assert bench.events["rc_failed"] == bench.events["naks_access"] == 1
 
 
 @cocotb.test()
-async def congestion_notifications_slow_their_queue_pair_down_and_no_other(dut: Any) -> None:
-    bench = RcBench(dut, qps=2)
-    await bench.start()
-    for name, value in (("line", 8 << 16), ("minimum", 1 << 16), ("burst", 2000), ("period", 0xFFFF_FFFF)):
-        await bench.put_register(f"dcqcn_{name}", value)
-    await bench.put_register("dcqcn", 1 | 8 << 4 | 5 << 8 | 31 << 12)
-    fast = await bench.transmit(3)
-    for _ in range(4):
-        bench.line.send(congestion(FIRST_QPN + 1, under=bench.under()), bench.width, tuser=0)
-        for _ in range(200):
-            await bench.step()
-    assert await bench.get_register(CNP_COUNTER, 1) == 0, "no snapshot yet"
-    slow = await bench.transmit(3)
-    assert slow > 3.5 * fast, "a rate of 1 byte a cycle beside one of up to 8"
-    bench.check_frames(1, range(6))
-    bench.check_frames(2, range(6))
-    assert await bench.station_counters("cnps", "rc_timed_out", "rc_again") == [4, 0, 0]
-    assert [await bench.get_register(CNP_COUNTER, index) for index in (1, 2)] == [4, 0]
-    await bench.put_register("dcqcn", 0)
-    assert await bench.transmit(3) < 1.2 * fast + 200
-
-
-def has_sent(bench: RcBench, packets: int) -> bool:
-    return bench.there.counts["sent"] >= packets
-
-
-def pause(quanta: int) -> bytes:
-    """An 802.3x pause."""
-    return (bytes.fromhex("0180c2000001020000000002880800 01") + quanta.to_bytes(2, "big")).ljust(60, b"\0")
-
-
-@cocotb.test()
-async def a_pause_holds_the_packets_but_no_reset(dut: Any) -> None:
+async def a_queue_pair_of_uc_passes_and_cannot_be_armed(dut: Any) -> None:
     bench = RcBench(dut)
     await bench.start()
-    await bench.put_register("station", 0b100)
-    await bench.put_register("pause_quanta", 1 << 16)
-    for ends_by_reset in (False, True):
-        for _ in range(IN_FLIGHT):
-            bench.offer_next()
-        enough = bench.there.counts["sent"] + 4
-        await bench.until(partial(has_sent, bench, enough), 5000)
-        bench.line.send(pause(0xFFFF), bench.width, tuser=0)
-        for _ in range(100):
-            await bench.step()
-        held = bench.there.counts["sent"]
-        for _ in range(2000):
-            await bench.step()
-        assert bench.there.counts["sent"] == held, "packets left during a pause"
-        if ends_by_reset:
-            await bench.write(COMMAND, RESET)
-            await bench.ready()
-            assert bench.released == 2 * IN_FLIGHT
-        else:
-            bench.line.send(pause(0), bench.width, tuser=0)
-            await bench.until(lambda: bench.released == IN_FLIGHT, 10_000)
-            bench.check_frames(1, range(IN_FLIGHT))
-            assert await bench.station_counters("pause_global", "rc_again") == [2, 0]
+    assert not await bench.command(1)
+    await bench.frame(2, qp=1)
+    await bench.until(lambda: bench.released == 1)
+    await bench.until(lambda: bool(bench.counts.items))
+    assert bench.counted() == {sent_or_failed("sent", 1): 1}
+    assert [ITEM_T.unpack(item["tdata"])["rc"] for item in bench.items.items] == [0, 0, 0]
 
 
 @cocotb.test()
-async def a_packet_that_a_pause_keeps_from_leaving_is_under_way_however_long(dut: Any) -> None:
-    """Its message has ended: it is not sent again for that, and its queue pair is not armed before it leaves."""
-    bench = RcBench(dut, rate=3 << 16, burst=1)
-    await bench.start()
-    await bench.put_register("station", 0b100)
-    await bench.put_register("pause_quanta", 1 << 16)
-    await bench.transmit(1)
-    packets = bench.there.counts["sent"]
-    bench.offer_next()
-    await bench.until(lambda: bench.there.counts["sent"] == 2 * packets - 1, 20_000)
-    bench.line.send(pause(0xFFFF), bench.width, tuser=0)
-    await bench.put_register("qp[].limits", registers.limits_word(replace(LIMITS, timeout=0, retries=1, backoff=0)), 1)
-    for _ in range(2500):
+async def a_frame_right_behind_a_reset_waits_until_it_can_be_followed(dut: Any) -> None:
+    bench = RcBench(dut)
+    await bench.reset()
+    await bench.frame(1, qp=1)
+    for _ in range(50):
         await bench.step()
-    assert bench.there.counts["sent"] == 2 * packets - 1
-    assert await bench.get_register("qp[].rc_state", 1) == RcState.RUN
-    await bench.put_register("rc_start", 5 | 1 << 24)
-    await bench.put_register("rc_command", 1)
-    for _ in range(1000):
+    assert len(bench.bds.items) == 2
+    await bench.until(lambda: bench.released == 1)
+    assert len(bench.items.items) == 2
+
+
+@cocotb.test()
+async def congestion_is_counted_for_its_queue_pair_and_lowers_its_rate(dut: Any) -> None:
+    bench = RcBench(dut)
+    await bench.start()
+    for index in (1, 0, 0):
+        bench.hear(congestion(FIRST_QPN + index, under=ethernet() / ip(flags="DF")))
+        await bench.until(lambda: not bench.roce.items)
+        for _ in range(400):
+            await bench.step()
+    assert [item["tdata"] for item in bench.cnps.items] == [1, 0, 0]
+    assert bench.events["cnps"] == 3
+    lowered = [item["tdata"] for item, qp in zip(bench.rates.items, bench.changed, strict=True) if qp == 0]
+    assert 0 < lowered[-1] < RATE
+
+
+@cocotb.test()
+async def notifications_wait_for_their_counters_and_acknowledgements_behind_them_count_once(dut: Any) -> None:
+    bench = RcBench(dut)
+    await bench.start()
+    bench._sinks.remove(bench.cnps)
+    dut.m_axis_cnp_tready.value, bench.cnps._is_ready = 0, False
+    for _ in range(24):
+        bench.hear(congestion(FIRST_QPN, under=ethernet() / ip(flags="DF")))
+        bench.answer_to(QP.psn - 1)
+    for _ in range(2000):
         await bench.step()
-    assert await bench.get_register("qp[].rc_state", 1) & 3 == RcState.ERROR, "armed before its packet has left"
-    await bench.put_register("qp[].limits", registers.limits_word(LIMITS), 1)
-    bench.line.send(pause(0), bench.width, tuser=0)
-    while await bench.get_register("rc_status") & 1:
-        pass
-    assert bench.there.counts["sent"] == 2 * packets
-    await bench.until(lambda: bench.there.next_arrival() is None)
-    await bench.arm(1, bench.responders[1].expected)
-    await bench.transmit(1)
-    bench.check_frames(1, [0, 2])
-    assert await bench.station_counters("rc_again", "rc_timed_out") == [0, 0]
+    assert bench.roce.items, "nothing waits"
+    bench._sinks.append(bench.cnps)
+    await bench.drain(bench.cnps, 24, quiet=500)
+    assert bench.events == {"cnps": 24, "acks": 24, "rc_acked": 24, "rc_armed": 1}
+
+
+@cocotb.test()
+async def a_packet_from_somebody_else_is_dropped_and_counted(dut: Any) -> None:
+    bench = RcBench(dut)
+    await bench.start()
+    under = ethernet() / ip(replace(PEER, ip=PEER.ip + 1), flags="DF")
+    bench.hear(acknowledge(FIRST_QPN, QP.psn, under=under))
+    bench.hear(acknowledge(FIRST_QPN + QPS + 20, QP.psn))
+    bench.hear(acknowledge(FIRST_QPN, QP.psn)[:-1] + b"?")
+    await bench.until(lambda: not bench.roce.items)
+    for _ in range(100):
+        await bench.step()
+    assert bench.events == {"rc_armed": 1, "roce_source": 1, "roce_qp": 1, "roce_icrc": 1}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_tx_rc(width: int) -> None:
-    harness = ROOT / "sim" / "dpi"
-    args = [str(harness / "board.cpp"), "-CFLAGS", f"-I{harness}", "-LDFLAGS", "-rdynamic"]
-    parameters = {"ClockHz": CLOCK_HZ, "Station": 1, "Rc": 1, "RcQps": QPS, "RcDepth": DEPTH}
-    run("tx_rc", top="tx_board", build_args=args, DataW=width, **parameters)
+    run("tx_rc", DataW=width, NumQp=4, RcQps=QPS, RcDepth=DEPTH, ClockHz=CLOCK_HZ)

@@ -13,37 +13,42 @@ from test_tx import (
     COMMAND,
     CONTROL,
     COPYING,
-    COUNTERS,
     DESTINATION,
     FLOW,
     FLOWS,
     LOCAL_MAC,
+    MAP,
     QP,
     RESET,
     RESETTING,
+    SENT,
+    SKIPPED,
     SNAPSHOT,
     STATUS,
     session,
 )
 
 from axi_lite import AxiLite
-from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
-from framelane.driver.ports import frame_info_t
-from framelane.models import jf_constants, registers, trailer, wire
-from framelane.models.frame_store import FrameInfo, FrameStore
-from framelane.models.image_writer import Correction
-from framelane.models.jf_fixed import FixedCalibration
-from framelane.models.slot_ring import SlotRing
-from framelane.models.slots import FREE_RUNNING
-from framelane.models.tx import TxConfig
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
+from framelane.driver.simulated.ports import frame_info_t
+from framelane.models.jungfrau import jf_constants
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
+from framelane.models.memory.frame_store import FrameInfo, FrameStore
+from framelane.models.memory.image_writer import Correction
+from framelane.models.placement import trailer
+from framelane.models.placement.slot_ring import SlotRing
+from framelane.models.placement.slots import FREE_RUNNING
+from framelane.models.registers import registers
+from framelane.models.roce_tx import wire
 from framelane.models.tx_stream import TxStream
 from plane_memory import PlaneMemory
 
+IMAGES = [f"counters.{name}" for name in ("frames", "frames_bad", "mismatches", "constant_errors")]
+STORED = [f"counters.{name}" for name in ("frames", "frames_lost", "frames_bad")]
 STORE = 0x38
 CORRECTION = 0x58
 CONSTANTS = 1 << 34
 MEMORY = 1 << 20
-SENT, SKIPPED = 64, 66
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class StreamBench(Bench):
         self.width = len(dut.m_axis_tdata)
         self.pixels, self.out = self.source("s_axis_pixel"), self.sink("m_axis")
         self.registers = AxiLite(self)
-        self.config = TxConfig.of(session(rows=12, columns=101, mtu=1024))
+        self.config = session(rows=12, columns=101, mtu=1024).tx_config()
         self.slot = -(-self.config.flows[0].payload_bytes // 128) * 128
         self.slots, self.base = slots, 128
         self.frames: list[Frame] = []
@@ -146,12 +151,12 @@ class StreamBench(Bench):
             self.frames.append(Frame(info, draw.randbytes(size)))
             self.pixels.send(self.frames[-1].pixels, self.width, tuser=frame_info_t(info))
 
-    async def counters(self, *indexes: int) -> list[int]:
+    async def counters(self, *names: str) -> list[int]:
         await self.write(COMMAND, SNAPSHOT)
         while await self.registers.read(STATUS) & COPYING:
             pass
-        read = self.registers.read
-        return [await read(COUNTERS + 8 * k) | await read(COUNTERS + 8 * k + 4) << 32 for k in indexes]
+        read, places = self.registers.read, [MAP[name].offset for name in names]
+        return [await read(place) | await read(place + 4) << 32 for place in places]
 
     async def finish(self) -> list[bytes]:
         """Run until all has left; the packets."""
@@ -186,7 +191,7 @@ async def what_leaves_equals_the_model_and_what_does_not_is_counted(dut: Any, st
     sent = bench.sent(packets)
     assert_same_packets(packets, bench.expected(sent))
     lost = 12 - len(sent)
-    assert await bench.counters(1, 3, 14, SENT) == [len(sent), lost, 0, len(sent)]
+    assert await bench.counters(*STORED, SENT) == [len(sent), lost, 0, len(sent)]
 
 
 def by_frame(packets: list[bytes]) -> dict[int, list[bytes]]:
@@ -215,7 +220,7 @@ async def each_flow_has_the_raw_or_the_corrected_image_as_it_says(dut: Any, stal
     assert len(sent) > 2
     assert_same_packets(packets, bench.expected(sent))
     assert {wire.parse(packet)[0].dest_qpn for packet in packets} == {0x11, 0x22}
-    assert await bench.counters(1, 14, 15, 16) == [len(sent), 0, 0, 0]
+    assert await bench.counters(*IMAGES) == [len(sent), 0, 0, 0]
     await bench.write(COMMAND, RESET)
     await bench.ready()
     bench.out.clear()
@@ -283,7 +288,7 @@ async def a_frame_of_another_length_than_its_constants_is_bad(dut: Any) -> None:
     bench.detect(2)
     packets = await bench.finish()
     assert bench.sent(packets) == {0, 1, 2, 8, 9}
-    assert await bench.counters(1, 14, 15, 16) == [5, 5, 5, 0]
+    assert await bench.counters(*IMAGES) == [5, 5, 5, 0]
     assert_same_packets(packets, bench.expected(set(range(10))))
     assert (bench.model.store.bad, bench.model.store.mismatches) == (5, 5)
 
@@ -305,7 +310,7 @@ async def a_slot_without_room_for_both_images_takes_no_frame(dut: Any, changes: 
     await bench.write(CONTROL, ARM)
     bench.detect(6)
     assert await bench.finish() == []
-    assert await bench.counters(1, 14, 15) == [0, 6, 6]
+    assert await bench.counters("counters.frames", "counters.frames_bad", "counters.mismatches") == [0, 6, 6]
     written = [k for k, (a, b) in enumerate(zip(before, bench.ram.read(0, MEMORY), strict=True)) if a != b]
     assert all(bench.base <= k < bench.base + bench.slots * bench.slot for k in written)
     await bench.write(COMMAND, RESET)
@@ -321,7 +326,7 @@ async def pixels_that_wait_for_constants_are_counted(dut: Any) -> None:
     bench.detect(3)
     await bench.finish()
     waited = bench.pixels.accepted[-1] - bench.pixels.accepted[0] + 1 - len(bench.pixels.accepted)
-    counted = (await bench.counters(17))[0]
+    counted = (await bench.counters("counters.pixel_stalls"))[0]
     assert waited > 20
     assert waited <= counted < waited + 50, "those before the first beat are counted too"
 
@@ -335,7 +340,7 @@ async def a_link_that_is_too_slow_loses_whole_frames_and_the_counts_add_up(dut: 
     packets = await bench.finish()
     sent = bench.sent(packets)
     assert_same_packets(packets, bench.expected(sent))
-    frames, lost, counted, skipped = await bench.counters(1, 3, SENT, SKIPPED)
+    frames, lost, counted, skipped = await bench.counters("counters.frames", "counters.frames_lost", SENT, SKIPPED)
     assert (frames, lost, counted) == (len(sent), 30 - len(sent), len(sent))
     assert 3 <= len(sent) < 20
     assert skipped == max(sent) + 1 - len(sent), "the trailers say what is missing in front of them"
@@ -401,9 +406,9 @@ async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any, 
     packets = await bench.finish()
     assert bench.sent(packets) == {0, 1, 2}
     assert_same_packets(packets, bench.expected({0, 1, 2}))
-    assert await bench.counters(1, 3, 14, SENT) == [3, 0, 0, 3]
+    assert await bench.counters(*STORED, SENT) == [3, 0, 0, 3]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("tx_stream"))
 def test_tx_stream(width: int) -> None:
     run("tx_stream", DataW=width)

@@ -1,5 +1,6 @@
-// The simulated descriptor generator as a C library: what framelane.driver.verilated_bd_gen loads. No clock but its
-// own. It is armed, its sinks are always ready, and both tables answer a cycle after the index, as the registers do.
+// The simulated descriptor generator as a C library: what framelane.driver.simulated.verilated_bd_gen loads. No clock
+// but its own. It is armed, its sinks are always ready, and both tables answer a cycle after the index, as the
+// registers do.
 
 #include <array>
 #include <cstdint>

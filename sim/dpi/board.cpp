@@ -148,7 +148,7 @@ void board_write(uint64_t address, const uint8_t* data, uint64_t bytes) {
 // From now on, reads from `end` on are answered by DECERR; 0: only those behind the memory.
 void board_end(uint64_t end) { current->end = end; }
 
-// Forgets memory, packets and accesses, and sets how the surroundings behave.
+// Forgets memory, packets and accesses, and sets how the simulated host behaves.
 void board_configure(uint32_t latency, uint8_t memory_stall, uint8_t sink_stall, uint64_t seed) {
     *current = Board{};
     current->latency = latency;

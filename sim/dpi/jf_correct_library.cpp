@@ -1,5 +1,5 @@
-// The simulated correction as a C library: what framelane.driver.verilated_jf_correct loads. No clock but its own.
-// Pixels and constants are offered in every cycle, the sink is always ready.
+// The simulated correction as a C library: what framelane.driver.simulated.verilated_jf_correct loads. No clock but its
+// own. Pixels and constants are offered in every cycle, the sink is always ready.
 
 #include <cstdint>
 #include <cstring>

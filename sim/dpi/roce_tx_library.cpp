@@ -1,5 +1,5 @@
-// The simulated packetizer as a C library: what framelane.driver.verilated_roce_tx loads. No clock but its own.
-// Three sides surround it, each with its share of pauses: the source of messages, that of payload, and the sink.
+// The simulated packetizer as a C library: what framelane.driver.simulated.verilated_roce_tx loads. No clock but its
+// own. Three sides surround it, each with its share of pauses: the source of messages, that of payload, and the sink.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// The transmitter with its surroundings in C++ (board.cpp): whole frames pass without a Python step a beat.
+// The transmitter with the simulated host in C++ (board.cpp): whole frames pass without a Python step a beat.
 // For simulation only.
 module tx_board
   import framelane_pkg::*;
@@ -66,11 +66,7 @@ module tx_board
   logic tlast, tvalid;
   bit tready;
 
-  logic store_rst, store_armed, store_abort;
-  logic [63:0] store_base;
-  logic [31:0] store_slot_bytes;
-  logic [15:0] store_slots;
-  correction_t store_correction;
+  store_control_t store;
 
   tx #(
       .DataW  (DataW),
@@ -82,20 +78,8 @@ module tx_board
       .RcDepth(RcDepth),
       .RcAhead(RcAhead)
   ) u_tx (
-      .store_rst_o       (store_rst),
-      .store_armed_o     (store_armed),
-      .store_abort_o     (store_abort),
-      .store_base_o      (store_base),
-      .store_slot_bytes_o(store_slot_bytes),
-      .store_slots_o     (store_slots),
-      .store_correction_o(store_correction),
-      .store_idle_i      (1'b1),
-      .store_lost_i      (1'b0),
-      .store_bad_i       (1'b0),
-      .store_ignored_i   (1'b0),
-      .store_mismatch_i  (1'b0),
-      .store_constant_error_i(1'b0),
-      .store_stall_i     (1'b0),
+      .store_o      (store),
+      .store_i      ('{idle: 1'b1, default: 1'b0}),
       .m_axi_arid   (arid),
       .m_axi_araddr (araddr),
       .m_axi_arlen  (arlen),
@@ -150,7 +134,6 @@ module tx_board
   );
 
   logic unused;
-  assign unused = ^{arcache, arprot, store_rst, store_armed, store_abort, store_base, store_slot_bytes, store_slots,
-                    store_correction};
+  assign unused = ^{arcache, arprot, store};
 
 endmodule

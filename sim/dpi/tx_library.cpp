@@ -1,4 +1,4 @@
-// The simulated transmitter as a C library: what framelane.driver.verilated loads.
+// The simulated transmitter as a C library: what framelane.driver.simulated.verilated loads.
 
 #include <cstdint>
 

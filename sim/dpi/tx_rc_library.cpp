@@ -1,4 +1,5 @@
-// The simulated transmitter with RC and a receive path as a C library: what framelane.driver.verilated_rc loads.
+// The simulated transmitter with RC and a receive path as a C library: what framelane.driver.simulated.verilated_rc
+// loads.
 
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// The simulated transmitter behind its frame store as a C library: what framelane.driver.verilated_stream loads.
+// The simulated transmitter behind its frame store as a C library: what framelane.driver.simulated.verilated_stream
+// loads.
 
 #include <algorithm>
 #include <cstdint>

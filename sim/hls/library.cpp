@@ -1,4 +1,4 @@
-// The C simulation as a C library: what tests/hls_library.py loads.
+// The C simulation as a C library: what tests/support/hls_library.py loads.
 
 #include <algorithm>
 #include <stdexcept>

@@ -7,11 +7,11 @@ import pytest
 
 from errors_of_runs import CannotStart
 from machine import Machine
-from place import Place, choose
+from rdma_testbed import RdmaTestbed, choose
 
 
 @pytest.fixture(scope="session")
-def place() -> Place:
+def testbed() -> RdmaTestbed:
     """Where commands find an RDMA device; where there is none the test is skipped.
 
     With the variable FRAMELANE_SOFTROCE=required it fails instead (`make softroce`).
@@ -24,7 +24,7 @@ def place() -> Place:
 
 @pytest.fixture(scope="session")
 def machine() -> Machine:
-    """A virtual machine, also where it would not be needed; see `place`."""
+    """A virtual machine, also where it would not be needed; see `testbed`."""
     machine = Machine()
     try:
         machine.prepare()

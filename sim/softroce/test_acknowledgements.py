@@ -4,8 +4,8 @@ import pytest
 
 import acknowledgements
 from acknowledgements import Acknowledgement
-from framelane.models.errors import PacketError
-from framelane.models.wire import Endpoint
+from framelane.base.errors import PacketError
+from framelane.models.roce_tx.wire import Endpoint
 
 roce = pytest.importorskip("scapy.contrib.roce", reason="scapy is not installed: make setup")
 from scapy.layers.inet import IP, UDP  # noqa: E402

@@ -1,7 +1,7 @@
 """The whole chain on SoftRoCE: Verilated transmitter, veth, the Linux driver, pipeline, file; against the soft NIC.
 
 The guest opens a session a service and publishes them; the transmitter is configured with exactly these; the guest
-replays its packets, with strangers' between them, and receives. All services share one boot.
+replays its packets, with foreign packets between them, and receives. All services share one boot.
 """
 
 import json
@@ -18,17 +18,17 @@ import chain_guest
 from acknowledgements import Acknowledgement
 from chain_receiver import CALIBRATION, MEMORY, PACKETS, RESULT, SESSION
 from chain_reference import REFERENCE
-from chain_services import SOURCE_QPN, STRANGERS, cases, transmit, with_strangers, write
+from chain_services import FOREIGN, SOURCE_QPN, cases, transmit, with_foreign_packets, write
 from chain_summary import SENT, Served, datasets, numbers, refused_by_driver
-from framelane.models import wire
-from framelane.receiver.calibration.calibration_file import write_calibration
+from framelane.calibration.calibration_file import write_calibration
+from framelane.models.roce_tx import wire
 from once import once
-from place import Place
 from rdma_link import RdmaLink
-from run import Run
+from rdma_testbed import RdmaTestbed
+from run import PYTHONPATH, Run
 
-HERE = Path(__file__).parent
-WORK = HERE.parents[1] / "build" / "softroce"
+HERE = Path(__file__).with_name("guest")
+WORK = HERE.parents[2] / "build" / "softroce"
 COMPILED = {"NUMBA_CACHE_DIR": str(WORK / "chain" / "numba"), "NUMBA_CPU_NAME": "generic"}
 """The machine's processor is another one: code for any, compiled here, kept where the guest may read and write."""
 PATIENCE_S = 600
@@ -37,26 +37,26 @@ NAMES = [case.name for case in cases(RdmaLink())]
 
 
 @pytest.fixture(scope="module")
-def served(place: Place) -> dict[str, Served]:
+def served(testbed: RdmaTestbed) -> dict[str, Served]:
     """All services by name; their numbers are in build/softroce/summary.json, with the verdict."""
     folder = WORK / "chain"
-    found = {case.name: Served(case, folder / case.name) for case in cases(place.link)}
+    found = {case.name: Served(case, folder / case.name) for case in cases(testbed.link)}
     with once(folder, keep=("numba",)) as first:
         if first:
-            run_all(place, folder, list(found.values()))
+            run_all(testbed, folder, list(found.values()))
             summary = {name: numbers(each) for name, each in found.items()}
             (WORK / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     return found
 
 
-def run_all(place: Place, folder: Path, services: list[Served]) -> None:
+def run_all(testbed: RdmaTestbed, folder: Path, services: list[Served]) -> None:
     """The guest, the transmitter and the soft NIC, all services in one boot."""
     for each in services:
         each.folder.mkdir()
         (each.folder / chain_guest.PLAN).write_text(each.case.plan.model_dump_json())
         write_calibration(each.folder / CALIBRATION, each.case.detector().calibration)
     with Run(
-        place,
+        testbed,
         [sys.executable, str(HERE / "chain_guest.py"), str(folder)],
         folder,
         timeout_s=PATIENCE_S,
@@ -66,9 +66,9 @@ def run_all(place: Place, folder: Path, services: list[Served]) -> None:
             run.wait_for(f"{each.case.name}/{SESSION}")
             frames = transmit(each.case, each.session)
             write(each.folder / SENT, frames)
-            write(each.folder / PACKETS, [with_strangers(frame) for frame in frames])
+            write(each.folder / PACKETS, [with_foreign_packets(frame) for frame in frames])
         reference = [sys.executable, str(HERE / "chain_reference.py"), *(str(each.folder) for each in services)]
-        subprocess.run(reference, check=True, env=os.environ | COMPILED)
+        subprocess.run(reference, check=True, env=os.environ | PYTHONPATH | COMPILED)
         (folder / chain_guest.GO).touch()
         outcome = run.wait()
         assert (outcome.status, outcome.stderr) == (0, b""), outcome.stderr.decode()
@@ -106,16 +106,16 @@ def test_what_the_pipeline_has_written_is_that_of_the_soft_nic(service: Served) 
     assert received == reference
 
 
-def test_the_soft_nic_has_refused_every_strangers_packet_and_no_other(service: Served) -> None:
+def test_the_soft_nic_has_refused_every_foreign_packet_and_no_other(service: Served) -> None:
     report = service.report(REFERENCE)
-    assert report["refused"] == dict.fromkeys(STRANGERS, service.case.frames)
+    assert report["refused"] == dict.fromkeys(FOREIGN, service.case.frames)
     assert report["placed"] == len(service.sent)
 
 
-def test_softroce_has_refused_every_strangers_packet_and_no_other(service: Served) -> None:
+def test_softroce_has_refused_every_foreign_packet_and_no_other(service: Served) -> None:
     assert service.accepted == len(service.sent)
     found = numbers(service)
-    assert found["refused"] == dict.fromkeys(STRANGERS, service.case.frames)
+    assert found["refused"] == dict.fromkeys(FOREIGN, service.case.frames)
     assert found["passed"]
 
 
@@ -123,9 +123,9 @@ def test_softroce_has_refused_every_strangers_packet_and_no_other(service: Serve
 def test_what_softroce_has_refused_is_not_claimed_where_it_is_not_known(
     accepted: int | None, memory_equal: bool
 ) -> None:
-    strangers = {"icrc": 2, "qpn": 2}
-    assert refused_by_driver(strangers, 10, accepted, memory_equal) is None
-    assert refused_by_driver(strangers, 10, 10, True) == strangers
+    foreign = {"icrc": 2, "qpn": 2}
+    assert refused_by_driver(foreign, 10, accepted, memory_equal) is None
+    assert refused_by_driver(foreign, 10, 10, True) == foreign
 
 
 def test_a_receiver_of_uc_says_nothing(served: dict[str, Served]) -> None:

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from cases import Case, Step, Tried, load, try_all
-from doctoring import examine, roughly, written
-from framelane.driver import packet_fields
-from framelane.models.session import Session
-from framelane.models.session_plan import SessionPlan
-from framelane.models.tx import TxConfig, tx
-from framelane.receiver.doctor.cause import Placer
-from framelane.receiver.ring import Ring
+from doctor_cases import examine, impaired, written
+from framelane.doctor.cause import Placer
+from framelane.models.tx import tx
+from framelane.receiver.ring.ring import Ring
+from framelane.session.session import Session
+from framelane.session.session_plan import SessionPlan
+from framelane.source.impairments import packet_fields
 from once import once
-from place import Place
 from rdma_link import RdmaLink
+from rdma_testbed import RdmaTestbed
 
 SEEDS = range(24)
 FRAMES = 3
@@ -45,22 +45,22 @@ def safe(packet: bytes) -> bool:
 def steps(seed: int, session: Session) -> list[Step]:
     """A stream with some accidents."""
     images = np.random.default_rng(seed).integers(0, 0x4000, (FRAMES, session.rows, session.columns), np.uint16)
-    good = tx([image.tobytes() for image in images], TxConfig.of(session))
-    rough = roughly(good, session, random.Random(seed), cut=False)
-    packets = [packet for packet in rough if safe(packet)]
+    good = tx([image.tobytes() for image in images], session.tx_config())
+    damaged = impaired(good, session, random.Random(seed), cut=False)
+    packets = [packet for packet in damaged if safe(packet)]
     placed = examine(packets, session).placed
     ends = [packet_fields.read(packet, "imm") is not None for packet in packets]
     return [Step(packets, sum(Placer.SOFT_ROCE in each and end for each, end in zip(placed, ends, strict=True)))]
 
 
 @pytest.fixture(scope="module")
-def tried(place: Place) -> list[Tried]:
+def tried(testbed: RdmaTestbed) -> list[Tried]:
     """All streams, each on its own QP, in one guest."""
-    cases = [Case(plan(seed, place.link), partial(steps, seed), own=True) for seed in SEEDS]
+    cases = [Case(plan(seed, testbed.link), partial(steps, seed), own=True) for seed in SEEDS]
     folder = WORK / "doctor"
     with once(folder) as first:
         if first:
-            try_all(place, cases, folder)
+            try_all(testbed, cases, folder)
         return load(cases, folder)
 
 

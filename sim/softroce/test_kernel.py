@@ -11,10 +11,10 @@ import pytest
 import debian
 import kernel
 from errors_of_runs import CannotStart
-from framelane.models.errors import ConfigError
+from framelane.base.errors import ConfigError
 from kernel_modules import in_load_order
 
-VM = Path(__file__).with_name("vm.py")
+VM = Path(__file__).with_name("machine") / "vm.py"
 
 
 @pytest.fixture

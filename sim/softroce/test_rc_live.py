@@ -1,6 +1,6 @@
 """RC to SoftRoCE live: its acknowledgements go back into the running simulation, and packets are lost both ways.
 
-The Verilated transmitter with RC, a wire with seeded weather, and three queue pairs of the Linux driver, all in the
+The Verilated transmitter with RC, a wire with seeded impairments, and three queue pairs of the Linux driver, all in the
 guest. The simulated clock stands still while the driver works (see `rc_live_wire.py`).
 """
 
@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framelane.driver.verilated_rc import SimulatedRcBoard
-from framelane.models.slots import HOLE_WORD
+from framelane.driver.simulated.verilated_rc import SimulatedRcBoard
+from framelane.models.placement.slots import HOLE_WORD
 from once import once
 from own_nic import OwnNic
-from place import Place
 from rc_live_plan import (
     FATAL,
     MORTAL,
@@ -31,26 +30,27 @@ from rc_live_plan import (
 )
 from rc_live_rules import Counted, broken
 from rdma_link import RdmaLink
+from rdma_testbed import RdmaTestbed
 from run import Run
 
-HERE = Path(__file__).parent
-WORK = HERE.parents[1] / "build" / "softroce"
+HERE = Path(__file__).with_name("rc_live")
+WORK = HERE.parents[2] / "build" / "softroce"
 PATIENCE_S = 900
 """For a computer that does much else at the same time; 40 s are enough."""
 NAMES = [phase.name for phase in PHASES]
 
 
 @pytest.fixture(scope="module")
-def folder(place: Place) -> Path:
+def folder(testbed: RdmaTestbed) -> Path:
     """What the guest has left; the numbers are in build/softroce/rc_live.json, with the verdict."""
-    if isinstance(place, OwnNic):
+    if isinstance(testbed, OwnNic):
         pytest.skip("an RNIC may join acknowledgements: what it must answer is known of rxe only")
     found = WORK / "rc_live"
     with once(found) as first:
         if first:
             SimulatedRcBoard().close()  # compiled here: the guest may not write, and is slow
             command = [sys.executable, str(HERE / "rc_live_guest.py"), str(found)]
-            with Run(place, command, found, timeout_s=PATIENCE_S) as run:
+            with Run(testbed, command, found, timeout_s=PATIENCE_S) as run:
                 outcome = run.wait()
                 assert (outcome.status, outcome.stderr) == (0, b""), outcome.stderr.decode()
             summary = summarize(json.loads((found / PHASES_FILE).read_text()))
@@ -132,7 +132,7 @@ def test_every_frame_is_told_once_and_in_order(document: dict[str, Any]) -> None
 
 
 def test_a_storm_loses_packets_in_both_directions_and_messages_go_on_in_their_middle(document: dict[str, Any]) -> None:
-    counted = Counted(document["phases"][NAMES.index("storm")])
+    counted = Counted(document["phases"][NAMES.index("lossy")])
     for network in (counted.there, counted.back):
         assert min(network["lost"], network["duplicated"], network["corrupted"]) > 0
     assert counted.device["out_of_seq_request"]

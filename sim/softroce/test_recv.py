@@ -8,10 +8,10 @@ import h5py
 import hdf5plugin  # noqa: F401  (its filters)
 import numpy as np
 
-from place import Place
+from rdma_testbed import RdmaTestbed
 from run import Run
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).with_name("guest")
 PLAN = """rows = 64
 columns = 256
 n_slots = 4
@@ -23,13 +23,13 @@ FRAMES, HOLES = 20, 512
 """A packet has 512 pixels; the emulator loses two, of frames 0 and 3: a frame has 32 and a trailer."""
 
 
-def test_frames_on_credit_reach_the_file_and_lost_packets_are_holes(place: Place, tmp_path: Path) -> None:
-    link = place.link
+def test_frames_on_credit_reach_the_file_and_lost_packets_are_holes(testbed: RdmaTestbed, tmp_path: Path) -> None:
+    link = testbed.link
     names = ("source_mac", "source_ip", "receiver_mac", "receiver_ip")
     (tmp_path / "plan.toml").write_text(PLAN.format(**{name: getattr(link, name) for name in names}))
     framelane = [sys.executable, "-c", "from framelane.cli import main; main()"]
     command = ["sh", str(HERE / "recv_and_emulate.sh"), *framelane]
-    with Run(place, command, tmp_path, timeout_s=240) as run:
+    with Run(testbed, command, tmp_path, timeout_s=240) as run:
         outcome = run.wait()
     said = (tmp_path / "recv.txt").read_text()
     assert outcome.status == 0, said + (tmp_path / "emulate.txt").read_text()

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from cases import Case, Step, Tried, load, try_all
-from framelane.models import wire
-from framelane.models.session import Session
-from framelane.models.session_plan import SessionPlan
-from framelane.models.tx import TxConfig, tx
-from framelane.receiver.responder import Responder
-from framelane.receiver.ring import Ring
+from framelane.models.roce_tx import wire
+from framelane.models.tx import tx
+from framelane.receiver.ring.ring import Ring
+from framelane.receiver.transport.responder import Responder
+from framelane.session.session import Session
+from framelane.session.session_plan import SessionPlan
 from once import once
-from place import Place
 from planted_faults import FAULTS, HARMLESS, PlantedFault, first_change
 from rdma_link import RdmaLink
+from rdma_testbed import RdmaTestbed
 
 FRAMES = 3
 FULL = ("reth.length: more than the payload", "LAST before its time")
@@ -49,7 +49,7 @@ def plan(fault: PlantedFault, link: RdmaLink) -> SessionPlan:
 def stream(session: Session) -> list[bytes]:
     """The packets of whole frames, without a fault."""
     images = np.random.default_rng(3).integers(0, 0x4000, (FRAMES, session.rows, session.columns), np.uint16)
-    return tx([image.tobytes() for image in images], TxConfig.of(session))
+    return tx([image.tobytes() for image in images], session.tx_config())
 
 
 def by_soft_nic(session: Session, packets: list[bytes]) -> tuple[Ring, list[int], int]:
@@ -79,13 +79,13 @@ def steps(fault: PlantedFault, session: Session) -> list[Step]:
 
 
 @pytest.fixture(scope="module")
-def tried(place: Place) -> dict[str, Tried]:
+def tried(testbed: RdmaTestbed) -> dict[str, Tried]:
     """All faults, tried in one guest; build/softroce/refused.json says of which a packet was refused, and for what."""
-    cases = [Case(plan(fault, place.link), partial(steps, fault), fault.ends_qp) for fault in ALL.values()]
+    cases = [Case(plan(fault, testbed.link), partial(steps, fault), fault.ends_qp) for fault in ALL.values()]
     folder = WORK / "refused"
     with once(folder) as first:
         if first:
-            try_all(place, cases, folder)
+            try_all(testbed, cases, folder)
         found = dict(zip(ALL, load(cases, folder), strict=True))
         shown = {name: {"cause": ALL[name].cause, "refused": refused(found[name])} for name in (*REFUSED, *FULL)}
         (WORK / "refused.json").write_text(json.dumps(shown, indent=2) + "\n")

@@ -13,10 +13,10 @@ import pytest
 
 from errors_of_runs import GuestEnded, TimedOut
 from machine import Machine
-from place import Place
+from rdma_testbed import RdmaTestbed
 from run import Outcome, Run
 
-VM = Path(__file__).with_name("vm.py")
+VM = Path(__file__).with_name("machine") / "vm.py"
 TALK = """
 echo to stdout; echo to stderr >&2
 cp "$SHARE/question" "$SHARE/.answer" && mv "$SHARE/.answer" "$SHARE/answer"
@@ -28,12 +28,12 @@ exit 7
 
 
 @pytest.fixture(scope="module")
-def talk(place: Place, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, bytes, Path]:
+def talk(testbed: RdmaTestbed, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, bytes, Path]:
     """How `TALK` ended, what was printed while it ran, and its share."""
     share = tmp_path_factory.mktemp("share with blanks")
     (share / "question").write_bytes(bytes(range(256)) * 4096)
     printed = io.BytesIO()
-    with Run(place, ["sh", "-c", TALK], share) as run:
+    with Run(testbed, ["sh", "-c", TALK], share) as run:
         outcome = run.wait(printed)
     return outcome, printed.getvalue(), share
 
@@ -59,10 +59,10 @@ def test_a_file_comes_through_the_share_whole_and_nothing_else_is_left(talk: tup
 
 
 def test_in_a_machine_the_kernel_is_another_and_the_files_of_the_host_cannot_be_written(
-    talk: tuple[Outcome, bytes, Path], place: Place
+    talk: tuple[Outcome, bytes, Path], testbed: RdmaTestbed
 ) -> None:
-    if not isinstance(place, Machine):
-        pytest.skip(f"commands run in {place.name}, no machine is started")
+    if not isinstance(testbed, Machine):
+        pytest.skip(f"commands run in {testbed.name}, no machine is started")
     assert os.uname().release not in talk[0].stdout.decode()
     assert not Path("/usr/framelane-was-here").exists()
 
@@ -96,9 +96,9 @@ def test_a_command_that_kills_the_guest_is_told_from_one_that_ends(machine: Mach
         run.wait()
 
 
-def test_a_file_that_never_comes_is_not_waited_for(place: Place, tmp_path: Path) -> None:
+def test_a_file_that_never_comes_is_not_waited_for(testbed: RdmaTestbed, tmp_path: Path) -> None:
     with (
-        Run(place, ["sh", "-c", "echo no such thing >&2"], tmp_path) as run,
+        Run(testbed, ["sh", "-c", "echo no such thing >&2"], tmp_path) as run,
         pytest.raises(GuestEnded, match=r"(?s)did not write session.json: .*no such thing"),
     ):
         run.wait_for("session.json")

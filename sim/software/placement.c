@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Field by field those of framelane.models.flow.
+// Field by field those of framelane.models.placement.flow.
 typedef struct {
     uint64_t first, count;
     uint32_t bunch, period, burst;

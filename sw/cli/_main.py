@@ -6,15 +6,18 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from framelane import __version__
-from framelane.cli import board, calibrate, doctor, emulate, jungfrau, master, recv, replay, tap, whatif
-from framelane.cli.surroundings import Terminal, orderly_end
-from framelane.models.errors import FramelaneError
+from framelane.base.errors import FramelaneError
+from framelane.cli import doctor, emulate, master, replay, tap, whatif
+from framelane.cli.board import board
+from framelane.cli.calibration import calibrate
+from framelane.cli.jungfrau import jungfrau
+from framelane.cli.option_names import sentence
+from framelane.cli.recv import recv
+from framelane.cli.terminal import Terminal, orderly_end
 
 app = typer.Typer(
     help="Detector frames from the FPGA straight into host or GPU memory over RoCEv2, processed as they arrive.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -39,9 +42,9 @@ def main() -> None:
     """Run the command line. Bad input is one sentence on stderr, and exit status 2."""
     with orderly_end():
         try:
-            app()
+            app(prog_name="framelane")  # also for `python -m framelane`
         except FramelaneError as error:
-            _fail(str(error))
+            _fail(sentence(error))
         except OSError as error:  # the disk is gone, say
             _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
 
@@ -53,6 +56,8 @@ def _fail(sentence: str) -> NoReturn:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from framelane import __version__
+
         print(f"framelane {__version__}")
         raise typer.Exit
 
@@ -101,8 +106,8 @@ def demo(
 
     The frames are those of --input, else the real ones in $FRAMELANE_DATA or ../shared/data, else simulated.
     """
-    from framelane.cli.demo import DemoOptions, run
-    from framelane.cli.link import LinkOptions
+    from framelane.demo.demo import DemoOptions, run
+    from framelane.demo.link import LinkOptions
 
     options = DemoOptions(
         input=input,
@@ -116,7 +121,7 @@ def demo(
         segmentation=segmentation,
         slots=slots,
         slot_bytes=slot_bytes,
-        link=LinkOptions(transport, port, interface, send_interface),
+        link=LinkOptions(transport=transport, port=port, interface=interface, send_interface=send_interface),
         width=width,
         output=output,
         threshold=threshold,
@@ -154,12 +159,25 @@ def correct(
     dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
 ) -> None:
     """Correct recorded raw frames, and assemble the modules into images of the detector."""
-    from framelane.cli.correct import CorrectOptions, run
+    from framelane.base.progress import Stages, say
+    from framelane.receiver import correct_file
 
-    options = CorrectOptions(
-        *(input, calibration, output, geometry, double_pixels, output_type, unit), gain_mode, dataset
-    )
-    run(options, Terminal())
+    console = Terminal()
+    with Stages(console) as stages:
+        done, left_out = correct_file(
+            input,
+            calibration,
+            output,
+            geometry=geometry,
+            double_pixels=double_pixels,
+            output_type=output_type,
+            unit=unit,
+            gain_mode=gain_mode,
+            dataset=dataset,
+            progress=stages.show,
+        )
+    bad = f", {left_out} left out whose is_good_frame is 0" if left_out else ""
+    say(console, f"{done} frames corrected{bad}: see {output}")
 
 
 @app.command()
@@ -168,7 +186,10 @@ def bench(
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/bench"),
     docs: Annotated[Path | None, typer.Option(help="Folder for the pages that some benches write, if wanted.")] = None,
 ) -> None:
-    """Measure, print tables, and write them with the promised figures as JSON."""
-    from framelane.cli.bench import run
+    """Measure, print tables, write them as JSON with what was promised. Exit status 1 where a promise is missed."""
+    from framelane.bench.runner import run
 
-    run(name, output, docs, Terminal())
+    if missed := run(name, output, docs, Terminal()):
+        for sentence in missed:
+            typer.echo(f"framelane: {sentence}", err=True)
+        raise typer.Exit(1)

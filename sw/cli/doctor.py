@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from framelane.cli.surroundings import Terminal
+from framelane.cli.terminal import Terminal
 
 STATUS = """Exit status 0: nothing is wrong; warnings and notes may be said.
 
@@ -35,7 +35,7 @@ def doctor(
 
     The host is checked where there is no capture, or an interface or a device is given.
     """
-    from framelane.cli.doctoring import DoctorOptions, run
+    from framelane.doctor.doctor_run import DoctorOptions, run
 
     options = DoctorOptions(session, pcap, listen, save, interface, device, json)
     if not run(options, Terminal()):

@@ -1,5 +1,6 @@
-"""`framelane emulate`, the command; what it does is in `emulating`."""
+"""`framelane emulate`, the command; what it does is in `framelane.source`."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -72,33 +73,46 @@ def emulate(
     seed: Annotated[int, typer.Option(help="Of the simulated detector.", rich_help_panel=_WHAT)] = 1,
     impair: Annotated[
         str | None,
-        typer.Option(help="Bad weather on the way, as drop=0.01 (docs/fault_injection.md).", rich_help_panel=_WHAT),
+        typer.Option(
+            help="Impairments of the packets on the way, as drop=0.01 (docs/fault_injection.md).", rich_help_panel=_WHAT
+        ),
     ] = None,
-    impair_seed: Annotated[int, typer.Option(help="Of the bad weather.", rich_help_panel=_WHAT)] = 0,
+    impair_seed: Annotated[int, typer.Option(help="Seed of the impairments.", rich_help_panel=_WHAT)] = 0,
     report: Annotated[Path | None, typer.Option(help="JSON file to write with all that was counted.")] = None,
 ) -> None:
     """Send frames as a board would, to any receiver: the golden transmitter, live.
 
     The same few frames come again and again, each under its own number.
     """
-    from framelane.cli.emulating import EmulateOptions, run
-    from framelane.cli.impair import ImpairOptions
-    from framelane.cli.surroundings import Terminal
-    from framelane.cli.wire_options import WireOptions
+    from framelane.base.progress import say
+    from framelane.base.stopping import Stop, stop_on_signals
+    from framelane.cli.terminal import Terminal
+    from framelane.source import emulate as send
+    from framelane.source.impairments.impair import ImpairOptions, describe, document
 
-    options = EmulateOptions(
-        session=session or (),
-        to=to or (),
-        bunch=bunch,
-        wire=WireOptions(transport=transport, port=port, interface=interface),
-        impair=ImpairOptions(impair, impair_seed),
-        source=source,
-        rate=rate,
-        frames=frames,
-        input=None if input == "simulated" else Path(input),
-        calibration=calibration,
-        seed=seed,
-        report=report,
-    )
-    if run(options, Terminal()).faults:
+    console, stop = Terminal(), Stop()
+    impairment = ImpairOptions(impair, impair_seed).make(1)
+    with console.status("prepare the frames") as status, contextlib.ExitStack() as signals:
+        outcome = send(
+            to=to or (),
+            session=session or (),
+            source=source,
+            transport=transport,
+            port=port,
+            interface=interface,
+            rate=rate,
+            frames=frames,
+            bunch=bunch,
+            input=None if input == "simulated" else input,
+            calibration=calibration,
+            seed=seed,
+            impairment=impairment,
+            stop=stop,
+            ready=lambda: signals.enter_context(stop_on_signals(stop)),
+            progress=lambda sofar: status.update(sofar.lines()[0]),
+        )
+    say(console, "\n".join([*outcome.lines(), *describe(impairment)]))
+    if report is not None:
+        outcome.save(report, **document(impairment))
+    if outcome.faults:
         raise typer.Exit(1)

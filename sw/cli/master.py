@@ -19,11 +19,11 @@ def master(
     As `framelane recv` under MPI does at its end: for receivers that ran without MPI, or whose rank 0 was killed. Files
     of other settings, and those that have the same frame of the detector, are of different runs: they are refused.
     """
-    from framelane.cli.output import check_no_input
-    from framelane.cli.stages import say
-    from framelane.cli.surroundings import Terminal
-    from framelane.models.errors import InputError
-    from framelane.receiver.master_file import Part, write_master
+    from framelane.base.errors import InputError
+    from framelane.base.output import check_no_input
+    from framelane.base.progress import say
+    from framelane.cli.terminal import Terminal
+    from framelane.receiver.sinks.master_file import Part, write_master
 
     check_no_input(output, files)
     for path in files:

@@ -1,4 +1,4 @@
-"""`framelane replay`, the command; what it does is in `replaying`."""
+"""`framelane replay`, the command; what it does is in `source.replay_run`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -41,19 +41,21 @@ def replay(
     fast: Annotated[bool, typer.Option("--fast", help="As fast as the wire takes them.", rich_help_panel=_HOW)] = False,
     impair: Annotated[
         str | None,
-        typer.Option(help="Bad weather on the way, as drop=0.01 (docs/fault_injection.md).", rich_help_panel=_HOW),
+        typer.Option(
+            help="Impairments of the packets on the way, as drop=0.01 (docs/fault_injection.md).", rich_help_panel=_HOW
+        ),
     ] = None,
-    impair_seed: Annotated[int, typer.Option(help="Of the bad weather.", rich_help_panel=_HOW)] = 0,
+    impair_seed: Annotated[int, typer.Option(help="Seed of the impairments.", rich_help_panel=_HOW)] = 0,
     report: Annotated[Path | None, typer.Option(help="JSON file to write with all that was counted.")] = None,
 ) -> None:
     """Send the packets of a capture again, to a receiver or into another capture.
 
     On an interface they go as they are. A UDP socket makes their Ethernet, IPv4 and UDP headers anew.
     """
-    from framelane.cli.impair import ImpairOptions
-    from framelane.cli.replaying import ReplayOptions, run
-    from framelane.cli.surroundings import Terminal
-    from framelane.cli.wire_options import WireOptions
+    from framelane.cli.terminal import Terminal
+    from framelane.source.impairments.impair import ImpairOptions
+    from framelane.source.replay_run import ReplayOptions, run
+    from framelane.source.wire_options import WireOptions
 
     given = transport is not None or port is not None or interface is not None
     options = ReplayOptions(

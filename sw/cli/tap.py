@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from framelane.models.errors import InputError, TransportError
+from framelane.base.errors import InputError, TransportError
 
 STATUS = """Exit status: that of the command, 128 + n where signal n has ended it.
 
@@ -56,12 +56,12 @@ def _in_a_network_of_its_own(*options: str) -> NoReturn:
 
 def _run(command: list[str], ours: ipaddress.IPv4Address, theirs: ipaddress.IPv4Interface, width: int) -> int:
     """The command's exit status."""
-    from framelane.driver.board import Board
-    from framelane.driver.tap import Tap
-    from framelane.driver.tap_board import TapBoard, ip_command
-    from framelane.driver.verilated_rc import SLOW_HZ, SimulatedRcBoard
+    from framelane.driver.board.board import Board
+    from framelane.driver.simulated.tap import Tap
+    from framelane.driver.simulated.tap_board import TapBoard, ip_command
+    from framelane.driver.simulated.verilated_rc import SLOW_HZ, SimulatedRcBoard
+    from framelane.models.roce_tx.wire import Endpoint
     from framelane.models.tx import TxConfig
-    from framelane.models.wire import Endpoint
 
     with Tap(_NAME) as wire, SimulatedRcBoard(width, clock_hz=SLOW_HZ) as simulated:
         ip_command(f"address add {theirs} dev {_NAME}")

@@ -1,20 +1,16 @@
 """What `framelane whatif` says: the recorded verdicts, those of another veto, and which frames change."""
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from framelane.cli.stages import say
-from framelane.models.errors import InputError
-from framelane.receiver.random_share import RandomShare
-from framelane.receiver.verdict_file import VerdictFile
-from framelane.receiver.veto import Reason, Veto
-from framelane.receiver.what_if import Verdicts, disagreements, judge_again
+from framelane.base.progress import say
+from framelane.receiver.pipeline.random_share import RandomShare
+from framelane.receiver.pipeline.veto import Reason, Veto
+from framelane.receiver.sinks.verdict_file import VerdictFile
+from framelane.receiver.sinks.what_if import Verdicts, VetoReplay
 
 _MOST_NAMED = 20
 _WORDS = {
@@ -25,38 +21,9 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIfOptions:
-    """What the user asks; None: as in the run."""
-
-    file: Path
-    minimum_peaks: int | None
-    threshold: int | None
-    keep_rejected: float | None
-    keep_seed: int | None
-
-    def veto(self, record: VerdictFile) -> Veto:
-        """The veto to judge by. ConfigError where it cannot be."""
-        threshold = record.threshold if self.threshold is None else self.threshold
-        return Veto(threshold, record.minimum if self.minimum_peaks is None else self.minimum_peaks)
-
-    def share(self, record: VerdictFile) -> RandomShare | None:
-        """The rejected frames to keep. ConfigError where the share cannot be."""
-        was = record.share or RandomShare(0.0)
-        share = was.share if self.keep_rejected is None else self.keep_rejected
-        return RandomShare(share, was.seed if self.keep_seed is None else self.keep_seed)
-
-
-def run(options: WhatIfOptions, console: Console) -> Verdicts:
-    """Print it; the new verdicts. FramelaneError for bad input, and for a record that contradicts itself."""
-    with VerdictFile(options.file) as record:
-        veto, share = options.veto(record), options.share(record)
-        if wrong := disagreements(record):
-            raise InputError(
-                f"{record.path} contradicts itself: {wrong} of {len(record.numbers)} verdicts are not what its counts "
-                "give: it was changed after the run"
-            )
-        new = judge_again(record, veto, share)
+def show(replay: VetoReplay, console: Console) -> None:
+    """Print it."""
+    record, new, veto, share = replay.record, replay.verdicts, replay.veto, replay.share
     say(console, f"recorded: {_rule(Veto(record.threshold, record.minimum), record.share, record)}")
     say(console, f"what if:  {_rule(veto, share, record)}")
     say(console, f"numbers:  {_numbers(record)}")
@@ -69,9 +36,8 @@ def run(options: WhatIfOptions, console: Console) -> Verdicts:
     if not new.exact:
         table.add_row("cannot be told", "0", str(np.count_nonzero(~new.known)))
     console.print(table)
-    for line in (*_changes(record, new), *_doubt(record, new, veto)):
+    for line in (*_changes(replay), *_doubt(record, new, veto)):
         say(console, line)
-    return new
 
 
 def _rule(veto: Veto, share: RandomShare | None, record: VerdictFile) -> str:
@@ -87,9 +53,8 @@ def _numbers(record: VerdictFile) -> str:
     return f"detector_frame, the detector's own{', or rank:frame_number' if record.unnamed.any() else ''}"
 
 
-def _changes(record: VerdictFile, new: Verdicts) -> list[str]:
-    was, then = (reasons != Reason.TOO_FEW_PEAKS for reasons in (record.reasons, new.reasons))
-    gained, lost = new.known & ~was & then, new.known & was & ~then
+def _changes(replay: VetoReplay) -> list[str]:
+    record, gained, lost = replay.record, replay.gained, replay.lost
     lines = [
         f"{gained.sum()} frames would be accepted that were rejected{_named(record, gained)}",
         f"{lost.sum()} frames would be rejected that were accepted{_named(record, lost)}",

@@ -27,9 +27,13 @@ def whatif(
     keep_seed: Annotated[int | None, typer.Option(help="Of the draw; as the run did, if not given.")] = None,
 ) -> None:
     """Judge the frames of a file again, by its record: which would another veto have accepted, and rejected?"""
-    from framelane.cli.surroundings import Terminal
-    from framelane.cli.what_if_table import WhatIfOptions, run
+    from framelane.cli.terminal import Terminal
+    from framelane.cli.what_if_table import show
+    from framelane.receiver import replay_veto
 
-    options = WhatIfOptions(file, minimum_peaks, threshold, keep_rejected, keep_seed)
-    if not run(options, Terminal()).known.all():
+    replay = replay_veto(
+        file, minimum_peaks=minimum_peaks, threshold=threshold, keep_rejected=keep_rejected, keep_seed=keep_seed
+    )
+    show(replay, Terminal())
+    if not replay.known.all():
         raise typer.Exit(1)

@@ -1,1 +1,31 @@
-"""Registers, sessions, ring credit and the backends that run a transmitter."""
+"""A transmitter, real or simulated: open it, configure it, arm it, read what it counts.
+
+Public names: docs/api.md.
+"""
+
+from typing import TYPE_CHECKING
+
+from framelane.base.lazily import lazily
+
+__all__ = ["Board", "BoardConfig", "Capabilities", "Counters", "Errors", "State", "configure", "open_board"]
+
+if TYPE_CHECKING:
+    from framelane.driver.board.board import Board
+    from framelane.driver.board.board_address import open_board
+    from framelane.driver.board.board_readings import Capabilities, Counters, Errors, State
+    from framelane.driver.config.board_config import BoardConfig
+    from framelane.driver.config.configuring import configure
+else:
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "Board": "framelane.driver.board.board",
+            "BoardConfig": "framelane.driver.config.board_config",
+            "Capabilities": "framelane.driver.board.board_readings",
+            "Counters": "framelane.driver.board.board_readings",
+            "Errors": "framelane.driver.board.board_readings",
+            "State": "framelane.driver.board.board_readings",
+            "configure": "framelane.driver.config.configuring",
+            "open_board": "framelane.driver.board.board_address",
+        },
+    )

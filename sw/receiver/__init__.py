@@ -1,1 +1,67 @@
-"""Ring, transports, pipeline and sinks: from packets in memory to images."""
+"""From packets in memory to images: ring, transports, pipeline and sinks; and the same for arrays and files at hand.
+
+Public names: docs/api.md.
+"""
+
+from typing import TYPE_CHECKING
+
+from framelane.base.lazily import lazily
+
+__all__ = [
+    "Capture",
+    "Correction",
+    "Frame",
+    "Live",
+    "Panel",
+    "PeakSettings",
+    "Processing",
+    "RawFrames",
+    "Reception",
+    "Recorder",
+    "VetoReplay",
+    "correct",
+    "correct_file",
+    "find_peaks",
+    "read_geometry",
+    "receive",
+    "replay_veto",
+]
+
+if TYPE_CHECKING:
+    from framelane.calibration.raw_frames import RawFrames
+    from framelane.models.peaks.peak_settings import Panel, PeakSettings
+    from framelane.receiver.geometry.correct_file import correct_file
+    from framelane.receiver.geometry.geometry_file import load as read_geometry
+    from framelane.receiver.live.frame import Frame
+    from framelane.receiver.live.packet_source import Capture, Live
+    from framelane.receiver.live.processing import Processing
+    from framelane.receiver.live.reception import Reception, receive
+    from framelane.receiver.live.recorder import Recorder
+    from framelane.receiver.peaks.peak_search import find_peaks
+    from framelane.receiver.pipeline.correction import Correction, correct
+    from framelane.receiver.sinks.what_if import VetoReplay, replay_veto
+else:
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            # Arrays and files.
+            "Correction": "framelane.receiver.pipeline.correction",
+            "Panel": "framelane.models.peaks.peak_settings",
+            "PeakSettings": "framelane.models.peaks.peak_settings",
+            "RawFrames": "framelane.calibration.raw_frames",
+            "VetoReplay": "framelane.receiver.sinks.what_if",
+            "correct": "framelane.receiver.pipeline.correction",
+            "correct_file": "framelane.receiver.geometry.correct_file",
+            "find_peaks": "framelane.receiver.peaks.peak_search",
+            "read_geometry": "framelane.receiver.geometry.geometry_file:load",
+            "replay_veto": "framelane.receiver.sinks.what_if",
+            # The receiver, live or from a capture.
+            "Capture": "framelane.receiver.live.packet_source",
+            "Frame": "framelane.receiver.live.frame",
+            "Live": "framelane.receiver.live.packet_source",
+            "Processing": "framelane.receiver.live.processing",
+            "Reception": "framelane.receiver.live.reception",
+            "Recorder": "framelane.receiver.live.recorder",
+            "receive": "framelane.receiver.live.reception",
+        },
+    )

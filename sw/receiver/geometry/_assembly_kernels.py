@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane._compiled import compiled
-from framelane.models.jf_correct import MAX_VALUE
-from framelane.models.jf_packet import MODULE_COLUMNS
+from framelane.base.compiled import compiled
+from framelane.models.jungfrau.jf_correct import MAX_VALUE
+from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS
 
 
 @compiled

@@ -7,10 +7,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.errors import ConfigError, InputError
-from framelane.models.jf_correct import PixelCode
-from framelane.models.jf_geometry import Geometry
-from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS
+from framelane.base.errors import ConfigError, InputError
+from framelane.models.jungfrau.jf_correct import PixelCode
+from framelane.models.jungfrau.jf_geometry import Geometry
+from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 from framelane.receiver.geometry import _assembly_kernels
 from framelane.receiver.geometry.assembly_map import DoublePixels, make_map
 

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jf_geometry import (
+from framelane.models.jungfrau.jf_geometry import (
     PLACE_COLUMNS,
     PLACE_ROWS,
     Geometry,
@@ -14,7 +14,7 @@ from framelane.models.jf_geometry import (
     own_places,
     second_places,
 )
-from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS
+from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 
 DoublePixels = Literal["keep", "mask", "split"]
 

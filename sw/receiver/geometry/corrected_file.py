@@ -8,9 +8,9 @@ import hdf5plugin
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jf_correct import PixelCode
-from framelane.receiver import nxmx
+from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.receiver.jungfrau.frame_file import FrameFile
+from framelane.receiver.sinks import nxmx
 
 FORMAT = "framelane-corrected-1"
 

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from framelane.models.errors import InputError
-from framelane.models.jf_geometry import Geometry
+from framelane.base.errors import InputError
+from framelane.models.jungfrau.jf_geometry import Geometry
 
 _MESSAGES = {
     "missing": "is missing",

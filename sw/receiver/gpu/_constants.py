@@ -4,10 +4,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from framelane.models.jf_calibration import Calibration
-from framelane.models.jf_fixed import FixedCalibration
-from framelane.receiver import _correct_float32, _correct_int16
+from framelane.models.jungfrau.jf_calibration import Calibration
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.receiver.gpu._device import cupy, kernel
+from framelane.receiver.pipeline import _correct_float32, _correct_int16
 
 _THREADS = 256
 _PITCH = 64

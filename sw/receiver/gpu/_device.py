@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from framelane.models.errors import ConfigError
+from framelane.base.errors import ConfigError
 from framelane.receiver.gpu._source import OPTIONS, source
 
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from framelane.models.errors import InputError
+from framelane.base.errors import InputError
 
 VECTOR_BYTES = 16
 """What a thread reads or writes at once; frames that all begin at a multiple of it are read that way."""

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.errors import ConfigError
-from framelane.models.peak_finder import PEAK_FIELDS
-from framelane.models.peak_settings import Panel, PeakSettings, check_layout
+from framelane.base.errors import ConfigError
+from framelane.models.peaks.peak_finder import PEAK_FIELDS
+from framelane.models.peaks.peak_settings import Panel, PeakSettings, check_layout
 
 _NO_PANEL = 0xFFFFFFFF
 _COUNTERS = 3

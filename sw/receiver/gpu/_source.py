@@ -31,4 +31,5 @@ def _merged(file: str, seen: set[str]) -> str:
 
 @cache
 def _text(file: str) -> str:
-    return _FOLDER.joinpath(file).read_text().replace("#pragma once\n", "")
+    folder = _FOLDER.joinpath("include") if file.endswith(".cuh") else _FOLDER
+    return folder.joinpath(file).read_text().replace("#pragma once\n", "")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from framelane.models.errors import ConfigError, InputError
+from framelane.base.errors import ConfigError, InputError
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu._plans import MOST_FRAMES, plan
-from framelane.receiver.result import Counts, SparseRows
+from framelane.receiver.pipeline.result import Counts, SparseRows
 
 N_COUNTS = 5
 JOBS_A_GROUP = 32

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from framelane.models.errors import ConfigError
+from framelane.base.errors import ConfigError
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.gpu_error import GpuError
 

@@ -1,6 +1,6 @@
 """What can go wrong on a GPU."""
 
-from framelane.models.errors import FramelaneError
+from framelane.base.errors import FramelaneError
 
 
 class GpuError(FramelaneError):

@@ -3,8 +3,8 @@
 Frames are CuPy arrays (frames, rows, columns) with any gap between frames, such as slots of a ring; where all frames
 begin at multiples of 16 bytes they are read and written by vectors. Everything is queued on CuPy's current stream
 (`with stream:`), nothing waits, and nothing is allocated in a call but the first of its kind, which compiles the
-kernel. Results equal the host's bit for bit: `models.jf_correct`, `framelane.receiver.correction` and
-`framelane.receiver.result`.
+kernel. Results equal the host's bit for bit: `models.jf_correct`, `framelane.receiver.pipeline.correction` and
+`framelane.receiver.pipeline.result`.
 """
 
 import ctypes
@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from framelane.models.errors import ConfigError, InputError
-from framelane.models.jf_calibration import Calibration
-from framelane.models.jf_correct import MAX_VALUE
-from framelane.models.jf_fixed import FixedCalibration
-from framelane.models.slots import HOLE_WORD
+from framelane.base.errors import ConfigError, InputError
+from framelane.models.jungfrau.jf_calibration import Calibration
+from framelane.models.jungfrau.jf_correct import MAX_VALUE
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
+from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.gpu._constants import FloatConstants, Int16Constants, Limits
 from framelane.receiver.gpu._device import cupy, kernel
 from framelane.receiver.gpu._frames import Frames, frames, parts
@@ -53,6 +53,7 @@ class GpuKernels:
     def __init__(
         self,
         fixed: FixedCalibration,
+        *,
         threshold: int = 1,
         sparse_threshold: int | None = None,
         calibration: Calibration | None = None,
@@ -105,7 +106,7 @@ class GpuKernels:
             self._run("correct_int16", plan(name, len(part)), macros, of, arguments, overlapped=overlapped)
 
     def correct_float32(self, raw: Any, image: Any, overlapped: bool = False) -> None:
-        """Correct uint16 `raw` into float32 `image` as `framelane.receiver.correction` does; NaN without a value."""
+        """Correct uint16 `raw` into float32 `image` as `receiver.pipeline.correction` does; NaN without a value."""
         if self._float32 is None:
             raise ConfigError("float32 needs the Calibration, not only its integers: give it to GpuKernels")
         source = frames("raw words", raw, np.uint16, self.shape)

@@ -1,13 +1,13 @@
-"""How many pixels of a frame on the GPU reach each of several thresholds: `framelane.receiver.ladder`."""
+"""How many pixels of a frame on the GPU reach each of several thresholds: `framelane.receiver.pipeline.ladder`."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from framelane.receiver import ladder
 from framelane.receiver.gpu._device import cupy, kernel
 from framelane.receiver.gpu.launches import Launch
+from framelane.receiver.pipeline import ladder
 
 RUNGS = 16
 """Of a launch: RUNGS of kernels/ladder.cu."""

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.receiver.gpu.arguments import Arguments
 from framelane.receiver.gpu.driver import driver
 from framelane.receiver.gpu.kernels import GpuKernels
+from framelane.receiver.pipeline.judging import Judging
 
 
 class Launch:
@@ -30,10 +32,13 @@ class Launch:
 
 
 class PreparedKernels(GpuKernels):
-    """Kernels whose methods prepare a launch, the newest of `launches`, instead of launching."""
+    """Kernels whose methods prepare a launch, the newest of `launches`, instead of launching.
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    Peaks and sparse rows are those of `judging`, in photons. ConfigError as of `GpuKernels`.
+    """
+
+    def __init__(self, fixed: FixedCalibration, judging: Judging) -> None:
+        super().__init__(fixed, threshold=judging.veto.threshold, sparse_threshold=judging.sparse)
         self.launches: list[Launch] = []
 
     def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], overlapped: bool) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from framelane.models.errors import ConfigError
-from framelane.models.slots import HOLE_WORD
+from framelane.base.errors import ConfigError
+from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.driver import driver
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.gpu.pin import Pin
-from framelane.receiver.memory import host_memory
+from framelane.receiver.ring.memory import host_memory
 
 _GPU_PAGE = 64 << 10
 """A dma-buf begins with one."""

@@ -6,7 +6,7 @@ What the CUDA C++ Programming Guide calls programmatic dependent launch: such a 
 
 from typing import Any
 
-from framelane.models.errors import ConfigError
+from framelane.base.errors import ConfigError
 from framelane.receiver.gpu._device import cupy
 from framelane.receiver.gpu.arguments import Arguments
 from framelane.receiver.gpu.driver import driver

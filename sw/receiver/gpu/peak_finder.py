@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.peak_finder import PEAK_FIELDS, PEAK_SUMS, Peaks
-from framelane.models.peak_settings import Panel, PeakSettings
+from framelane.models.peaks.peak_finder import PEAK_FIELDS, PEAK_SUMS, Peaks
+from framelane.models.peaks.peak_settings import Panel, PeakSettings
 from framelane.receiver.gpu._device import cupy, kernel
 from framelane.receiver.gpu._frames import frames as frames_of
 from framelane.receiver.gpu._peak_memory import PeakMemory

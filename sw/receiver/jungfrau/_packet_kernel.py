@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane._compiled import compiled
-from framelane.models.jf_correct import ERROR_WORD, FORBIDDEN_STAGE, STAGE_SHIFT
-from framelane.models.jf_packet import DETECTOR, HEADER_BYTES, PACKET_BYTES, PACKET_WORDS, PACKETS, VERSION
+from framelane.base.compiled import compiled
+from framelane.models.jungfrau.jf_correct import ERROR_WORD, FORBIDDEN_STAGE, STAGE_SHIFT
+from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER_BYTES, PACKET_BYTES, PACKET_WORDS, PACKETS, VERSION
 from framelane.receiver.jungfrau.packet_fate import Fate
 
 HEADER_WORDS = HEADER_BYTES // 2

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jf_packet import PACKET_WORDS, PACKETS, TICK_NS, JfHeader
+from framelane.models.jungfrau.jf_packet import PACKET_WORDS, PACKETS, TICK_NS, JfHeader
 from framelane.receiver.jungfrau.packet_fate import Fate
 
 MOST_NS = (1 << 64) - 1

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import framelane
-from framelane.receiver import nxmx
-from framelane.receiver.new_hdf5 import NewHdf5
+from framelane.files.new_hdf5 import NewHdf5
+from framelane.receiver.sinks import nxmx
 
 Columns = Mapping[str, tuple[str, tuple[int, ...]]]
 """Of each record its name, its type and the shape of one."""

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Self
 
-from framelane.models import wire
-from framelane.receiver import pcap
+from framelane.models.roce_tx import wire
+from framelane.packets import pcap
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
 
 _FRAGMENT = 0x3FFF

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.receiver.calibration.calibration_file import CalibrationFile
+from framelane.calibration.calibration_file import CalibrationFile
 
 
 class JungfrauFile(CalibrationFile):

@@ -5,9 +5,9 @@ import select
 import socket
 from typing import Self
 
-from framelane.models.errors import ConfigError, TransportError
-from framelane.receiver import sockets
+from framelane.base.errors import ConfigError, TransportError
 from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
+from framelane.receiver.transport import sockets
 
 _ADVICE = {
     errno.EACCES: "give a port from 1024 on, or run as root",

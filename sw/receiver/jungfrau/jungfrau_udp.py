@@ -5,8 +5,8 @@ from collections.abc import Generator, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.errors import ConfigError
-from framelane.models.jf_packet import (
+from framelane.base.errors import ConfigError
+from framelane.models.jungfrau.jf_packet import (
     HEADER,
     MODULE_COLUMNS,
     PACKET_WORDS,
@@ -14,7 +14,7 @@ from framelane.models.jf_packet import (
     JfHeader,
     check_interfaces,
 )
-from framelane.models.slots import HOLE_WORD
+from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.jungfrau._packet_kernel import place
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame, FrameCounts
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
@@ -154,18 +154,18 @@ class FrameAssembler:
         if frame.complete:
             self._flushed.clear()
         if self._streams.learn(placed, self._infos[slot]):
-            self._refuse_strangers()
+            self._refuse_foreign_packets()
         self._count(frame)
         return frame
 
-    def _refuse_strangers(self) -> None:
+    def _refuse_foreign_packets(self) -> None:
         """Take what is not of a stream's owner out of the frames that are under way."""
         for slot in np.flatnonzero(self._is_open):
-            strange = self._streams.strangers(self._infos[slot])
-            placed = self._placed[slot].reshape(strange.size, -1)
-            n = int(placed[strange].sum())
-            placed[strange] = False
-            self._infos[slot][strange] = np.zeros((), HEADER)
+            foreign = self._streams.foreign(self._infos[slot])
+            placed = self._placed[slot].reshape(foreign.size, -1)
+            n = int(placed[foreign].sum())
+            placed[foreign] = False
+            self._infos[slot][foreign] = np.zeros((), HEADER)
             self._missing[slot] += n
             self._fates[Fate.PLACED] -= n
             self._fates[Fate.MODULE] += n

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jf_packet import HEADER, PACKET_BYTES
+from framelane.models.jungfrau.jf_packet import HEADER, PACKET_BYTES
 
 BATCH = 128
 """Most packets of one reading: they stay in the processor's cache until they are placed."""

@@ -18,10 +18,10 @@ class Fate(IntEnum):
     PACKET = 5
     """A number that the interface does not send: a module with one interface is taken for one with two."""
     MODULE = 6
-    """Of another modId, row or column than its port's: two modules, or a stranger, send to one port."""
+    """Of another modId, row or column than its port's: two modules, or another sender, use one port."""
     LATE = 7
     """Of a frame that was handed out already."""
     NUMBER = 8
-    """A frame number far from all others, and no new acquisition: it is corrupt, or a stranger's."""
+    """A frame number far from all others, and no new acquisition: it is corrupt, or of another sender."""
     DUPLICATE = 9
     """There already."""

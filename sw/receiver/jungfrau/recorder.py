@@ -20,12 +20,12 @@ from pathlib import Path
 import hdf5plugin
 import numpy as np
 
-from framelane.models.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TICK_NS, JfHeader
-from framelane.models.slots import HOLE_WORD
-from framelane.receiver import nxmx
+from framelane.files.reserving import ReservingFile
+from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TICK_NS, JfHeader
+from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.frame_file import Columns, FrameFile
-from framelane.receiver.reserving import ReservingFile
+from framelane.receiver.sinks import nxmx
 
 FORMAT = "framelane-raw-1"
 _NOTHING = JfHeader(frame_number=0)

@@ -1,9 +1,9 @@
-"""Whose packets a JUNGFRAU's UDP ports get: a stranger's are told from them by modId, row and column."""
+"""Whose packets a JUNGFRAU's UDP ports get: foreign packets are told from them by modId, row and column."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jf_packet import HEADER
+from framelane.models.jungfrau.jf_packet import HEADER
 
 _IDENTITY = ["module_id", "row", "column"]
 
@@ -23,8 +23,8 @@ class StreamOwners:
         self.owners[whole] = infos[whole]
         return bool(whole.any())
 
-    def strangers(self, infos: NDArray[np.void]) -> NDArray[np.bool_]:
+    def foreign(self, infos: NDArray[np.void]) -> NDArray[np.bool_]:
         """The streams whose header in `infos`, if any, is not of the owner; bool (streams)."""
         known = (self.owners["version"] > 0) & (infos["version"] > 0)
-        strange: NDArray[np.bool_] = known & (self.owners[_IDENTITY] != infos[_IDENTITY])
-        return strange
+        foreign: NDArray[np.bool_] = known & (self.owners[_IDENTITY] != infos[_IDENTITY])
+        return foreign

@@ -8,9 +8,9 @@ differences are right all the same, and in them the sum is far below `2**39`.
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane._compiled import compiled
-from framelane.models.jf_correct import MAX_VALUE
-from framelane.receiver._vector_loops import inlined
+from framelane.base.compiled import compiled
+from framelane.base.vector_loops import inlined
+from framelane.models.jungfrau.jf_correct import MAX_VALUE
 
 UNUSABLE, BRIGHT, TAKEN = 1, 2, 3
 """What a pixel of a plane of states is, where it is not 0; `TAKEN` is bright, and of a peak that was found."""

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane._compiled import compiled
-from framelane.models.jf_correct import PixelCode
-from framelane.receiver._vector_loops import inlined
+from framelane.base.compiled import compiled
+from framelane.base.vector_loops import inlined
+from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.receiver.peaks._bright import BRIGHT, TAKEN, add, split
 
 _SATURATED = int(PixelCode.SATURATED)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.errors import InputError
-from framelane.models.peak_finder import PEAK_FIELDS, PEAK_SUMS, Peaks
-from framelane.models.peak_settings import SNR_STEPS, Panel, PeakSettings, check_layout
-from framelane.receiver._bands import run
+from framelane.base.errors import InputError
+from framelane.models.peaks.peak_finder import PEAK_FIELDS, PEAK_SUMS, Peaks
+from framelane.models.peaks.peak_settings import SNR_STEPS, Panel, PeakSettings, check_layout
 from framelane.receiver.peaks import _bright, _groups
+from framelane.receiver.pipeline._bands import run
 
 BAND_ROWS = 128
 """Rows of a panel that are one piece of work: many times those of a ring, which two pieces both have to sum."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane._compiled import compiled
-from framelane.models.jf_correct import ADC_MASK, ERROR_WORD, FORBIDDEN_STAGE, G1_ZERO_WORD, STAGE_SHIFT
-from framelane.models.jf_pedestal import SAMPLE, SHARE_BITS
-from framelane.models.jf_pedestal_settings import BLOCK
-from framelane.models.jf_pedestal_state import Chip
-from framelane.models.jf_scene import CHIP
+from framelane.base.compiled import compiled
+from framelane.models.jungfrau.jf_correct import ADC_MASK, ERROR_WORD, FORBIDDEN_STAGE, G1_ZERO_WORD, STAGE_SHIFT
+from framelane.models.jungfrau.jf_scene import CHIP
+from framelane.models.pedestal.jf_pedestal import SAMPLE, SHARE_BITS
+from framelane.models.pedestal.jf_pedestal_settings import BLOCK
+from framelane.models.pedestal.jf_pedestal_state import Chip
 from framelane.receiver.pedestal._pedestal_update import update
 
 _NONE = -1 << 15

@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane._compiled import compiled
-from framelane.models.jf_correct import ADC_MASK
-from framelane.models.jf_pedestal import CHIP_ALPHA_SHIFT, CHIP_BETA_SHIFT, CHIP_STEP, INVERSE_BITS
-from framelane.models.jf_pedestal_settings import ALPHA_BITS, BETA_BITS, BLOCK, BLOCK_BITS, GAINS
-from framelane.models.jf_pedestal_state import LEVEL_BITS, MAX_AHEAD, MAX_PAUSE, RATE_BITS, WEIGHT_AFTER_PAUSE, Chip
-from framelane.models.jf_scene import CHIP
+from framelane.base.compiled import compiled
+from framelane.models.jungfrau.jf_correct import ADC_MASK
+from framelane.models.jungfrau.jf_scene import CHIP
+from framelane.models.pedestal.jf_pedestal import CHIP_ALPHA_SHIFT, CHIP_BETA_SHIFT, CHIP_STEP, INVERSE_BITS
+from framelane.models.pedestal.jf_pedestal_settings import ALPHA_BITS, BETA_BITS, BLOCK, BLOCK_BITS, GAINS
+from framelane.models.pedestal.jf_pedestal_state import (
+    LEVEL_BITS,
+    MAX_AHEAD,
+    MAX_PAUSE,
+    RATE_BITS,
+    WEIGHT_AFTER_PAUSE,
+    Chip,
+)
 
 _RATE_SHIFT = RATE_BITS - LEVEL_BITS
 _MOST, _LEAST = (1 << 31) - 1, -1 << 31

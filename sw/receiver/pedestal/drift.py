@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.errors import ConfigError
+from framelane.base.errors import ConfigError
 
 _LOG = logging.getLogger(__name__)
 _BACK = 0.8
@@ -87,19 +87,28 @@ class DriftRecord:
         since = "since the start" if before is None else "since the last look"
         limits = self.limits
         self._judge(
-            *(row, "drift", abs(row.drift_adu), limits.drift_adu),
-            f"has drifted by {row.drift_adu:.1f} ADU since the start, more than {limits.drift_adu:g} ADU: check its "
-            "temperature, and take new dark runs of all stages",
+            row,
+            "drift",
+            value=abs(row.drift_adu),
+            limit=limits.drift_adu,
+            text=f"has drifted by {row.drift_adu:.1f} ADU since the start, more than {limits.drift_adu:g} ADU: check "
+            "its temperature, and take new dark runs of all stages",
         )
         self._judge(
-            *(row, "rate", abs(row.rate_adu_per_s), limits.rate_adu_per_s),
-            f"drifts by {row.rate_adu_per_s:.2f} ADU/s, faster than {limits.rate_adu_per_s:g} ADU/s: check its "
+            row,
+            "rate",
+            value=abs(row.rate_adu_per_s),
+            limit=limits.rate_adu_per_s,
+            text=f"drifts by {row.rate_adu_per_s:.2f} ADU/s, faster than {limits.rate_adu_per_s:g} ADU/s: check its "
             "temperature and supplies",
         )
         self._judge(
-            *(row, "refused", refused / max(frames, 1) if frames >= _FEWEST else 0.0, limits.refused),
-            f"refused {refused} of {frames} dark frames {since}, since they have too many outliers: check which frames "
-            "are dark, and mask chips that do not work",
+            row,
+            "refused",
+            value=refused / max(frames, 1) if frames >= _FEWEST else 0.0,
+            limit=limits.refused,
+            text=f"refused {refused} of {frames} dark frames {since}, since they have too many outliers: check which "
+            "frames are dark, and mask chips that do not work",
         )
         self.rows.append(row)
         if frames >= _FEWEST or before is None:
@@ -118,7 +127,7 @@ class DriftRecord:
             "warnings": [asdict(warning) for warning in self.warnings],
         }
 
-    def _judge(self, row: DriftRow, kind: str, value: float, limit: float, text: str) -> None:
+    def _judge(self, row: DriftRow, kind: str, *, value: float, limit: float, text: str) -> None:
         key = (row.module, kind)
         if value < limit * _BACK:
             self._over.discard(key)

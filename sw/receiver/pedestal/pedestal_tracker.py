@@ -10,14 +10,14 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.dark_frames import TICK_NS, DarkClock
-from framelane.models.errors import ConfigError, InputError
-from framelane.models.jf_correct import ADC_MASK
-from framelane.models.jf_fixed import PEDESTAL_FRACTION_BITS
-from framelane.models.jf_pedestal import SHARE_BITS
-from framelane.models.jf_pedestal_settings import TrackerSettings, gains
-from framelane.models.jf_pedestal_state import LEVEL_BITS, MAX_PAUSE, RATE_BITS, Chip, TrackerState
-from framelane.models.jf_scene import CHIP
+from framelane.base.errors import ConfigError, InputError
+from framelane.models.jungfrau.jf_correct import ADC_MASK
+from framelane.models.jungfrau.jf_fixed import PEDESTAL_FRACTION_BITS
+from framelane.models.jungfrau.jf_scene import CHIP
+from framelane.models.pedestal.dark_frames import TICK_NS, DarkClock
+from framelane.models.pedestal.jf_pedestal import SHARE_BITS
+from framelane.models.pedestal.jf_pedestal_settings import TrackerSettings, gains
+from framelane.models.pedestal.jf_pedestal_state import LEVEL_BITS, MAX_PAUSE, RATE_BITS, Chip, TrackerState
 from framelane.receiver.pedestal import _pedestal_kernels, _pedestal_update
 from framelane.receiver.pedestal.drift import DriftLimits, DriftRecord, DriftRow
 

@@ -1,17 +1,14 @@
 """The CPU pipeline with a pedestal that follows the dark frames."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jf_fixed import FixedCalibration
-from framelane.receiver.peaks import PeakFinder
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.receiver.pedestal.live_pedestal import LivePedestal
 from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
-from framelane.receiver.pipeline import Pipeline
-from framelane.receiver.result import Result
-from framelane.receiver.veto import Veto
+from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.pipeline import Pipeline
+from framelane.receiver.pipeline.result import Result
 
 
 class TrackedPipeline(Pipeline):
@@ -21,16 +18,9 @@ class TrackedPipeline(Pipeline):
     """
 
     def __init__(
-        self,
-        fixed: FixedCalibration,
-        veto: Veto,
-        sparse_threshold: int | None,
-        tracker: PedestalTracker,
-        threads: int | None = None,
-        rungs: Sequence[int] = (),
-        finder: PeakFinder | None = None,
+        self, fixed: FixedCalibration, judging: Judging, tracker: PedestalTracker, *, threads: int | None = None
     ) -> None:
-        super().__init__(fixed, veto, sparse_threshold, threads, rungs, finder)
+        super().__init__(fixed, judging, threads=threads)
         self.tracker = tracker
         self._live = LivePedestal(fixed.pedestal[0])
 

@@ -1,4 +1,4 @@
-// Correction to float32, the bits of sw/receiver/correction.py; NaN at every pixel that has no value.
+// Correction to float32, the bits of sw/receiver/pipeline/correction.py; NaN at every pixel that has no value.
 //
 //   raw     (frames, pixels) u16, `raw_stride` words from frame to frame
 //   image   (frames, pixels) f32, `image_stride` values from frame to frame

@@ -1,4 +1,5 @@
-// Correction to int16, the bits of models/jf_correct.py, and with COUNTED the counts of every frame in the same pass.
+// Correction to int16, the bits of models/jungfrau/jf_correct.py, and with COUNTED the counts of every frame in the
+// same pass.
 //
 //   raw     (frames, pixels) u16, `raw_stride` words from frame to frame
 //   image   (frames, pixels) i16, `image_stride` values from frame to frame

@@ -1,4 +1,4 @@
-// The counts of frames without their images: `Counts` of sw/receiver/result.py, with the holes of each source.
+// The counts of frames without their images: `Counts` of sw/receiver/pipeline/result.py, with the holes of each source.
 //
 //   raw     (frames, pixels) u16, `raw_stride` words from frame to frame; with REFILLED filled with holes
 //   limits  (3, pitch) u16 for G0, G1, G2: `limit_of`, by which a peak is found without correcting it

@@ -10,7 +10,7 @@
 
 #include "reports.cuh"
 
-constexpr u64 PEAK_BYTES = 112;  // of PEAK_SUMS of models/peak_finder.py
+constexpr u64 PEAK_BYTES = 112;  // of PEAK_SUMS of models/peaks/peak_finder.py
 
 // Copy `bytes` with all blocks.
 __device__ __forceinline__ void copy(void* to, const void* from, u64 bytes) {

@@ -1,4 +1,5 @@
-// The verdict on a frame: `Veto` of sw/receiver/veto.py. The host and the kernels after this one are told at once.
+// The verdict on a frame: `Veto` of sw/receiver/pipeline/veto.py. The host and the kernels after this one are told at
+// once.
 //
 //   counts  holes, saturated, invalid, masked, bright pixels
 //   found   the number of peaks that the verdict is on: bright pixels, or Bragg peaks

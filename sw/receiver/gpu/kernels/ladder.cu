@@ -1,4 +1,4 @@
-// How many pixels of an image reach each of some thresholds: `ladder.count` of sw/receiver/ladder.py.
+// How many pixels of an image reach each of some thresholds: `ladder.count` of sw/receiver/pipeline/ladder.py.
 //
 //   image       (pixels) i16, from a multiple of 16 bytes on
 //   thresholds  (RUNGS) u32: each 1 to MAX_VALUE, rising, in both halves; then 0x7FFF, which no value reaches

@@ -1,4 +1,4 @@
-// Tracking of the G0 pedestal from dark frames, by models/jf_pedestal.py: one block a chip, frame after frame.
+// Tracking of the G0 pedestal from dark frames, by models/pedestal/jf_pedestal.py: one block a chip, frame after frame.
 //
 //   raw    (frames, rows, columns) u16, `raw_stride` words from frame to frame; `ticks` (frames) i64
 //   level to chips   the arrays of `TrackerState`

@@ -1,4 +1,5 @@
-// Sparse rows from raw words in one pass: `SparseRows` of sw/receiver/result.py, in its order, for every frame.
+// Sparse rows from raw words in one pass: `SparseRows` of sw/receiver/pipeline/result.py, in its order, for every
+// frame.
 //
 //   raw      (frames, pixels) u16, `raw_stride` words from frame to frame, rows of `columns` pixels
 //   limits   (pixels) u16 of G0: `limit_of` for the threshold, NOT_MET where a pixel is masked

@@ -1,0 +1,338 @@
+// Where a frame goes: its destination among those of the flow, its slot and addresses; or why it is not sent. One step of
+// arithmetic at a time, each by one of two serial units.
+module bd_place
+  import framelane_pkg::*;
+  import tx_counters_pkg::*;
+#(
+    parameter int unsigned Destinations = 16
+) (
+    input logic clk,
+    input logic rst,
+
+    // Frames that a flow has taken, and ends of frames
+    input  chosen_t s_axis_chosen_tdata,
+    input  logic    s_axis_chosen_tvalid,
+    output logic    s_axis_chosen_tready,
+
+    // Destination table: the entry that was asked for a cycle before
+    output logic         [7:0] destination_index_o,
+    input  destination_t       destination_i,
+
+    // Room for its descriptors in the QP: asked for, and answered a cycle later, before a frame is taken for it; then that it comes
+    output logic [ 7:0] room_qp_o,
+    output logic [15:0] room_wanted_o,
+    input  logic        room_i,
+    output logic        admit_o,        // pulse
+
+    output placed_t m_axis_placed_tdata,
+    output logic    m_axis_placed_tvalid,
+    input  logic    m_axis_placed_tready,
+
+    // Counters of the flow (selected, refused) and of the destination (dropped, skipped)
+    output count_t m_axis_count_tdata,
+    output logic   m_axis_count_tvalid,
+    input  logic   m_axis_count_tready,
+
+    output refusal_t refusal_o,
+    output logic     refusal_valid_o,  // pulse
+    output logic     idle_o
+);
+
+  if (Destinations < 1 || Destinations > 256) begin : gen_check
+    $error("%m: Destinations = %0d must be 1 to 256", Destinations);
+  end
+
+  localparam logic [63:0] TRAILER_BYTES = 64'd64;
+  localparam int unsigned INDEX_W = Destinations > 1 ? $clog2(Destinations) : 1;
+
+  typedef enum logic [3:0] {
+    IDLE,      // waits for a frame
+    SELECTED,  // counts it for its flow
+    BUNCH,     // bunches of frames before it, and its place in the bunch
+    ROUND,     // rounds of all destinations before it, and which of them it is for
+    INDEX,     // the destination's own number of the frame
+    CHECK,     // may the destination have it?
+    SKIPPED,   // counts numbers that never came
+    SLOT,      // the slot after the last, or number modulo slots
+    OFFSET,    // of the rectangle in its slot
+    FIT,       // where the rectangle ends
+    CREDIT,    // is there any? And room in the QP?
+    DROPPED,   // counts the frame that had none
+    ADDRESS,   // of the slot
+    SOURCE,    // of the rectangle in the memory
+    TOTAL,     // bytes of the rectangle
+    OFFER      // hands it on, or the end of a frame
+  } state_e;
+
+  // What is kept of a destination.
+  typedef struct packed {
+    logic [63:0] next;     // the number after that of its last frame
+    logic [31:0] slot;     // of that number
+    logic [63:0] dropped;  // frames that it did not get
+  } known_t;
+
+  state_e state_q, state_d;
+  logic refused_q, refused_d;  // the frame ends here: to be counted, and reported
+  refusal_e reason_q, reason_d;
+  chosen_t chosen_q;
+  flow_t flow;
+  destination_t to_q;
+  known_t known, known_q;
+  known_t memory[Destinations];
+  logic [Destinations-1:0] seen_q;
+  logic [8:0] entry_q;
+  logic seen, outside_table, fits, has_credit, write;
+  logic [63:0] number_q, offset_q, address_q, source_q, gap, gap_q;
+  logic [31:0] slot_q, slot_after, row_bytes, total_q;
+
+  assign flow = chosen_q.flow;
+  assign row_bytes = 32'(flow.width) << (flow.wide ? 2 : 1);
+  assign outside_table = entry_q >= 9'(Destinations);
+  assign seen = !outside_table && seen_q[INDEX_W'(entry_q)];
+  assign gap = number_q - known_q.next;
+  assign slot_after = slot_q + 1 == to_q.n_slots ? '0 : slot_q + 1;
+  assign has_credit = number_q < to_q.window_end && room_i;
+  assign room_qp_o = to_q.qp;
+  assign room_wanted_o = flow.descriptors == '0 ? '1 : flow.descriptors;
+  assign admit_o = state_q == CREDIT && !refused_q && has_credit;
+
+  // The two serial units. A step that computes starts one in its first cycle, and goes on when that has ended.
+  logic began_q, ended, consecutive, divide, divided, scale, scaled;
+  logic [63:0] dividend, quotient, value, addend, result;
+  logic [31:0] divisor, remainder, factor;
+
+  serial_divide u_divide (
+      .clk,
+      .rst,
+      .start_i    (divide && !began_q),
+      .dividend_i (dividend),
+      .divisor_i  (divisor),
+      .done_o     (divided),
+      .quotient_o (quotient),
+      .remainder_o(remainder)
+  );
+
+  serial_scale u_scale (
+      .clk,
+      .rst,
+      .start_i (scale && !began_q),
+      .value_i (value),
+      .factor_i(factor),
+      .offset_i(addend),
+      .done_o  (scaled),
+      .result_o(result)
+  );
+
+  assign ended = began_q && divided && scaled;
+  assign consecutive = seen && gap_q == '0;
+  assign fits = result <= 64'(to_q.slot_bytes) && 64'(to_q.trailer_offset) + TRAILER_BYTES <= 64'(to_q.slot_bytes);
+
+  always_comb begin
+    divide = 1'b0;
+    dividend = number_q;
+    divisor = flow.bunch;
+    scale = 1'b0;
+    value = '0;
+    factor = '0;
+    addend = '0;
+    unique case (state_q)
+      BUNCH: divide = 1'b1;
+      ROUND: begin
+        divide  = 1'b1;
+        divisor = 32'(flow.destinations);
+      end
+      INDEX: begin
+        scale  = 1'b1;
+        value  = number_q;
+        factor = flow.bunch;
+        addend = offset_q;
+      end
+      SLOT: begin
+        divide  = !consecutive;
+        divisor = to_q.n_slots;
+      end
+      OFFSET: begin
+        scale  = 1'b1;
+        value  = 64'(flow.destination_pitch);
+        factor = 32'(flow.y1);
+        addend = 64'(flow.x1) << (flow.wide ? 2 : 1);
+      end
+      FIT: begin
+        scale  = 1'b1;
+        value  = 64'(flow.destination_pitch);
+        factor = 32'(flow.height) - 1;
+        addend = offset_q + 64'(row_bytes);
+      end
+      ADDRESS: begin
+        scale  = 1'b1;
+        value  = 64'(to_q.slot_bytes);
+        factor = slot_q;
+        addend = to_q.base;
+      end
+      SOURCE: begin
+        scale  = 1'b1;
+        value  = 64'(flow.source_pitch);
+        factor = 32'(flow.y0);
+        addend = chosen_q.frame.address + 64'(flow.source_offset) + (64'(flow.x0) << (flow.wide ? 2 : 1));
+      end
+      TOTAL: begin
+        scale  = 1'b1;
+        value  = 64'(row_bytes);
+        factor = 32'(flow.height);
+      end
+      default: ;
+    endcase
+  end
+
+  always_comb begin
+    state_d = state_q;
+    refused_d = refused_q;
+    reason_d = reason_q;
+    unique case (state_q)
+      IDLE: begin
+        refused_d = s_axis_chosen_tdata.bad;
+        reason_d  = BAD_FLOW;
+        if (s_axis_chosen_tvalid) state_d = s_axis_chosen_tdata.over ? OFFER : SELECTED;
+      end
+      SELECTED: if (m_axis_count_tready) state_d = refused_q ? DROPPED : BUNCH;
+      BUNCH: if (ended) state_d = ROUND;
+      ROUND: if (ended) state_d = INDEX;
+      INDEX: if (ended) state_d = CHECK;
+      CHECK: begin
+        refused_d = 1'b1;
+        state_d   = DROPPED;
+        if (outside_table || !to_q.enabled || to_q.n_slots == '0) reason_d = BAD_DESTINATION;
+        else if (seen && number_q < known_q.next) reason_d = BACKWARDS;
+        else begin
+          refused_d = 1'b0;
+          state_d   = gap == '0 ? SLOT : SKIPPED;
+        end
+      end
+      SKIPPED: if (m_axis_count_tready) state_d = SLOT;
+      SLOT: if (ended) state_d = OFFSET;
+      OFFSET: if (ended) state_d = FIT;
+      FIT:
+      if (ended) begin
+        state_d = CREDIT;
+        refused_d = !fits;
+        reason_d = OUTSIDE;
+      end
+      CREDIT: state_d = refused_q || !has_credit ? DROPPED : ADDRESS;
+      DROPPED: if (m_axis_count_tready) state_d = IDLE;
+      ADDRESS: if (ended) state_d = SOURCE;
+      SOURCE: if (ended) state_d = TOTAL;
+      TOTAL: if (ended) state_d = OFFER;
+      OFFER: if (m_axis_placed_tready) state_d = IDLE;
+      default: state_d = IDLE;
+    endcase
+  end
+
+  assign write = state_q == CREDIT;
+  assign known = '{
+          next: number_q + 1,
+          slot: slot_after,
+          dropped: known_q.dropped + gap_q + 64'(refused_q || !has_credit)
+      };
+
+  always_ff @(posedge clk) begin
+    state_q   <= state_d;
+    refused_q <= refused_d;
+    reason_q  <= reason_d;
+    began_q   <= state_d == state_q;
+    unique case (state_q)
+      IDLE: begin
+        chosen_q <= s_axis_chosen_tdata;
+        number_q <= s_axis_chosen_tdata.index;
+        entry_q  <= '0;
+      end
+      BUNCH:
+      if (ended) begin
+        number_q <= quotient;
+        offset_q <= 64'(remainder);
+      end
+      ROUND:
+      if (ended) begin
+        number_q <= quotient;
+        entry_q  <= 9'(flow.first_destination) + 9'(remainder);
+      end
+      INDEX: begin
+        if (ended) number_q <= result;
+        to_q <= destination_i;  // asked for since the step before
+        known_q <= memory[INDEX_W'(entry_q)];
+        if (!seen) known_q <= '0;  // numbers begin with 0
+      end
+      CHECK: gap_q <= gap;
+      SLOT: if (ended) slot_q <= consecutive ? known_q.slot : remainder;
+      OFFSET: if (ended) offset_q <= result;
+      ADDRESS: if (ended) address_q <= result;
+      SOURCE: if (ended) source_q <= result;
+      TOTAL: if (ended) total_q <= result[31:0];
+      default: ;
+    endcase
+    if (write) begin
+      memory[INDEX_W'(entry_q)] <= known;
+      seen_q[INDEX_W'(entry_q)] <= 1'b1;
+    end
+    if (rst) begin
+      state_q <= IDLE;
+      seen_q  <= '0;
+    end
+  end
+
+  assign destination_index_o = entry_q[7:0];
+  assign s_axis_chosen_tready = state_q == IDLE;
+  assign idle_o = state_q == IDLE;
+  assign refusal_valid_o = state_q == DROPPED && refused_q && m_axis_count_tready;
+  assign refusal_o = '{
+          number: chosen_q.frame.number,
+          destination: entry_q[7:0],
+          flow: chosen_q.id,
+          reason: reason_q
+      };
+
+  assign m_axis_count_tvalid = state_q == SELECTED || state_q == SKIPPED || state_q == DROPPED;
+  always_comb begin
+    m_axis_count_tdata = '{amount: 64'd1, index: flow_counter(chosen_q.id, FLOW_SELECTED)};
+    if (state_q == SKIPPED) begin
+      m_axis_count_tdata.index = destination_counter(entry_q[7:0], DESTINATION_SKIPPED);
+      m_axis_count_tdata.amount = gap_q;
+    end else if (state_q == DROPPED && refused_q) begin
+      m_axis_count_tdata.index = flow_counter(chosen_q.id, FLOW_REFUSED);
+    end else if (state_q == DROPPED) begin
+      m_axis_count_tdata.index = destination_counter(entry_q[7:0], DESTINATION_DROPPED);
+    end
+  end
+
+  logic unused;
+  assign unused = ^{chosen_q, flow, to_q};
+
+  logic merged;
+  assign merged = flow.height == 16'd1 || (row_bytes == flow.source_pitch && row_bytes == flow.destination_pitch);
+
+  assign m_axis_placed_tvalid = state_q == OFFER;
+  assign m_axis_placed_tdata = '{
+          over: chosen_q.over,
+          destination_index: entry_q[7:0],
+          qp: to_q.qp,
+          max_length: flow.max_length,
+          rows: merged ? 16'd1 : flow.height,
+          row_bytes: merged ? total_q : row_bytes,
+          source_pitch: flow.source_pitch,
+          destination_pitch: flow.destination_pitch,
+          source: source_q,
+          destination: address_q + offset_q,
+          trailer_at: address_q + 64'(to_q.trailer_offset),
+          trailer: '{
+              detector_frame: chosen_q.frame.number,
+              frames_dropped: known_q.dropped + gap_q,
+              packets: '0,
+              payload_bytes: total_q,
+              bunch_id: chosen_q.frame.bunch_id,
+              timestamp_ns: chosen_q.frame.timestamp_ns,
+              frame_number: number_q,
+              slot: slot_q,
+              source: 16'(flow.source)
+          }
+      };
+
+endmodule

@@ -1,0 +1,94 @@
+// An AXI4-Lite port for the generated registers: one access at a time, reads and writes in turn where both wait.
+// Every access is answered with OKAY. Requests leave from registers, so that no long path begins in the bus.
+module axil_port
+  import axi_pkg::*;
+(
+    input logic clk,
+    input logic rst,
+
+    // AXI4-Lite
+    input  axil_request_t  s_axil_i,
+    output axil_response_t s_axil_o,
+
+    // The registers: a request for one cycle, answered in that cycle or later
+    output logic        req_o,
+    output logic        write_o,
+    output logic [15:0] addr_o,
+    output logic [31:0] data_o,
+    output logic [31:0] mask_o,   // bits that are written
+    input  logic        ack_i,
+    input  logic [31:0] data_i
+);
+
+  typedef enum logic [1:0] {
+    IDLE,     // until a read, or both halves of a write, have come
+    REQUEST,
+    WAIT,     // for the answer
+    RESPOND   // until it is taken
+  } state_e;
+
+  state_e state_q, state_d;
+  logic aw_valid_q, w_valid_q, ar_valid_q, write_q, begin_write, begin_read;
+  logic [15:0] aw_addr_q, ar_addr_q, addr_q;
+  logic [31:0] w_data_q, read_data_q;
+  logic [3:0] w_strb_q;
+
+  // One of each channel waits here.
+  assign begin_write = state_q == IDLE && aw_valid_q && w_valid_q && !(ar_valid_q && write_q);
+  assign begin_read = state_q == IDLE && ar_valid_q && !begin_write;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      IDLE: if (begin_write || begin_read) state_d = REQUEST;
+      REQUEST: state_d = ack_i ? RESPOND : WAIT;
+      WAIT: if (ack_i) state_d = RESPOND;
+      RESPOND: if (write_q ? s_axil_i.bready : s_axil_i.rready) state_d = IDLE;
+    endcase
+  end
+
+  always_ff @(posedge clk) begin
+    state_q <= state_d;
+    if (s_axil_o.awready) aw_addr_q <= s_axil_i.awaddr;
+    if (s_axil_o.arready) ar_addr_q <= s_axil_i.araddr;
+    if (s_axil_o.wready) begin
+      w_data_q <= s_axil_i.wdata;
+      w_strb_q <= s_axil_i.wstrb;
+    end
+    aw_valid_q <= s_axil_o.awready ? s_axil_i.awvalid : !begin_write;
+    w_valid_q  <= s_axil_o.wready ? s_axil_i.wvalid : !begin_write;
+    ar_valid_q <= s_axil_o.arready ? s_axil_i.arvalid : !begin_read;
+    if (state_q == IDLE) begin
+      addr_q <= begin_write ? aw_addr_q : ar_addr_q;
+      data_o <= w_data_q;
+      for (int unsigned lane = 0; lane < 4; lane++) mask_o[8*lane+:8] <= {8{w_strb_q[lane]}};
+    end
+    if (begin_write || begin_read) write_q <= begin_write;
+    if (ack_i) read_data_q <= data_i;
+    if (rst) begin
+      state_q <= IDLE;
+      aw_valid_q <= 1'b0;
+      w_valid_q <= 1'b0;
+      ar_valid_q <= 1'b0;
+      write_q <= 1'b0;
+    end
+  end
+
+  assign req_o = state_q == REQUEST;
+  assign write_o = write_q;
+  assign addr_o = {addr_q[15:2], 2'b0};
+  assign s_axil_o = '{
+          awready: !aw_valid_q,
+          wready: !w_valid_q,
+          bresp: '0,
+          bvalid: state_q == RESPOND && write_q,
+          arready: !ar_valid_q,
+          rdata: read_data_q,
+          rresp: '0,
+          rvalid: state_q == RESPOND && !write_q
+      };
+
+  logic unused;
+  assign unused = ^{s_axil_i.awprot, s_axil_i.arprot, addr_q[1:0]};
+
+endmodule

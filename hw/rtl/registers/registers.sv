@@ -1,0 +1,555 @@
+// The registers of the transmitter (docs/registers.md) and what stands behind them: tables, counters, commands.
+// Wiring, and sticky errors. Stays out of the core's reset, which it drives.
+module registers
+  import axi_pkg::*;
+  import dcqcn_pkg::*;
+  import framelane_pkg::*;
+  import neighbour_pkg::*;
+  import rc_pkg::*;
+  import roce_pkg::*;
+  import tx_counters_pkg::*;
+  import tx_regs_pkg::*;
+#(
+    parameter int unsigned DataW        = 512,
+    parameter int unsigned NumQp        = 16,
+    parameter int unsigned Flows        = 4,
+    parameter int unsigned Destinations = 16,
+    parameter int unsigned ClockHz      = 0,
+    parameter int unsigned Build        = 0,
+    parameter bit          FrameStore   = 1'b0,
+    parameter bit          Correct      = 1'b0,
+    parameter bit          Station      = 1'b0,  // there is a receive path
+    parameter bit          Rc           = 1'b0,  // and an rc_requester
+    parameter int unsigned RcQps        = 16,
+    parameter int unsigned RcDepth      = 64
+) (
+    input logic clk,
+    input logic rst,
+
+    // AXI4-Lite
+    input  axil_request_t  s_axil_i,
+    output axil_response_t s_axil_o,
+
+    // The core
+    output logic core_rst_o,
+    output logic armed_o,
+    output logic resetting_o,
+    input  logic idle_i,
+
+    // This end, and the frame store
+    output logic [47:0] local_mac_o,
+    output logic [31:0] local_ip_o,
+    output logic [63:0] store_base_o,
+    output logic [31:0] store_slot_bytes_o,
+    output logic [15:0] store_slots_o,
+    output correction_t correction_o,
+
+    // The QP table
+    output qp_write_t m_axis_qp_tdata,
+    output logic      m_axis_qp_tvalid,
+    input  logic      m_axis_qp_tready,
+
+    // Entries of the tables, a cycle after their index; of one that is not there all is 0
+    input  logic         [7:0] flow_index_i,
+    output flow_t              flow_o,
+    input  logic         [7:0] destination_index_i,
+    output destination_t       destination_o,
+
+    // What is counted; cycles are in any case
+    input  pulses_t pulses_i,
+    input  count_t  s_axis_count_tdata,
+    input  logic    s_axis_count_tvalid,
+    output logic    s_axis_count_tready,
+
+    // A frame is refused
+    input logic     refusal_valid_i,
+    input refusal_t refusal_i,
+
+    // The receive path, which lives through resets of the core
+    output neighbour_config_t                      neighbour_o,
+    output logic                                   announce_o,              // pulse
+    output resolve_t                               m_axis_resolve_tdata,
+    output logic                                   m_axis_resolve_tvalid,
+    input  logic                                   m_axis_resolve_tready,
+    input  resolved_t                              s_axis_resolved_tdata,
+    input  logic                                   s_axis_resolved_tvalid,  // always taken
+    input  logic                                   link_up_i,
+    input  logic                                   held_i,
+    input  logic              [              47:0] conflict_mac_i,
+    input  station_pulses_t                        station_pulses_i,
+    input  logic              [               7:0] s_axis_cnp_tdata,        // QPs, for their counters
+    input  logic                                   s_axis_cnp_tvalid,
+    output logic                                   s_axis_cnp_tready,
+
+    // RC
+    output rc_limits_t         limits_o,
+    output logic        [ 7:0] limits_qp_o,
+    output logic               limits_write_o,          // pulse
+    output rc_command_t        m_axis_command_tdata,
+    output logic               m_axis_command_tvalid,
+    input  logic               m_axis_command_tready,
+    input  logic               command_refused_i,       // counts with tready
+    output logic        [ 7:0] rc_status_qp_o,
+    input  rc_status_t         rc_status_i,             // in the same cycle
+    output dcqcn_t             dcqcn_o,
+    output logic        [23:0] dcqcn_burst_o
+);
+
+  // From there on the registers are of the receive path. Where it is not there, that bit of an address is 0, and nothing is left
+  // of them.
+  localparam int unsigned STATION_BIT = 7;
+  localparam int unsigned REGS_BYTES = Station ? 1 << TX_REGS_MIN_ADDR_WIDTH : 1 << STATION_BIT;
+  localparam int unsigned FLOW_WORDS = $bits(flow_t) / 32;
+  localparam int unsigned DESTINATION_WORDS = $bits(destination_t) / 32;
+  localparam int unsigned DESTINATION_HELD = 6;  // low word of window_end
+  localparam int unsigned QP_WORDS = 10;
+  localparam logic [23:0] CLOCKS_PER_MS = ClockHz < 1000 ? 24'd1 : 24'(ClockHz / 1000);
+  localparam int unsigned QP_LIMITS = QP_WORDS;
+  localparam int unsigned QP_ALL_WORDS = Rc ? QP_WORDS + 1 : QP_WORDS;
+  localparam int unsigned STATION_COUNTERS = QP_COUNTERS_FIRST + QP_COUNTERS * NumQp;
+
+  if (TX_REGS_MIN_ADDR_WIDTH != STATION_BIT + 1) begin : gen_check_map
+    $error("%m: the registers of the receive path lie elsewhere");
+  end
+  if (Rc && (!Station || RcQps > NumQp)) begin : gen_check_rc
+    $error("%m: RC needs a receive path, and RcQps = %0d QPs", RcQps);
+  end
+
+  tx_regs__in_t  regs_in;
+  tx_regs__out_t regs;
+
+  typedef enum logic [2:0] {
+    REGS,
+    FLOWS,
+    DESTINATIONS,
+    QPS,
+    COUNTS,
+    STATION_COUNTS,
+    NOWHERE
+  } place_e;
+
+  function automatic place_e place_of(input logic [15:0] address);
+    unique case (address[15:12])
+      4'h0: return address < 16'(REGS_BYTES) ? REGS : NOWHERE;
+      4'h1: return FLOWS;
+      4'h2, 4'h3: return DESTINATIONS;
+      4'h4, 4'h5, 4'h6, 4'h7: return QPS;
+      4'h8, 4'h9, 4'ha: return COUNTS;
+      4'hb: return STATION_COUNTS;
+      default: return NOWHERE;
+    endcase
+  endfunction
+
+  // The bus
+  logic req, req_write, ack_q;
+  place_e place;
+  logic [15:0] req_addr;  // the whole request stays until it is answered
+  logic [31:0] req_data, req_mask, read_data;
+
+  assign place = place_of(req_addr);
+
+  axil_port u_port (
+      .clk,
+      .rst,
+      .s_axil_i,
+      .s_axil_o,
+      .req_o  (req),
+      .write_o(req_write),
+      .addr_o (req_addr),
+      .data_o (req_data),
+      .mask_o (req_mask),
+      .ack_i  (ack_q),
+      .data_i (read_data)
+  );
+
+  // It answers at once, and fails no access.
+  logic [5:0] unused;
+  logic [31:0] regs_data;
+  logic [TX_REGS_MIN_ADDR_WIDTH-1:0] regs_addr;
+
+  always_comb begin
+    regs_addr = req_addr[TX_REGS_MIN_ADDR_WIDTH-1:0];
+    if (!Station) regs_addr[STATION_BIT] = 1'b0;
+  end
+
+  tx_regs u_regs (
+      .clk,
+      .rst,
+      .s_cpuif_req         (req && place == REGS),
+      .s_cpuif_req_is_wr   (req_write),
+      .s_cpuif_addr        (regs_addr),
+      .s_cpuif_wr_data     (req_data),
+      .s_cpuif_wr_biten    (req_mask),
+      .s_cpuif_req_stall_wr(unused[0]),
+      .s_cpuif_req_stall_rd(unused[1]),
+      .s_cpuif_rd_ack      (unused[2]),
+      .s_cpuif_rd_err      (unused[3]),
+      .s_cpuif_rd_data     (regs_data),
+      .s_cpuif_wr_ack      (unused[4]),
+      .s_cpuif_wr_err      (unused[5]),
+      .hwif_in             (regs_in),
+      .hwif_out            (regs)
+  );
+
+  assign local_mac_o = regs.local_mac.value.value;
+  assign local_ip_o = regs.local_ip.value.value;
+  assign store_base_o = regs.store_base.value.value;
+  assign store_slot_bytes_o = regs.store_slot_bytes.value.value;
+  assign store_slots_o = regs.store_slots.value.value;
+  assign correction_o = '{
+          offset: regs.corrected_offset.value.value,
+          image_bytes: regs.constants_bytes.value.value,
+          pitch: regs.constants_pitch.value.value,
+          base: regs.constants_base.value.value,
+          shift: {
+            regs.correction.shift2.value, regs.correction.shift1.value, regs.correction.shift0.value
+          },
+          guard: regs.correction.guard.value,
+          high_gain: regs.correction.high_gain.value,
+          enabled: regs.correction.enabled.value && Correct
+      };
+
+  // Commands
+  logic resetting, clear, counters_busy, main_busy, station_busy, qp_busy;
+  assign resetting_o = resetting;
+
+  tx_control u_control (
+      .clk,
+      .rst,
+      .arm_i       (regs.control.arm.value),
+      .reset_i     (regs.command.reset.value),
+      .armed_o,
+      .resetting_o (resetting),
+      .idle_i      (idle_i && !qp_busy),
+      .core_rst_o,
+      .clear_o     (clear),
+      .clear_busy_i(counters_busy)
+  );
+
+  // Where an access goes. It is answered in the next cycle; a write to a QP waits until the last one that was committed is in
+  // force.
+  logic whole, qp_asked, qp_waits_q, qp_write;
+  logic [31:0] regs_data_q, flow_data, destination_data, qp_data, count_data, station_data;
+  logic [QP_ALL_WORDS-1:0][31:0] qp_words;
+  logic [31:0] rc_data;
+  logic [7:0] commit_index;
+
+  assign whole = req_mask == '1;
+  assign qp_asked = qp_waits_q || (req && req_write && place == QPS);
+  assign qp_write = qp_asked && whole && !qp_busy;
+
+  always_ff @(posedge clk) begin
+    regs_data_q <= regs_data;
+    qp_waits_q <= qp_asked && qp_busy;
+    ack_q <= (req || qp_waits_q) && !(qp_asked && qp_busy);
+    if (rst) begin
+      qp_waits_q <= 1'b0;
+      ack_q <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    unique case (place)
+      REGS: read_data = regs_data_q;
+      FLOWS: read_data = flow_data;
+      DESTINATIONS: read_data = destination_data;
+      QPS: read_data = qp_data | rc_data;
+      COUNTS: read_data = count_data;
+      STATION_COUNTS: read_data = station_data;
+      default: read_data = '0;
+    endcase
+  end
+
+  config_table #(
+      .Entries(Flows),
+      .Words  (FLOW_WORDS)
+  ) u_flows (
+      .clk,
+      .write_i      (req && req_write && place == FLOWS && whole),
+      .index_i      (8'(req_addr[11:6])),
+      .word_i       (req_addr[5:2]),
+      .data_i       (req_data),
+      .data_o       (flow_data),
+      .entry_index_i(flow_index_i),
+      .entry_o      (flow_o)
+  );
+
+  config_table #(
+      .Entries(Destinations),
+      .Words  (DESTINATION_WORDS),
+      .Held   (DESTINATION_HELD)
+  ) u_destinations (
+      .clk,
+      .write_i      (req && req_write && place == DESTINATIONS && whole),
+      .index_i      (req_addr[12:5]),
+      .word_i       (req_addr[4:2]),
+      .data_i       (req_data),
+      .data_o       (destination_data),
+      .entry_index_i(destination_index_i),
+      .entry_o      (destination_o)
+  );
+
+  config_table #(
+      .Entries(NumQp),
+      .Words  (QP_ALL_WORDS)
+  ) u_qps (
+      .clk,
+      .write_i      (qp_write),
+      .index_i      (req_addr[13:6]),
+      .word_i       (req_addr[5:2]),
+      .data_i       (req_data),
+      .data_o       (qp_data),
+      .entry_index_i(commit_index),
+      .entry_o      (qp_words)
+  );
+
+  qp_commit u_commit (
+      .clk,
+      .rst,
+      .commit_i(qp_write && req_addr[5:2] == '0 && 9'(req_addr[13:6]) < 9'(NumQp) && !resetting),
+      .index_i (req_addr[13:6]),
+      .busy_o  (qp_busy),
+      .index_o (commit_index),
+      .words_i (qp_words[QP_WORDS-1:0]),
+      .m_axis_qp_tdata,
+      .m_axis_qp_tvalid,
+      .m_axis_qp_tready
+  );
+
+  pulses_t pulses;
+
+  always_comb begin
+    pulses = pulses_i;
+    pulses.cycles = 1'b1;
+  end
+
+  counters #(
+      .Counters(DESTINATION_COUNTERS_FIRST + DESTINATION_COUNTERS * Destinations)
+  ) u_counters (
+      .clk,
+      .rst,
+      .pulse_i   (pulses),
+      .s_axis_count_tdata,
+      .s_axis_count_tvalid,
+      .s_axis_count_tready,
+      .snapshot_i(regs.command.snapshot.value),
+      .clear_i   (clear),
+      .busy_o    (main_busy),
+      .index_i   (req_addr[13:3]),
+      .high_i    (req_addr[2]),
+      .data_o    (count_data)
+  );
+
+  assign counters_busy = main_busy || station_busy;
+
+  // The receive path
+  logic resolving_q, resolved_q;
+  logic [47:0] resolved_mac_q;
+
+  if (Station) begin : gen_station
+    logic unused_ip;
+    assign unused_ip = ^s_axis_resolved_tdata.ip;
+
+    always_ff @(posedge clk) begin
+      if (m_axis_resolve_tready) m_axis_resolve_tvalid <= 1'b0;
+      if (s_axis_resolved_tvalid) begin
+        resolving_q <= 1'b0;
+        resolved_q <= s_axis_resolved_tdata.found;
+        resolved_mac_q <= s_axis_resolved_tdata.mac;
+      end
+      if (regs.station_command.resolve.value && !resolving_q) begin
+        m_axis_resolve_tvalid <= 1'b1;
+        resolving_q <= 1'b1;
+        resolved_q <= 1'b0;
+        resolved_mac_q <= '0;
+      end
+      if (rst) begin
+        m_axis_resolve_tvalid <= 1'b0;
+        resolving_q <= 1'b0;
+        resolved_q <= 1'b0;
+        resolved_mac_q <= '0;
+      end
+    end
+
+    counters #(
+        .Counters(STATION_COUNTERS),
+        .Pulses  ($bits(station_pulses_t))
+    ) u_counters (
+        .clk,
+        .rst,
+        .pulse_i            (station_pulses_i),
+        .s_axis_count_tdata ('{amount: 64'd1, index: qp_counter(s_axis_cnp_tdata, QP_CNPS)}),
+        .s_axis_count_tvalid(s_axis_cnp_tvalid),
+        .s_axis_count_tready(s_axis_cnp_tready),
+        .snapshot_i         (regs.command.snapshot.value),
+        .clear_i            (clear),
+        .busy_o             (station_busy),
+        .index_i            (11'(req_addr[11:3])),
+        .high_i             (req_addr[2]),
+        .data_o             (station_data)
+    );
+  end else begin : gen_no_station
+    assign m_axis_resolve_tvalid = 1'b0;
+    assign resolving_q = 1'b0;
+    assign resolved_q = 1'b0;
+    assign resolved_mac_q = '0;
+    assign s_axis_cnp_tready = 1'b1;
+    assign station_busy = 1'b0;
+    assign station_data = '0;
+
+    logic unused_station;
+    assign unused_station = ^{m_axis_resolve_tready, s_axis_resolved_tdata, s_axis_resolved_tvalid, station_pulses_i,
+                              s_axis_cnp_tdata, s_axis_cnp_tvalid};
+  end
+
+  assign announce_o = Station && regs.station_command.announce.value;
+  assign m_axis_resolve_tdata = '{tag: neighbour_o.tag, ip: regs.resolve_ip.value.value};
+  assign neighbour_o = '{
+          arp_enabled: regs.station.arp.value,
+          echo_enabled: regs.station.echo.value,
+          pause_honoured: regs.station.pause.value,
+          data_priorities: regs.pause_priorities.data.value,
+          control_priorities: regs.pause_priorities.control.value,
+          quanta_per_clock: regs.pause_quanta.value.value,
+          clocks_per_ms: CLOCKS_PER_MS,
+          timeout_ms: regs.arp.timeout_ms.value,
+          retries: regs.arp.retries.value,
+          tag: '{has_vlan: regs.station.has_vlan.value, tci: regs.station.tci.value},
+          ip: regs.local_ip.value.value,
+          mac: regs.local_mac.value.value
+      };
+
+  // RC
+  logic rc_busy, rc_refused;
+
+  assign limits_o = rc_limits_t'(req_data);
+  assign limits_qp_o = req_addr[13:6];
+  assign limits_write_o = Rc && qp_write && req_addr[5:2] == 4'(QP_LIMITS);
+  assign rc_status_qp_o = req_addr[13:6];
+  assign dcqcn_burst_o = regs.dcqcn_burst.value.value;
+  assign dcqcn_o = '{
+          enabled: regs.dcqcn.enabled.value,
+          line: regs.dcqcn_line.value.value,
+          minimum: regs.dcqcn_minimum.value.value,
+          additive: regs.dcqcn_additive.value.value,
+          hyper: regs.dcqcn_hyper.value.value,
+          alpha_period: regs.dcqcn_period.alpha.value,
+          rise_period: regs.dcqcn_period.rise.value,
+          bytes_log2: regs.dcqcn.bytes_log2.value,
+          gain_log2: regs.dcqcn.gain_log2.value,
+          fast_rounds: regs.dcqcn.fast_rounds.value
+      };
+
+  if (Rc) begin : gen_rc
+    always_comb begin
+      rc_data = '0;
+      if (9'(req_addr[13:6]) < 9'(RcQps)) begin
+        unique case (req_addr[5:2])
+          4'(QP_LIMITS + 1): rc_data = {24'd0, rc_status_i.reason, 2'd0, rc_status_i.state};
+          4'(QP_LIMITS + 2): rc_data = 32'(rc_status_i.una);
+          4'(QP_LIMITS + 3): rc_data = 32'(rc_status_i.nxt);
+          default: ;
+        endcase
+      end
+    end
+
+    logic unused_limits;  // the requester has them
+    assign unused_limits = ^qp_words[QP_LIMITS];
+
+    rc_control #(
+        .RcQps(RcQps)
+    ) u_rc_control (
+        .clk,
+        .rst          (core_rst_o),
+        .arm_i        (regs.rc_command.arm.value),
+        .close_i      (regs.rc_command.close.value),
+        .qp_i         (regs.rc_start.qp.value),
+        .psn_i        (regs.rc_start.psn.value),
+        .resetting_i  (resetting),
+        .busy_o       (rc_busy),
+        .refused_o    (rc_refused),
+        .m_axis_command_tdata,
+        .m_axis_command_tvalid,
+        .m_axis_command_tready,
+        .refused_i    (command_refused_i)
+    );
+  end else begin : gen_no_rc
+    assign rc_data = '0;
+    assign rc_busy = 1'b0;
+    assign rc_refused = 1'b0;
+    assign m_axis_command_tdata = '0;
+    assign m_axis_command_tvalid = 1'b0;
+
+    logic unused_rc;
+    assign unused_rc = ^{m_axis_command_tready, command_refused_i, rc_status_i};
+  end
+
+  // Errors
+  logic counted;
+  destination_counter_e counter;
+  refusal_t refusal_q;
+
+  assign counted = s_axis_count_tvalid && s_axis_count_tready &&
+      s_axis_count_tdata.index >= 16'(DESTINATION_COUNTERS_FIRST);
+  assign counter = destination_counter_e'(s_axis_count_tdata.index - 16'(DESTINATION_COUNTERS_FIRST));
+
+  always_ff @(posedge clk) begin
+    if (refusal_valid_i && !regs.errors.refused.value) refusal_q <= refusal_i;
+    if (rst || clear) refusal_q <= '0;
+  end
+
+  always_comb begin
+    regs_in.capabilities = '{
+        data_width: '{next: 12'(DataW)},
+        frame_store: '{next: FrameStore},
+        correction: '{next: Correct},
+        rc: '{next: Rc},
+        station: '{next: Station}
+    };
+    regs_in.sizes = '{
+        qps: '{next: 9'(NumQp)},
+        flows: '{next: 4'(Flows)},
+        destinations: '{next: 9'(Destinations)}
+    };
+    regs_in.clock_hz.value.next = ClockHz;
+    regs_in.build.value.next = Build;
+    regs_in.control.arm.hwclr = resetting;
+    regs_in.status = '{
+        idle: '{next: idle_i},
+        armed: '{next: armed_o},
+        resetting: '{next: resetting},
+        snapshot_busy: '{next: counters_busy},
+        qp_busy: '{next: qp_busy || qp_waits_q}
+    };
+    regs_in.errors.no_credit = '{hwclr: clear, hwset: counted && counter == DESTINATION_DROPPED};
+    regs_in.errors.skipped = '{hwclr: clear, hwset: counted && counter == DESTINATION_SKIPPED};
+    regs_in.errors.refused = '{hwclr: clear, hwset: refusal_valid_i};
+    regs_in.errors.frame_lost = '{hwclr: clear, hwset: pulses_i.frames_lost};
+    regs_in.errors.bad_qp = '{hwclr: clear, hwset: pulses_i.bad_qp};
+    regs_in.errors.bad_length = '{hwclr: clear, hwset: pulses_i.bad_length};
+    regs_in.errors.too_short = '{hwclr: clear, hwset: pulses_i.too_short};
+    regs_in.errors.too_long = '{hwclr: clear, hwset: pulses_i.too_long};
+    regs_in.errors.bad_payload = '{hwclr: clear, hwset: pulses_i.bad_payload};
+    regs_in.errors.read_error = '{hwclr: clear, hwset: pulses_i.read_errors};
+    regs_in.errors.frame_bad = '{hwclr: clear, hwset: pulses_i.frames_bad};
+    regs_in.errors.mismatch = '{hwclr: clear, hwset: pulses_i.mismatches};
+    regs_in.errors.constant_error = '{hwclr: clear, hwset: pulses_i.constant_errors};
+    regs_in.refusal = '{
+        reason: '{next: refusal_q.reason},
+        flow: '{next: refusal_q.flow},
+        destination: '{next: refusal_q.destination}
+    };
+    regs_in.refusal_frame.value.next = refusal_q.number;
+    regs_in.station_status = '{
+        resolving: '{next: resolving_q},
+        resolved: '{next: resolved_q},
+        held: '{next: held_i},
+        link: '{next: link_up_i}
+    };
+    regs_in.resolved_mac.value.next = resolved_mac_q;
+    regs_in.conflict_mac.value.next = conflict_mac_i;
+    regs_in.rc_sizes = '{qps: '{next: Rc ? 9'(RcQps) : '0}, depth: '{next: Rc ? 16'(RcDepth) : '0}};
+    regs_in.rc_status = '{busy: '{next: rc_busy}, refused: '{next: rc_refused}};
+  end
+
+endmodule

@@ -1,0 +1,1 @@
+"""The JUNGFRAU: words, correction, packets, geometry, and a simulated detector."""

@@ -1,0 +1,1 @@
+"""The tracking of the G0 pedestal."""

@@ -1,0 +1,1 @@
+"""Models of placement: where every byte of a frame comes from and goes to."""

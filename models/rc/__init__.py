@@ -1,0 +1,1 @@
+"""Models of the RC service and its congestion control."""

@@ -1,0 +1,1 @@
+"""Models of the RoCEv2 packetizer, and its packets."""

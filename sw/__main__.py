@@ -1,0 +1,5 @@
+"""`python -m framelane`: the command line."""
+
+from framelane.cli import main
+
+main()

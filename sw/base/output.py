@@ -1,0 +1,78 @@
+"""Results appear all at once, or not at all, and never over something that is no older result."""
+
+import contextlib
+import errno
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from framelane.base.errors import InputError
+
+_ADVICE = {
+    errno.ENOSPC: "make room there, or give another with --output",
+    errno.EDQUOT: "your quota is used up, give another with --output",
+    errno.EFBIG: "files may not grow so large there (`ulimit -f`), give another with --output",
+}
+
+
+def check_no_input(output: Path, inputs: Iterable[Path]) -> None:
+    """Raise InputError where the file `output` is one of `inputs`, by whatever name."""
+    for each in inputs:
+        if output.exists() and each.exists() and each.samefile(output):
+            raise InputError(f"cannot write {output}: it is an input of this run: give another name with --output")
+
+
+class OutputFolder:
+    """A folder for the files `names`: `with OutputFolder(...) as work` gives a hidden folder in it to write them to.
+
+    When the block ends, each file moves to `path`, over an older one of its name; when it raises, nothing of it stays.
+    InputError where `path` cannot be written, or a file would not replace an older result but one of `inputs`, or
+    something else than a file.
+    """
+
+    def __init__(self, path: Path, names: Iterable[str], inputs: Iterable[Path] = ()) -> None:
+        self._path = path
+        self._targets = [path / name for name in names]
+        self._inputs = list(inputs)
+        self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
+
+    def __enter__(self) -> Path:
+        self._check()
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+            self._work = Path(tempfile.mkdtemp(prefix=".part-", dir=self._path))
+        except OSError as error:
+            self._unmake()
+            raise self._failure(error) from error
+        return self._work
+
+    def __exit__(self, kind: object, error: BaseException | None, *trace: object) -> None:
+        try:
+            if kind is None:
+                self._check()
+                for target in self._targets:
+                    (self._work / target.name).replace(target)
+                self._made = []
+        except OSError as failed:
+            raise self._failure(failed) from failed
+        finally:
+            shutil.rmtree(self._work, ignore_errors=True)
+            self._unmake()
+        if isinstance(error, OSError) and error.errno in _ADVICE:
+            raise self._failure(error) from error
+
+    def _unmake(self) -> None:
+        with contextlib.suppress(OSError):  # it was never made, or another run's results are in it
+            for folder in self._made:
+                folder.rmdir()
+
+    def _check(self) -> None:
+        for target in self._targets:
+            if target.is_symlink() or (target.exists() and not target.is_file()):
+                raise InputError(f"cannot write {target}: it is a folder, a link or a device: give another --output")
+            check_no_input(target, self._inputs)
+
+    def _failure(self, error: OSError) -> InputError:
+        advice = _ADVICE.get(error.errno or 0, "give another with --output")
+        return InputError(f"cannot write to the folder {self._path}: {error.strerror}: {advice}")

@@ -1,0 +1,1 @@
+"""Benchmarks: measured tables, and what was promised beside what was reached."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the receiver: soft NIC, correction, pipeline, pedestal tracking."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the transmitter: cycles and rates of the Verilated gateware."""

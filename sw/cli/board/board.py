@@ -1,0 +1,196 @@
+"""`framelane board`: bring up a transmitter and look into it. What the commands do is imported when it is needed."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from framelane.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from framelane.driver import Board
+
+app = typer.Typer(help="Bring up a transmitter and look into it.", no_args_is_help=True)
+
+Address = Annotated[
+    str,
+    typer.Option(
+        "--board",
+        envvar="FRAMELANE_BOARD",
+        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|sim|sim:rc",
+        help="Which board; sim: a fresh simulated one, for this one command; sim:rc: one with RC and a receive path.",
+    ),
+]
+
+
+def _opened(address: str) -> "Board":
+    from framelane.driver import open_board
+
+    return open_board(address)
+
+
+@app.command()
+def probe(board: Address) -> None:
+    """Say what the board is and does, and what went wrong."""
+    from framelane.cli.board import board_status, board_tables
+
+    with _opened(board) as opened:
+        board_tables.show_probe(opened, Terminal())
+        board_status.show_troubles(opened, Terminal())
+
+
+@app.command(
+    epilog="Exit status 0: nothing is wrong.\n\n1: something is wrong with the link or a queue pair: a sentence says "
+    "what, and what to do.\n\n2: the board cannot be read."
+)
+def status(
+    board: Address,
+    file: Annotated[
+        Path | None, typer.Argument(help="TOML file that the board was configured with, for its names.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Say how the link and the queue pairs of RC are, why one is in error, and what to do."""
+    from framelane.cli.board import board_status
+
+    with _opened(board) as opened:
+        good = board_status.show(opened, Terminal(), file, as_json)
+    if not good:
+        raise typer.Exit(1)
+
+
+@app.command()
+def resolve(
+    board: Address, ip: Annotated[str, typer.Argument(metavar="IP", help="IPv4 address, as 10.0.0.2.")]
+) -> None:
+    """Ask by ARP for the Ethernet address of a machine, from the board's own address."""
+    from framelane.cli.board import board_status
+    from framelane.driver.board.board_address import check_neighbours
+
+    check_neighbours(board)
+    with _opened(board) as opened:
+        board_status.resolve(opened, ip, Terminal())
+
+
+@app.command()
+def rearm(
+    board: Address,
+    file: Annotated[Path, typer.Argument(help="TOML file that the board was configured with.")],
+    name: Annotated[str, typer.Argument(help="The receiver, by its name in the file.")],
+    session: Annotated[
+        Path | None, typer.Option(help="The session that it publishes now, if it is not where the file says.")
+    ] = None,
+) -> None:
+    """Start the queue pair of one RC receiver anew, which was started anew itself; the others go on."""
+    from framelane.cli.board import board_status
+
+    with _opened(board) as opened:
+        board_status.rearm(opened, file, name, session, Terminal())
+
+
+@app.command()
+def configure(
+    board: Address,
+    file: Annotated[Path, typer.Argument(help="TOML file (docs/board.md).")],
+) -> None:
+    """Disarm, reset, and write the whole configuration, with the credit that its sessions give."""
+    from framelane.base.progress import say
+    from framelane.cli.board import board_constants, board_status, board_tables
+    from framelane.driver import configure as write
+
+    with _opened(board) as opened:
+        config = write(opened, file)
+        board_tables.show_configured(config, Terminal())
+        board_status.show_configured(config, Terminal())
+        if config.correction:
+            board_constants.show(config.correction, Terminal())
+        say(Terminal(), "configured, not armed")
+
+
+@app.command()
+def constants(
+    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/board.md).")],
+    output: Annotated[Path, typer.Option(help="File to write: what belongs into the board's memory.")],
+) -> None:
+    """Write the constants of the correction to a file, and say to which address of the board's memory they belong."""
+    from framelane.cli.board.board_constants import export
+
+    export(file, output, Terminal())
+
+
+@app.command()
+def arm(board: Address) -> None:
+    """Send frames from the next one on."""
+    from framelane.base.progress import say
+
+    with _opened(board) as opened:
+        opened.arm()
+        say(Terminal(), "armed")
+
+
+@app.command()
+def follow(
+    board: Address,
+    file: Annotated[Path, typer.Argument(help="TOML file that the board was configured with.")],
+) -> None:
+    """Arm, give the board the credit of its receivers as it grows, and tell them what it dropped, until Ctrl-C; disarm.
+
+    The receivers are live ones (`framelane recv`).
+    """
+    from framelane.cli.board import board_follow
+
+    with _opened(board) as opened:
+        board_follow.run(opened, file, Terminal())
+
+
+@app.command()
+def disarm(board: Address) -> None:
+    """Send no more frames, and wait for the one that is under way."""
+    from framelane.base.progress import say
+
+    with _opened(board) as opened:
+        opened.disarm()
+        opened.wait_idle()
+        say(Terminal(), "disarmed, nothing is under way")
+
+
+@app.command()
+def counters(
+    board: Address,
+    as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+    clear_errors: Annotated[bool, typer.Option("--clear-errors", help="Forget the errors that are shown.")] = False,
+) -> None:
+    """Print all counters since the reset, of one moment, and what went wrong."""
+    from framelane.base.progress import say
+    from framelane.cli.board import board_status, board_tables
+
+    with _opened(board) as opened:
+        read, errors = opened.counters(), opened.errors()
+        if clear_errors:
+            opened.clear_errors()
+        if as_json:
+            document = dataclasses.asdict(read) | {"errors": dataclasses.asdict(errors)}
+            say(Terminal(), json.dumps(document, indent=2))
+        else:
+            board_tables.show_counters(read, errors, Terminal())
+            board_status.show_troubles(opened, Terminal())
+
+
+@app.command()
+def regs(
+    board: Address,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME | NAME=VALUE]...", help="All but the tables, if not given.")
+    ] = None,
+) -> None:
+    """Print registers with their fields and what they mean; write those that are given a value.
+
+    A name may be a register's (flow[0].rectangle), a field's (flow[0].rectangle.width), or the beginning of several
+    (flow[0]). Values: 5, 0x5, 0b101.
+    """
+    from framelane.cli.board import board_registers
+
+    with _opened(board) as opened:
+        board_registers.run(opened, names or [], Terminal())

@@ -1,0 +1,75 @@
+"""`framelane board follow`: the credit of the receivers to the board, as long as the run lasts."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+
+from framelane.base.errors import ConfigError, TransportError
+from framelane.base.progress import say
+from framelane.base.stopping import stop_on_signals
+from framelane.cli.board.board_watch import BoardWatch
+from framelane.driver.board.board import Board
+from framelane.driver.board.credit_relay import CreditRelay
+from framelane.driver.config.board_config import load
+from framelane.driver.config.configuring import calibrate
+from framelane.session.session_client import SessionClient
+
+_STEP_S = 0.001
+_NOTICED_S = 0.1
+
+
+@contextlib.contextmanager
+def _one_may_go(relay: CreditRelay) -> Iterator[None]:
+    """A receiver that goes just as it is told something is one that has gone, as any other."""
+    try:
+        yield
+    except TransportError:
+        time.sleep(_NOTICED_S)
+        if not relay.closed:
+            raise
+
+
+def run(board: Board, file: Path, console: Console) -> None:
+    """Arm the board that was configured with `file`, relay until a signal comes or a receiver goes, and disarm it.
+
+    A receiver of RC may go and come back, as long as there are others.
+
+    TransportError where a receiver cannot be reached, ConfigError where it has another session by now.
+    """
+    config = load(file, board.probe(), calibrate)
+    with ExitStack() as stack, stop_on_signals() as stop:
+        clients = []
+        for session, port in zip(config.sessions, config.link_ports, strict=True):
+            client = stack.enter_context(SessionClient(str(session.receiver.ip), port))
+            if client.session != session:
+                raise ConfigError(
+                    f"the receiver at {session.receiver.ip} has another session than {file} names: it was started "
+                    "anew; configure the board with the session that it publishes"
+                )
+            clients.append(client)
+        relay = CreditRelay(board, clients, config.sources)
+        relay.step()
+        board.arm()
+        say(console, f"armed, {len(clients)} receivers give credit: Ctrl-C disarms the board")
+        watch = BoardWatch(board, config, relay, console)
+        stack.callback(watch.close)
+        try:
+            while not stop.wanted and watch.step():
+                with _one_may_go(relay):
+                    relay.step()
+                time.sleep(_STEP_S)
+        finally:
+            board.disarm()
+            board.wait_idle()
+        if gone := [config.destinations[k] for k in relay.closed]:
+            say(console, f"disarmed: the receiver {', '.join(gone)} has gone")
+            return
+        relay.report(ended=True)
+        counters = board.counters().destinations
+    for k, name in enumerate(config.destinations):
+        here = counters[k]
+        say(console, f"{name}: {here.sent} frames sent, {here.dropped + here.skipped} dropped")

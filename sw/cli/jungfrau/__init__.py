@@ -1,0 +1,1 @@
+"""`framelane jungfrau`."""

@@ -1,0 +1,184 @@
+"""`framelane recv`, the command: its options; what it prints is in `one_run`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+_CAPTURE, _LIVE, _JUDGE = "From a capture", "From the wire", "What becomes of the frames"
+
+
+def recv(
+    output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
+    session: Annotated[
+        Path | None,
+        typer.Option(help="Session of the packets: session.json of the receiver. Live: the one to serve again."),
+    ] = None,
+    pcap: Annotated[Path | None, typer.Option(help="Capture to replay.", rich_help_panel=_CAPTURE)] = None,
+    transport: Annotated[
+        Literal["udp", "packet", "verbs"] | None,
+        typer.Option(
+            help="A UDP socket, AF_PACKET on an interface (as root), or RDMA hardware or SoftRoCE.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="TOML file: of what kind a new session is (docs/receiving.md).", rich_help_panel=_LIVE),
+    ] = None,
+    publish: Annotated[
+        Path | None, typer.Option(help="Write the new session to this file.", rich_help_panel=_LIVE)
+    ] = None,
+    link_port: Annotated[
+        int | None,
+        typer.Option(help="TCP port that tells sources session and credit; 0: any free one.", rich_help_panel=_LIVE),
+    ] = None,
+    ring: Annotated[
+        Literal["host", "gpu"] | None,
+        typer.Option(
+            help="Memory that the RDMA device writes to; gpu: with --gpu, by GPUDirect RDMA. The host's, if not given.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = None,
+    free_running: Annotated[
+        bool, typer.Option(help="Give credit for ever: slots may be overwritten.", rich_help_panel=_LIVE)
+    ] = False,
+    interface: Annotated[
+        str | None, typer.Option(help="To receive on, with --transport packet.", rich_help_panel=_LIVE)
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="UDP port, with --transport udp; 4791, if not given.", rich_help_panel=_LIVE)
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="RDMA device, with --transport verbs; else it is found.", rich_help_panel=_LIVE)
+    ] = None,
+    gid_index: Annotated[
+        int | None,
+        typer.Option(
+            help="Index of the RDMA device's GID, where several are of the receiver's address.", rich_help_panel=_LIVE
+        ),
+    ] = None,
+    polling: Annotated[
+        bool,
+        typer.Option(
+            help="A core looks all the time for what the RDMA device has completed: lower latency, else it sleeps.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = False,
+    huge_pages: Annotated[
+        bool, typer.Option(help="Keep the ring in huge pages that are reserved.", rich_help_panel=_LIVE)
+    ] = False,
+    frames: Annotated[
+        int | None, typer.Option(help="End after so many frames, or a few more.", rich_help_panel=_LIVE)
+    ] = None,
+    idle: Annotated[
+        float | None, typer.Option(help="End when nothing has come for so many seconds.", rich_help_panel=_LIVE)
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            help="HDF5 file; without, raw words are kept. Corrected images take none.", rich_help_panel=_JUDGE
+        ),
+    ] = None,
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="Frames are corrected and judged by a GPU.", rich_help_panel=_JUDGE)
+    ] = False,
+    threshold: Annotated[
+        int | None,
+        typer.Option(
+            help="Photons, or keV where the session says keV, from which a pixel is a peak; 20, of Bragg peaks 5.",
+            rich_help_panel=_JUDGE,
+        ),
+    ] = None,
+    minimum_peaks: Annotated[
+        int | None, typer.Option(help="Reject frames with fewer peaks.", rich_help_panel=_JUDGE)
+    ] = None,
+    peaks: Annotated[
+        Literal["pixels", "bragg"] | None,
+        typer.Option(
+            help="What the veto counts: pixels, or Bragg peaks of such pixels (docs/peaks.md); else pixels.",
+            rich_help_panel=_JUDGE,
+        ),
+    ] = None,
+    snr: Annotated[
+        float | None, typer.Option(help="Of a Bragg peak's pixels; 6, if not given.", rich_help_panel=_JUDGE)
+    ] = None,
+    keep_rejected: Annotated[
+        float | None,
+        typer.Option(help="Keep this share of the rejected frames all the same, 0 to 1.", rich_help_panel=_JUDGE),
+    ] = None,
+    keep_seed: Annotated[
+        int | None, typer.Option(help="Of the draw of those frames; 0, if not given.", rich_help_panel=_JUDGE)
+    ] = None,
+    ladder: Annotated[
+        str | None,
+        typer.Option(
+            help="Thresholds for framelane whatif, as 5,10,20; powers of two, if not given.", rich_help_panel=_JUDGE
+        ),
+    ] = None,
+    sparse: Annotated[
+        int | None,
+        typer.Option(help="Also write pixels of at least so many photons, or keV as above.", rich_help_panel=_JUDGE),
+    ] = None,
+    dark_period: Annotated[
+        int | None,
+        typer.Option(
+            help="Every so many frames of the detector one is dark: track the pedestal.", rich_help_panel=_JUDGE
+        ),
+    ] = None,
+    dark_phase: Annotated[
+        int | None, typer.Option(help="The dark frame of a period, from 0; else the last.", rich_help_panel=_JUDGE)
+    ] = None,
+    gain_mode: Annotated[
+        Literal["normal", "hg0"] | None,
+        typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=_JUDGE),
+    ] = None,
+) -> None:
+    """Receive frames, live or from a capture: correct them, judge them and write them to a file.
+
+    From the wire it ends with --frames, --idle, when all sources have told their end by the link, or with Ctrl-C: what
+    has arrived is written.
+    """
+    from framelane.cli.recv import one_run, ranked
+    from framelane.cli.recv.recv_options import RecvOptions, chosen_source, live_options
+    from framelane.cli.terminal import Terminal
+    from framelane.receiver.live.processing import Processing, ladder_of
+    from framelane.receiver.ranks.ranks import find_ranks
+
+    live = live_options(
+        transport=transport,
+        session=session,
+        plan=plan,
+        publish=publish,
+        link_port=link_port,
+        interface=interface,
+        port=port,
+        device=device,
+        gid_index=gid_index,
+        polling=polling or None,
+        huge_pages=huge_pages or None,
+        ring=ring,
+        free_running=free_running or None,
+        frames=frames,
+        idle=idle,
+    )
+    processing = Processing(
+        calibration=calibration,
+        gain_mode=gain_mode,
+        gpu=gpu,
+        threshold=threshold,
+        minimum_peaks=minimum_peaks,
+        peaks=peaks,
+        snr=snr,
+        sparse=sparse,
+        ladder=None if ladder is None else ladder_of(ladder),
+        keep_rejected=keep_rejected,
+        keep_seed=keep_seed,
+        dark_period=dark_period,
+        dark_phase=dark_phase,
+    )
+    options = RecvOptions(source=chosen_source(pcap, session, live), processing=processing, output=output)
+    ranks = find_ranks()
+    good = one_run.run(options, Terminal()).good if ranks is None else ranked.run(options, ranks, Terminal())
+    if not good:
+        raise typer.Exit(1)

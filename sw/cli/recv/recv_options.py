@@ -1,0 +1,58 @@
+"""The options of `framelane recv`, as the user gave them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framelane.base.errors import OptionError
+from framelane.base.output import check_no_input
+from framelane.receiver.live.packet_source import Capture, Live
+from framelane.receiver.live.processing import Processing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecvOptions:
+    """Where packets come from, what becomes of frames, and the file they go to. InputError for an input as output."""
+
+    source: Capture | Live
+    processing: Processing
+    output: Path
+
+    def __post_init__(self) -> None:
+        inputs = [*self.source.inputs, *self.processing.inputs]
+        publish = self.source.publish if isinstance(self.source, Live) else None
+        for output in (self.output, self.drift_file):
+            check_no_input(output, [*inputs, *([publish] if publish else [])])
+        if publish is not None:
+            check_no_input(publish, inputs)
+
+    @property
+    def drift_file(self) -> Path:
+        """Where the record of the tracked pedestals goes."""
+        return Path(f"{self.output}.drift.json")
+
+
+def chosen_source(pcap: Path | None, session: Path | None, live: Live | None) -> Capture | Live:
+    """The capture or the wire. OptionError where it is neither or both."""
+    if (pcap is None) == (live is None):
+        raise OptionError("packets come from a capture or from the wire: give {pcap}, or else {transport}")
+    if live is not None:
+        return live
+    assert pcap is not None
+    if session is None:
+        raise OptionError("a capture does not say what it holds: give {session}, the receiver's session.json")
+    return Capture(pcap, session)
+
+
+def live_options(**given: Any) -> Live | None:
+    """The options of a live receiver, None for those that the user left out; None where there is no transport.
+
+    OptionError where one is given that only a live receiver has.
+    """
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if "transport" in chosen:
+        return Live(**chosen)
+    for name in chosen:
+        if name != "session":  # that of a capture
+            raise OptionError(f"{{{name}}} is of a live receiver: give {{transport}} udp, packet or verbs as well")
+    return None

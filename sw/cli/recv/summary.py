@@ -1,0 +1,87 @@
+"""What `framelane recv` says at the end of a run."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from framelane.base.errors import InputError
+from framelane.base.part_file import PartFile
+from framelane.receiver.live.reception import Reception
+from framelane.receiver.live.recorder import Recorder
+from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
+from framelane.receiver.pipeline.veto import Reason
+from framelane.receiver.transport.transport import Counters
+
+_MOST_NAMED = 20
+
+
+def packets(counters: Counters, strays: int, first_stray: str) -> list[str]:
+    """What came over the wire, and what was wrong with it."""
+    lines = [f"{counters.packets} packets, {counters.placed} of them placed in the ring"]
+    if counters.completions and not counters.packets:  # an RDMA device places them, and tells of trailers only
+        lines = [f"{counters.completions} trailers came"]
+    lines += [f"{n} refused for {why}, first {counters.examples[why]}" for why, n in counters.refused.items()]
+    oddities = {
+        f"{counters.skipped} skipped: PSNs whose packets did not come, or come later": counters.skipped,
+        f"{counters.behind} behind: packets that come late, or twice": counters.behind,
+        f"{counters.queue_drops} dropped by the kernel, whose queue was full": counters.queue_drops,
+        f"{strays} stray: trailers that fit no open frame, first {first_stray}": strays,
+    }
+    return lines + [line for line, n in oddities.items() if n]
+
+
+def thresholds(reception: Reception) -> list[str]:
+    """What counts as a peak, and what the sparse rows hold."""
+    options, session = reception.processing, reception.session
+    if reception.prepared.judging is None:
+        return []
+    of = f"of the peak finder, snr {options.bragg.snr:g}, of pixels" if options.bragg else "a pixel"
+    lines = [f"a peak is {of} of at least {options.veto.threshold} {session.unit}"]
+    if options.sparse is not None:
+        lines.append(f"sparse rows hold the pixels of at least {options.sparse} {session.unit}")
+    return lines
+
+
+def frames(reception: Reception, recorder: Recorder, drift_file: Path) -> list[str]:
+    """What became of the frames; the record of the pedestals is written on the way."""
+    prepared = reception.prepared
+    lines, named = [], recorder.incomplete[:_MOST_NAMED]
+    if named:
+        more = ", ..." if len(recorder.incomplete) > len(named) else ""
+        lines.append(f"incomplete frames: {', '.join(map(str, named))}{more}")
+    if prepared.judging and reception.processing.minimum_peaks:
+        lines.append(verdicts(recorder.reasons))
+    if prepared.tracker is not None:
+        lines += _drift(prepared.tracker, drift_file)
+    if unwritten := recorder.unwritten + reception.unprocessed:
+        lines.append(f"{unwritten} frames came that are not in the file")
+    nothing = "no frame came, nothing is written: `framelane doctor` says why"
+    if reception.work_fault:
+        nothing = "nothing is written"
+    return [*lines, f"loss identity: {reception.tally}", f"see {recorder.path}" if recorder.frames else nothing]
+
+
+def verdicts(reasons: Counter[Reason]) -> str:
+    """What was judged."""
+    return (
+        f"{reasons[Reason.ENOUGH_PEAKS]} frames with enough peaks, {reasons[Reason.TOO_FEW_PEAKS]} rejected, "
+        f"{reasons[Reason.KEPT_AT_RANDOM]} kept at random, {reasons[Reason.HAS_HOLES]} kept because of holes"
+    )
+
+
+def _drift(tracker: PedestalTracker, path: Path) -> list[str]:
+    """Write the record of the tracked pedestals; what the user should know of it."""
+    tracker.note()
+    try:
+        with PartFile(path) as part:
+            part.path.write_text(json.dumps(tracker.record.document(), indent=1) + "\n")
+        see = f"see {path}"
+    except (OSError, InputError) as error:
+        see = str(error) if isinstance(error, InputError) else f"cannot write {path}: {error.strerror}"
+    newest = {row.module: row for row in tracker.record.rows}.values()
+    lines = [
+        f"module {row.module}: {row.frames} dark frames, {row.refused} refused, the pedestal has drifted by "
+        f"{row.drift_adu:.1f} ADU"
+        for row in newest
+    ]
+    return [*(lines or ["no dark frame came: the pedestals are those of the calibration"]), see]

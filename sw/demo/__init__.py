@@ -1,0 +1,1 @@
+"""The demo: a detector frame through the gateware, over a wire, to a picture."""

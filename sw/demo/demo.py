@@ -1,0 +1,199 @@
+"""`framelane demo`: frames of a detector through the gateware, over a wire, to a picture; no hardware."""
+
+import contextlib
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from framelane.base.errors import ConfigError
+from framelane.base.output import OutputFolder
+from framelane.base.progress import Stages, say
+from framelane.calibration.calibration_file import CalibrationFile, write_calibration
+from framelane.demo import link, report, sources
+from framelane.demo.chain import Chain
+from framelane.demo.ledger import Ledger
+from framelane.demo.link import LinkOptions
+from framelane.demo.losses import Losses
+from framelane.demo.sources import FileSource, RecordedSource, SimulatedSource, Source
+from framelane.demo.summary import Summary
+from framelane.driver.simulated.library import WIDTHS
+from framelane.driver.simulated.verilated import TxSimulator
+from framelane.driver.simulated.verilated_stream import TxStreamSimulator, lay_out
+from framelane.files.recorded_file import RecordedFile
+from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
+from framelane.models.memory.frame_store import FrameInfo
+from framelane.packets.pcap import PcapWriter
+from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
+from framelane.receiver.pipeline.corrected import CorrectedImages
+from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.pipeline import Pipeline, Process
+from framelane.receiver.pipeline.veto import Veto
+from framelane.receiver.ring.ring import Ring
+from framelane.receiver.sinks.hdf5 import Hdf5Sink
+from framelane.receiver.transport.softnic import SoftNic
+from framelane.session.session import Session
+
+MOST_MODULES = 64
+MOST_FRAMES = 1_000_000
+_RESULTS = ("report.png", "frames.h5", "tx.pcap", "session.json", "calibration.h5", "summary.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """What the user chose; None: the default. Raises ConfigError for what cannot be."""
+
+    input: Path | None
+    calibration: Path | None
+    frames: int | None
+    modules: int | None
+    correct: Literal["host", "gateware"]
+    drop: float
+    seed: int
+    mtu: int
+    segmentation: Literal["only", "message"]
+    slots: int
+    slot_bytes: int | None
+    link: LinkOptions
+    width: int
+    output: Path
+    threshold: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.drop <= 1:
+            raise ConfigError(f"--drop {self.drop:g} is no share of the packets: give 0 to 1")
+        if self.seed < 0:
+            raise ConfigError(f"--seed {self.seed} is negative: give 0 or more")
+        for name, value in (("frames", self.frames), ("modules", self.modules)):
+            if value is not None and value < 1:
+                raise ConfigError(f"--{name} {value} is too few: give 1 or more")
+        if (self.frames or 1) > MOST_FRAMES:
+            raise ConfigError(f"--frames {self.frames} is too many for a demo: give at most {MOST_FRAMES}")
+        if (self.modules or 1) > MOST_MODULES:
+            raise ConfigError(f"--modules {self.modules} is too many for one image: give at most {MOST_MODULES}")
+        if self.width not in WIDTHS:
+            raise ConfigError(f"--width {self.width} is impossible: choose one of {', '.join(map(str, WIDTHS))}")
+        if self.input is not None and self.modules is not None:
+            raise ConfigError("--modules is for the simulated detector: leave out --input or --modules")
+        if self.calibration is not None and self.input is None:
+            raise ConfigError("--calibration is for the frames of a file: give --input as well")
+
+
+def run(options: DemoOptions, console: Console) -> Summary:
+    """Run the demo and write its results. Raises FramelaneError for bad input, and then leaves nothing behind."""
+    start = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        path = options.input if options.input or options.modules else sources.real_frames()
+        inputs = [given for given in (path, options.calibration) if given]
+        source = _source(options, path, stack)
+        fixed, judging = quantize(source.calibration), Judging(veto=Veto(options.threshold))
+        session = _session(options, source)
+        ring = Ring(session)
+        sender, port = stack.enter_context(link.open_link(options.link, session))
+        transport = stack.enter_context(SoftNic(port, ring.memory, session))
+        work = stack.enter_context(OutputFolder(options.output, _RESULTS, inputs))
+        stages = stack.enter_context(Stages(console))
+        with stages.stage(f"build the gateware, {options.width} bits wide (up to a minute the first time)"):
+            simulator = _transmitter(options.width, session, fixed)
+            stack.enter_context(simulator)
+        with stages.stage("compile the pipeline (10 s the first time)"):
+            process = _process(session, fixed, judging)
+            process(ring.image(0))
+        ledger = Ledger(source.calibration, fixed, session.pixels == "corrected")
+        with (
+            PcapWriter(work / "tx.pcap") as capture,
+            Hdf5Sink(
+                work / "frames.h5",
+                session,
+                photon_energy_kev=source.calibration.photon_energy_kev,
+                judging=judging,
+            ) as sink,
+        ):
+            losses = Losses(session, options.drop, options.seed)
+            chain = Chain(simulator, options.width, capture, sender, transport, ring, losses)
+            for number in stages.track(f"send and receive: {source.name}", range(source.n_frames)):
+                sent = source.frame(number)
+                loss, frames = chain.send(FrameInfo(number, sent.timestamp_ns, sent.bunch_id), sent.raw)
+                for frame in frames:
+                    result = process(frame.image)
+                    sink.write(frame, result)
+                    ledger.add(sent, loss, frame, result)
+                    chain.receiver.release(frame)
+                if not frames:
+                    ledger.miss(number, loss)
+                stages.say(f"frame {number}: {ledger.fate(number)}")
+        counters, tally = transport.counters, chain.receiver.tally(source.n_frames)
+        wall_s = time.monotonic() - start
+        summary = Summary.of(
+            source=source.name,
+            corrected_by=options.correct,
+            tally=tally,
+            ledger=ledger,
+            traffic=chain.traffic,
+            counters=counters,
+            cycles=simulator.cycles,
+            drop=options.drop,
+            wall_s=wall_s,
+        )
+        with stages.stage("draw the report"):
+            title = _title(source, ledger)
+            report.draw(work / "report.png", title, ledger.exhibit, summary.lines())
+        session.save(work / "session.json")
+        write_calibration(work / "calibration.h5", source.calibration)
+        summary.save(work / "summary.json")
+    console.print()
+    summary.show(console)
+    console.print()
+    say(console, f"loss identity: {tally}")
+    for sentence in summary.faults():
+        say(console, sentence, style="red")
+    say(console, f"see {options.output}/: {', '.join(_RESULTS)}")
+    return summary
+
+
+def _source(options: DemoOptions, path: Path | None, stack: contextlib.ExitStack) -> Source:
+    """The frames of the file `path`; those of the simulated detector where it is None."""
+    if path is not None and options.calibration is not None:
+        file = stack.enter_context(RecordedFile(path))
+        calibration = stack.enter_context(CalibrationFile(options.calibration, file.high_gain))
+        return RecordedSource(file, calibration, options.frames)
+    if path is not None:
+        return FileSource(stack.enter_context(JungfrauFile(path)), options.frames)
+    return SimulatedSource(options.modules or 1, options.frames or sources.DEFAULT_FRAMES, options.seed)
+
+
+def _transmitter(width: int, session: Session, fixed: FixedCalibration) -> TxSimulator | TxStreamSimulator:
+    """The gateware that sends what `session` wants, with the bus of `width` bits."""
+    config = session.tx_config()
+    if session.pixels == "raw":
+        return TxSimulator(config, width, window_end=session.window_end)
+    ring, correction = lay_out(fixed)
+    config = replace(config, flows=tuple(replace(flow, source_offset=correction.offset) for flow in config.flows))
+    return TxStreamSimulator(config, ring, correction, width, window_end=session.window_end)
+
+
+def _process(session: Session, fixed: FixedCalibration, judging: Judging) -> Process:
+    if session.pixels == "raw":
+        return Pipeline(fixed, judging)
+    return CorrectedImages((session.rows, session.columns), judging)
+
+
+def _session(options: DemoOptions, source: Source) -> Session:
+    return link.make_session(
+        options.link,
+        mtu=options.mtu,
+        segmentation=options.segmentation,
+        n_slots=options.slots,
+        slot_bytes=options.slot_bytes,
+        rows=source.rows,
+        columns=source.columns,
+        pixels="raw" if options.correct == "host" else "corrected",
+    )
+
+
+def _title(source: Source, ledger: Ledger) -> str:
+    if ledger.exhibit is None:
+        return f"{source.name}: no frame arrived"
+    return f"{source.name}, frame {ledger.exhibit.number}: {ledger.fate(ledger.exhibit.number)}"

@@ -1,0 +1,1 @@
+"""What is wrong with a packet or a stream of them, check by check."""

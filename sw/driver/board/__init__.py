@@ -1,0 +1,1 @@
+"""One transmitter: configure, arm, publish credit, read counters."""

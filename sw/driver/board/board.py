@@ -1,0 +1,290 @@
+"""One transmitter, whatever is behind its registers: probe, configure, arm, publish credit, read counters."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import Self
+
+from framelane.base.errors import BoardError, ConfigError
+from framelane.driver.board import rearming
+from framelane.driver.board.board_readings import Capabilities, Counters, Errors, RefusedFrame, State
+from framelane.driver.board.network import (
+    Network,
+    Write,
+    check_network,
+    dcqcn_writes,
+    gives_up_after_s,
+    limits_writes,
+    station_writes,
+)
+from framelane.driver.board.queue_pairs import QueuePair, QueuePairs
+from framelane.driver.board.station import StationRegisters, StationState
+from framelane.driver.registers.counter_registers import read_counters
+from framelane.driver.registers.entries import FrameRing, all_writes, check_fits, endpoint_writes
+from framelane.driver.registers.register_file import RegisterFile
+from framelane.driver.registers.registers import WORD, Registers
+from framelane.models.memory.image_writer import Correction
+from framelane.models.roce_tx.roce_qp import Service
+from framelane.models.tx import TxConfig
+from framelane.session.session import Session
+
+IDENTITY = 0x58544C46
+MAJOR = 1
+"""Version of the register map that this software knows."""
+TIMEOUT_S = 2.0
+_PAUSE_S = 0.0005
+"""Seconds between two looks of one who waits, if the registers do not say otherwise (`pause_s`)."""
+_NO_BOARD = {
+    WORD: "no device answers: has the board power, is its design loaded, is this its PCI BAR?",
+    0: "nothing is there: is the design loaded and out of reset, is this its PCI BAR?",
+}
+
+
+class Board:
+    """The transmitter behind `registers`; a `with` block, or `close`, lets go of them.
+
+    Nothing of its state is kept here: a client that dies leaves the board as it is, and the next one goes on from
+    there. BoardError where the board does not answer, is not known, or does not do in `timeout_s` what it was told.
+    """
+
+    def __init__(self, registers: Registers, timeout_s: float = TIMEOUT_S) -> None:
+        self.registers = RegisterFile(registers)
+        self._opened = registers
+        self._timeout_s = timeout_s
+        self._pause_s: float = getattr(registers, "pause_s", _PAUSE_S)
+        self._queue_pairs = QueuePairs(self.registers, self._wait_until)
+        self._station = StationRegisters(self.registers, self._wait_until)
+
+    def close(self) -> None:
+        """Let go of the board, which goes on as it is. May be called twice."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def probe(self) -> Capabilities:
+        """What the board is. BoardError unless it is a transmitter with a register map of a known major version."""
+        identity = self.registers["identity"]
+        if identity != IDENTITY:
+            advice = _NO_BOARD.get(identity, "another design is loaded, or these are the registers of another block")
+            raise BoardError(f"this is no transmitter, its identity reads {identity:#010x} for {IDENTITY:#x}: {advice}")
+        version = self.registers.read_register("version")
+        number = version["major"], version["minor"], version["patch"]
+        if number[0] != MAJOR:
+            raise BoardError(
+                f"this transmitter's registers are of version {'.'.join(map(str, number))}, but this software knows "
+                f"version {MAJOR}: {'update framelane' if number[0] > MAJOR else 'load a newer design'}"
+            )
+        able = self.registers.read_register("capabilities")
+        sizes = self.registers.read_register("sizes")
+        build, clock_hz = self.registers["build"], self.registers["clock_hz"]
+        store, correction = bool(able["frame_store"]), bool(able["correction"])
+        rc, station = bool(able["rc"]), bool(able["station"])
+        found = Capabilities(
+            number, build, clock_hz, able["data_width"], store, correction, **sizes, rc=rc, station=station
+        )
+        if rc:
+            room = self.registers.read_register("rc_sizes")
+            found = replace(found, rc_qps=room["qps"], rc_depth=room["depth"])
+        return found
+
+    def state(self) -> State:
+        """What goes on now."""
+        return State(**{name: bool(value) for name, value in self.registers.read_register("status").items()})
+
+    def configure(
+        self,
+        config: TxConfig,
+        ring: FrameRing | None = None,
+        correction: Correction | None = None,
+        network: Network | None = None,
+    ) -> TxConfig:
+        """Disarm, reset, and write the whole configuration; entries that it does not name are disabled.
+
+        No destination has credit then; counters and errors are cleared. `ring` is the memory of a build with a frame
+        store. With `correction`, whose constants are in the board's memory already, frames are corrected on the way
+        there. By `network` MACs are asked for, and RC queue pairs get their limits (default: `default_limits`); they
+        are started, and settle. ConfigError, before anything is written, where the build cannot hold the configuration.
+        Returns it with the MACs that were answered.
+        """
+        capabilities = self.probe()
+        network = network or Network()
+        check_fits(config, ring, correction, capabilities)
+        check_network(config, network, capabilities)
+        served = config.qps if capabilities.rc else ()
+        reliable = {index: qp for index, qp in enumerate(served) if qp.service is Service.RC}
+        for index, qp in reliable.items():
+            self._queue_pairs.check_unused(index, qp)
+        station = list(station_writes(network, capabilities)) if capabilities.station else []
+        self.disarm()
+        self.registers["command.reset"] = 1
+        self.wait_idle()
+        for table, size in (("flow", capabilities.flows), ("destination", capabilities.destinations)):
+            for index in range(size):
+                self.registers[f"{table}[{index}].control.enabled"] = 0
+        self.registers["correction.enabled"] = 0
+        if station:
+            self._write([*endpoint_writes(config), *station])
+            try:
+                config = self._resolved(config, network)
+            except BoardError as error:
+                raise BoardError(f"{error}. The board is disarmed, and has no flows until it is configured") from error
+        # Flows are enabled when all else is there: nobody can arm a board of which half is of another configuration.
+        writes = list(all_writes(config, ring, correction, capabilities))
+        last = [write for write in writes if write[0].startswith("flow[") and write[0].endswith(".control")]
+        self._write([write for write in writes if write not in last])
+        for index, qp in reliable.items():
+            self._write(list(limits_writes(index, network.limits_of(index, qp))))
+            self._queue_pairs.start(index, qp.psn)
+        if capabilities.rc:
+            self._write(list(dcqcn_writes(network.dcqcn, capabilities)))
+        self._write(last)
+        return config
+
+    def _resolved(self, config: TxConfig, network: Network) -> TxConfig:
+        """The configuration with the MACs of the addresses that are to be asked for."""
+        qps = []
+        for index, qp in enumerate(config.qps):
+            ip = network.asked_of(index)
+            qps.append(qp if ip is None else replace(qp, dst=replace(qp.dst, mac=self.resolve(ip))))
+        return replace(config, qps=tuple(qps))
+
+    def _write(self, writes: list[Write]) -> None:
+        for name, values in writes:
+            self.registers.write_register(name, values)
+            if name.startswith("qp[") and name.endswith("control"):
+                self._wait(lambda state: not state.qp_busy, f"{name} is not in force yet", "load the design anew")
+        self._verify(writes)
+
+    def _verify(self, writes: Iterable[Write]) -> None:
+        for name, values in writes:
+            read = self.registers.read_register(name)
+            kept = {field.name for field in self.registers.find(name).register.fields if field.access == "rw"}
+            for field, value in values.items():
+                if field in kept and read[field] != value:
+                    raise BoardError(
+                        f"{name}, field {field}, reads {read[field]:#x} after {value:#x} was written: another process "
+                        "drives this board, or accesses to it fail: stop that process, or load the design anew"
+                    )
+
+    def arm(self) -> None:
+        """Send frames from the next one on, when all queue pairs have settled. Does nothing where that is so.
+
+        BoardError where no flow is enabled.
+        """
+        flows = range(self.probe().flows)
+        if not any(self.registers[f"flow[{index}].control.enabled"] for index in flows):
+            raise BoardError("no flow is enabled: configure the board first (`framelane board configure FILE`)")
+        for pair in self.queue_pairs():
+            self._queue_pairs.wait_settled(pair.index)
+        self.registers["control.arm"] = 1
+        self._wait(lambda state: state.armed, "it is not armed", "a reset was under way: configure it again")
+
+    def disarm(self) -> None:
+        """Send no frame but what has begun. Does nothing where that is so."""
+        self.registers["control.arm"] = 0
+
+    def wait_idle(self) -> None:
+        """Wait until no frame is under way, nor kept for a receiver that does not acknowledge it."""
+
+        def idle() -> bool:
+            state = self.state()
+            return state.idle and not state.resetting
+
+        self._wait_until(
+            idle,
+            max((gives_up_after_s(pair.limits) for pair in self.queue_pairs()), default=0.0),
+            "a frame is still under way",
+            "is the Ethernet link down, or paused by the switch, does a rate limit (qp[].rate) make a frame take "
+            "longer, is a receiver of RC never ready (`framelane board status` says waiting: stop that receiver, or "
+            "configure), or does a memory (of frames, of constants) not answer? Mend that and try again, a reset goes "
+            "on by itself then; loading the design anew always helps",
+        )
+
+    def _wait(self, done: Callable[[State], bool], what: str, advice: str) -> None:
+        self._wait_until(lambda: done(self.state()), 0.0, what, advice)
+
+    def _wait_until(self, done: Callable[[], bool], longer_s: float, what: str, advice: str) -> None:
+        """Wait until `done`, so many seconds longer than others wait."""
+        patience_s = self._timeout_s + longer_s
+        deadline = time.monotonic() + patience_s
+        while not done():
+            if time.monotonic() > deadline:
+                state = self.state()
+                bits = [field.name for field in fields(state) if getattr(state, field.name)]
+                raise BoardError(
+                    f"the transmitter hangs: after {patience_s:g} s {what} "
+                    f"(status: {', '.join(bits) or 'no bit set'}): {advice}"
+                )
+            if self._pause_s:
+                time.sleep(self._pause_s)
+
+    def resolve(self, ip: int) -> int:
+        """The MAC of an IPv4 address (both as integers), by ARP, from the address that was configured.
+
+        BoardError where nobody answers. For one client at a time.
+        """
+        self._check_station()
+        return self._station.resolve(ip)
+
+    def station(self) -> StationState | None:
+        """What the link does; None for a build without receive path."""
+        return self._station.state() if self.probe().station else None
+
+    def _check_station(self) -> None:
+        if not self.probe().station:
+            raise ConfigError("this build of the transmitter has no receive path: load a design with Station = 1")
+
+    def queue_pairs(self) -> tuple[QueuePair, ...]:
+        """The RC queue pairs that are enabled."""
+        found = (self._queue_pairs.read(index) for index in range(self.probe().rc_qps))
+        return tuple(pair for pair in found if pair)
+
+    def rearm(self, qp: int, session: Session, mac: int | None = None) -> None:
+        """Start the RC queue pair `qp` anew for the `session` of a receiver that was started anew; the others go on.
+
+        The board may be armed meanwhile. Credit is what the session gives; numbers of frames go on. Its packets go to
+        `mac`, or to that of the session. What it had not sent is lost. ConfigError, before anything is written, where
+        the session is not for this queue pair, or is the one that it failed with.
+        """
+        if qp >= self.probe().rc_qps:
+            raise ConfigError(f"queue pair {qp} cannot be of RC: in this build the first {self.probe().rc_qps} can")
+        rearming.rearm(self.registers, self._queue_pairs, self._write, qp, session, mac)
+
+    def publish_credit(self, destination: int, window_end: int) -> None:
+        """Let the frames of a destination below `window_end` be sent.
+
+        ConfigError where that takes credit back from an armed board: those frames may be on their way already.
+        """
+        entry = f"destination[{destination}]"
+        if not self.registers[f"{entry}.control.enabled"]:
+            raise ConfigError(f"there can be no credit for {entry}, it is not enabled: configure the board first")
+        given = self.registers[f"{entry}.window_end"]
+        if window_end < given and self.state().armed:
+            raise ConfigError(
+                f"the credit of {entry} cannot fall from {given} to {window_end} while the board is armed: disarm it"
+            )
+        self.registers[f"{entry}.window_end"] = window_end
+
+    def counters(self) -> Counters:
+        """All counters, of one moment. For one client at a time."""
+        capabilities = self.probe()
+        self.registers["command.snapshot"] = 1
+        self._wait(lambda state: not state.snapshot_busy, "the counters are not copied", "load the design anew")
+        return read_counters(self.registers, capabilities)
+
+    def errors(self) -> Errors:
+        """What went wrong since the errors were cleared."""
+        names = tuple(name for name, value in self.registers.read_register("errors").items() if value)
+        refusal = None
+        if "refused" in names:
+            refusal = RefusedFrame(**self.registers.read_register("refusal"), frame=self.registers["refusal_frame"])
+        return Errors(names, refusal)
+
+    def clear_errors(self) -> None:
+        """Forget what went wrong."""
+        bits = self.registers.find("errors").register.fields
+        self.registers.write_register("errors", {field.name: 1 for field in bits})

@@ -1,0 +1,1 @@
+"""Registers by name, and the backends that reach them."""

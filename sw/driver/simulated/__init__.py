@@ -1,0 +1,1 @@
+"""The Verilated transmitter and its blocks, as boards and as libraries."""

@@ -1,0 +1,82 @@
+"""The Verilated transmitter with RC and a receive path: a board on a wire, whose other end is the caller."""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from framelane.base.errors import InputError
+from framelane.driver.simulated.simulation import split
+from framelane.driver.simulated.verilated import OFFERING, SimulatedRegisters
+from framelane.driver.simulated.verilated_board import U64, board_design
+
+RC_QPS, RC_DEPTH = 16, 64
+"""QPs that may be of RC, and descriptors of each that are kept."""
+RC_AHEAD = 384
+"""Beats that are issued ahead of the packets, which hide the memory's latency."""
+
+SLOW_HZ = 10_000_000
+"""A clock to build one for: its milliseconds are few cycles."""
+
+MIN_FRAME = 60
+"""Bytes of the shortest Ethernet frame, without FCS."""
+
+
+class SimulatedRcBoard(SimulatedRegisters):
+    """A simulated transmitter with RC and a station, as after power-up, its link down. Arguments: `SimulatedBoard`.
+
+    `clock_hz` is the clock that its timers count. Frames for it are queued by `receive`, and arrive while the clock
+    runs, back to back; those that left are taken. Not for use by several threads at once.
+    """
+
+    def __init__(self, width: int = 512, *, clock_hz: int = 250_000_000, **simulation: Any) -> None:
+        own = OFFERING | {
+            "step_until": (U64, [U64, U64]),
+            "receive": (None, [ctypes.c_char_p, U64, ctypes.c_bool]),
+            "waiting": (U64, []),
+            "link": (None, [ctypes.c_bool]),
+        }
+        parameters = {"ClockHz": clock_hz, "Station": 1, "Rc": 1}
+        parameters |= {"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD}
+        super().__init__(width, design=board_design("tx_rc", own, "tx_board", parameters), **simulation)
+        self.clock_hz = clock_hz
+
+    @property
+    def cycle(self) -> int:
+        """Clock cycles since power-up."""
+        count: int = self._call("board_cycle")
+        return count
+
+    def link_up(self, up: bool) -> None:
+        """Connect or disconnect the cable."""
+        self._act("link", up)
+
+    def receive(self, frame: bytes, bad: bool = False) -> None:
+        """An Ethernet frame without FCS comes in, behind those that wait; `bad`: with a wrong FCS.
+
+        A short one is padded, as every sender does. InputError where there is none.
+        """
+        if not frame:
+            raise InputError("a frame without bytes cannot arrive")
+        padded = frame.ljust(MIN_FRAME, b"\0")
+        self._act("receive", padded, len(padded), bad)
+
+    @property
+    def waiting(self) -> int:
+        """Frames that were queued by `receive` and have not wholly arrived."""
+        count: int = self._act("waiting")
+        return count
+
+    def step_until(self, cycles_max: int, packets: int = 1) -> int:
+        """Run until that many packets wait to be taken, but `cycles_max` clock cycles at most; how many it were."""
+        count: int = self._act("step_until", cycles_max, packets)
+        return count
+
+    def take_stamped(self) -> list[tuple[int, bytes]]:
+        """As `take`, each with the cycle of its last beat."""
+        lengths = np.empty(self._call("board_packet_count"), np.uint32)
+        data = np.empty(self._call("board_packet_bytes"), np.uint8)
+        ends = np.empty(len(lengths), np.uint64)
+        self._call("board_ends", ends.ctypes.data)
+        self._call("board_take", data.ctypes.data, lengths.ctypes.data)
+        return list(zip(ends.tolist(), split(data, lengths), strict=True))

@@ -1,0 +1,75 @@
+"""A new HDF5 file that appears under its name once it is whole: what all HDF5 files that grow here have in common."""
+
+import contextlib
+from pathlib import Path
+from typing import Any, Self
+
+import h5py
+
+from framelane.base.errors import InputError
+from framelane.base.part_file import PartFile
+from framelane.files.forgiving import ForgivingFile
+
+
+class NewHdf5:
+    """Writes the HDF5 file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
+
+    `file` is h5py's, `how` are options of it. InputError where the disk takes the file not, or not all of it, and where
+    it would replace one that is no HDF5 file.
+    """
+
+    def __init__(self, path: Path, **how: Any) -> None:
+        if path.is_file() and path.stat().st_size and not h5py.is_hdf5(path):
+            raise InputError(f"cannot write {path}: there is a file of this name that is no HDF5 file: give another")
+        self.path = path
+        self._part = PartFile(path)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._part.discard)
+            try:
+                self._disk = self._open(self._part.path)
+            except OSError as error:
+                raise self._failure(error) from error
+            undo.callback(self._disk.close)
+            self.file: Any = h5py.File(self._disk, "w", libver="v110", **how)
+            undo.pop_all()
+
+    def check(self) -> None:
+        """InputError if the disk has not taken all that was written."""
+        if self._disk.error:
+            raise self._failure(self._disk.error) from self._disk.error
+
+    def close(self) -> None:
+        """End the file and give it its name."""
+        self._end()
+        self.check()
+        self.file.close()
+        self.check()
+        self._disk.close()
+        self._part.keep()
+
+    def discard(self) -> None:
+        """Leave nothing behind, unless the file is closed."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self.file.close()
+        self._disk.close()
+        self._part.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self.discard()
+
+    def _open(self, path: Path) -> ForgivingFile:
+        """The file on the disk. OSError where it cannot be."""
+        return ForgivingFile(path)
+
+    def _end(self) -> None:
+        """Write what is still missing."""
+
+    def _failure(self, error: OSError) -> InputError:
+        return InputError(f"cannot write {self.path}: {error.strerror}: make room there, or give another file")

@@ -1,0 +1,1 @@
+"""Packets in buffers and captures, for compiled code."""

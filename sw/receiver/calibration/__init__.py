@@ -1,1 +1,0 @@
-"""Calibrations of a JUNGFRAU: dark runs, gain maps, pedestals, and the file they become."""

@@ -1,0 +1,106 @@
+"""A file of raw frames to one of photons, module by module or as the detector's image."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.base.any_path import AnyPath
+from framelane.base.errors import ConfigError, InputError
+from framelane.base.output import check_no_input
+from framelane.base.telling import Progress, tell_nobody
+from framelane.calibration.gain_mode import GainMode, open_calibration
+from framelane.calibration.raw_frames import RawFrames
+from framelane.models.jungfrau.jf_calibration import Calibration
+from framelane.models.jungfrau.jf_geometry import Geometry
+from framelane.receiver.geometry.assembly import DEAD, Assembly
+from framelane.receiver.geometry.assembly_map import DoublePixels
+from framelane.receiver.geometry.corrected_file import CorrectedFile
+from framelane.receiver.geometry.geometry_file import load
+from framelane.receiver.pipeline.correction import Correction, Unit
+
+
+class CorrectedFrames(NamedTuple):
+    """How many frames of a file were corrected, and how many left out as their `is_good_frame` is 0."""
+
+    corrected: int
+    left_out: int
+
+
+def correct_file(
+    input: AnyPath,
+    calibration: AnyPath,
+    output: AnyPath,
+    *,
+    geometry: str | Geometry | None = None,
+    double_pixels: DoublePixels | None = None,
+    output_type: Literal["int16", "float32"] = "int16",
+    unit: Unit = "photons",
+    gain_mode: GainMode | None = None,
+    dataset: str | None = None,
+    progress: Progress = tell_nobody,
+) -> CorrectedFrames:
+    """Correct the raw frames of the HDF5 file `input` (docs/calibration.md) into the HDF5 file `output`.
+
+    With a `geometry`, one of the package by its name, a file, or `read_geometry`'s, modules are assembled into images,
+    where `double_pixels` at chip borders are kept, masked or split. `gain_mode` is of frames that do not say it
+    themselves, `dataset` is found where it is not given. Messages of errors call the arguments by the names of the
+    command's options. ConfigError for what cannot be; InputError for files that are not usable, or do not go together:
+    nothing is left behind then.
+    """
+    path, target = Path(input), Path(output)
+    if double_pixels is not None and geometry is None:
+        raise ConfigError("--double-pixels is for assembled images: give --geometry as well")
+    check_no_input(target, [path, Path(calibration)])
+    with RawFrames(path, dataset) as file:
+        _check(file)
+        constants = _calibration(Path(calibration), gain_mode, file)
+        progress("prepare the correction", 0, 0)
+        correct = Correction(constants, output_type, unit)
+        geometry = load(geometry) if isinstance(geometry, str) else geometry
+        arrange, shape, mask = _arrangement(geometry, double_pixels, constants)
+        dtype = np.int16 if output_type == "int16" else np.float32
+        records, energy = file.records(), constants.photon_energy_kev
+        with CorrectedFile(target, shape, dtype, unit, records, energy, mask) as sink:
+            for turn, first in enumerate(file.starts):
+                progress(f"correct: {file.path.name}", turn, len(file.starts))
+                indices, raw = file.batch(first)
+                for index, image in zip(indices, arrange(correct(raw)) if indices.size else (), strict=True):
+                    sink.write(image, {name: int(column[index]) for name, column in records.items()})
+        return CorrectedFrames(file.n_good, file.n_frames - file.n_good)
+
+
+def _check(file: RawFrames) -> None:
+    """Refuse frames that no one calibration fits."""
+    if len(file.gain_modes) > 1:
+        raise InputError(f"{file.path} has frames in high gain and others: record them apart")
+    if len(file.storage_cells) > 1:
+        raise InputError(
+            f"{file.path} has frames of the storage cells {', '.join(map(str, file.storage_cells))}, each of which has "
+            "its own pedestals, and a calibration those of one: record them apart"
+        )
+
+
+def _calibration(path: Path, gain_mode: GainMode | None, file: RawFrames) -> Calibration:
+    """The calibration of the frames' gain mode, after a check that it is of this detector."""
+    with open_calibration(path, gain_mode, file.path, file.high_gain) as source:
+        if (source.rows, source.columns) != (file.rows, file.columns):
+            raise InputError(
+                f"{source.path} is for {source.rows} x {source.columns} pixels, the frames of {file.path} have "
+                f"{file.rows} x {file.columns}: give the calibration of this detector"
+            )
+        return source.calibration
+
+
+def _arrangement(
+    geometry: Geometry | None, double_pixels: DoublePixels | None, calibration: Calibration
+) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], tuple[int, int], NDArray[np.uint32]]:
+    """What turns corrected frames into images, the shape of an image, and its pixel mask."""
+    usable = calibration.usable[0]
+    if geometry is None:
+        return (lambda frames: frames), usable.shape, np.where(usable, np.uint32(0), np.uint32(DEAD))
+    assembly = Assembly(geometry, double_pixels or "keep")
+    assembly.check(usable.shape)
+    return assembly, assembly.shape, assembly.pixel_mask(usable)

@@ -1,0 +1,1 @@
+"""The streaming pipeline on a GPU: lanes, their queue, tracking."""

@@ -1,0 +1,97 @@
+"""A live receiver's transport, ring and link."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from framelane.base.errors import ConfigError
+from framelane.models.placement.slots import FREE_RUNNING
+from framelane.models.roce_tx import wire
+from framelane.receiver.live.packet_source import Live
+from framelane.receiver.ring.ring import Ring
+from framelane.receiver.transport.background import Background
+from framelane.receiver.transport.packet_port import PacketPort
+from framelane.receiver.transport.softnic import Port, SoftNic
+from framelane.receiver.transport.transport import Transport
+from framelane.receiver.transport.udp_port import UdpPort
+from framelane.receiver.transport.verbs import VerbsTransport
+from framelane.receiver.transport.verbs.nic_counters import NicCounters
+from framelane.session.plan_file import load_plan
+from framelane.session.publishing import published
+from framelane.session.session import Session
+from framelane.session.session_link import PORT
+from framelane.session.session_plan import SessionPlan
+from framelane.session.session_server import SessionServer
+
+RingMemory = Callable[[Session | SessionPlan], Any]
+"""Makes the memory of the ring, an array of numpy or CuPy, uint8."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveWire:
+    """What `open_wire` has opened."""
+
+    session: Session
+    ring: Ring
+    transport: Background
+    nic: NicCounters | None = None
+    """Of an RDMA device."""
+
+
+@contextmanager
+def open_wire(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
+    """Open the wire. Nobody hears of its session before it is `served`."""
+    session, ring, line = _open(options, memory)
+    nic = line.nic if isinstance(line, VerbsTransport) else None
+    with Background(line, (lambda: nic.writes() or 0) if nic else None) as transport:
+        yield LiveWire(session, ring, transport, nic)
+
+
+@contextmanager
+def served(session: Session, options: Live) -> Iterator[SessionServer]:
+    """Open the link, then publish the session: it is served from the moment it can be read."""
+    host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
+    with SessionServer(session, host, port) as server, published(session, options.publish):
+        yield server
+
+
+def _open(options: Live, memory: RingMemory) -> tuple[Session, Ring, Transport]:
+    if options.plan is None:
+        assert options.session is not None
+        session = Session.load(options.session)
+        return _open_soft_nic(options, session, memory)
+    plan = options.plan if isinstance(options.plan, SessionPlan) else load_plan(options.plan)
+    window_end = FREE_RUNNING if options.free_running else plan.n_slots
+    if options.transport != "verbs":
+        return _open_soft_nic(options, Session.random(plan, window_end), memory)
+    return _open_verbs(options, plan, window_end, memory)
+
+
+def _open_soft_nic(options: Live, session: Session, memory: RingMemory) -> tuple[Session, Ring, Transport]:
+    if session.service != "UC":
+        raise ConfigError(f"a soft NIC serves UC, not {session.service}: choose service UC, or --transport verbs")
+    ring = Ring(session, memory(session))
+    port: Port
+    if options.interface is not None:
+        port = PacketPort(options.interface)
+    else:
+        port = UdpPort(session, wire.ROCE_PORT if options.port is None else options.port)
+    return session, ring, SoftNic(port, np.asarray(ring.memory), session)
+
+
+def _open_verbs(
+    options: Live, plan: SessionPlan, window_end: int, memory: RingMemory
+) -> tuple[Session, Ring, Transport]:
+    pages = memory(plan)
+    transport = VerbsTransport(
+        pages,
+        plan,
+        device=options.device,
+        gid_index=options.gid_index,
+        completions="polling" if options.polling else "events",
+        window_end=window_end,
+    )
+    return transport.session, Ring(transport.session, pages), transport

@@ -1,0 +1,112 @@
+"""Where the packets of a run come from: a capture, or the wire."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from framelane.base.errors import OptionError
+from framelane.session.session_plan import SessionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Packets of the capture `path` (pcap), which were sent to the receiver of `session` (a session.json)."""
+
+    path: Path
+    session: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))
+        object.__setattr__(self, "session", Path(self.session))
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read."""
+        return [self.path, self.session]
+
+    @property
+    def of(self) -> str:
+        """What says of which kind the frames are, in words."""
+        return f"session {self.session}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """Packets from the wire. OptionError (a ConfigError) for what cannot be.
+
+    A new session is made of `plan`, or `session` is served again as it is, by a soft NIC.
+    """
+
+    transport: Literal["udp", "packet", "verbs"]
+    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), or an RDMA device."""
+    plan: Path | SessionPlan | None = None
+    """Of what kind a new session is: a TOML file (docs/receiving.md), or what it says."""
+    session: Path | None = None
+    """A session.json."""
+    publish: Path | None = None
+    """The new session is written to this file."""
+    link_port: int | None = None
+    """TCP port of the link that tells sources session and credit; 0: any free one, None: 4791."""
+    interface: str | None = None
+    """Where packets come in; of `packet`."""
+    port: int | None = None
+    """UDP port, None: 4791; of `udp`."""
+    device: str | None = None
+    """RDMA device; None: the one that has the receiver's address. Of `verbs`, as all that follow."""
+    gid_index: int | None = None
+    polling: bool = False
+    """A core looks for completions all the time, instead of sleeping until one comes."""
+    huge_pages: bool = False
+    """The ring lies in huge pages that are reserved. Of any transport."""
+    ring: Literal["host", "gpu"] = "host"
+    """Whose memory the frames are placed in."""
+    free_running: bool = False
+    """Credit for ever: slots may be overwritten while they are read."""
+    frames: int | None = None
+    """The run ends after so many frames, or a few more."""
+    idle: float | None = None
+    """It ends when nothing has come for so many seconds."""
+
+    def __post_init__(self) -> None:
+        for name in ("plan", "session", "publish"):
+            if isinstance(given := getattr(self, name), str):  # as a notebook may have it
+                object.__setattr__(self, name, Path(given))
+        needs = {"interface": "packet", "port": "udp"}
+        needs |= dict.fromkeys(("device", "gid_index", "polling", "ring"), "verbs")
+        for each in fields(self):
+            kind = needs.get(each.name)
+            if kind not in (None, self.transport) and getattr(self, each.name) != each.default:
+                raise OptionError(f"{{{each.name}}} is of {{transport}} {kind}: leave it out with {self.transport}")
+        self._check_session()
+        for name in ("port", "link_port"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < 1 << 16:
+                raise OptionError(f"{{{name}}} {value} does not exist: give 0 to 65535")
+        if self.frames is not None and self.frames < 1:
+            raise OptionError("{frames} {0} is too few: give 1 or more", self.frames)
+        if self.idle is not None and not self.idle > 0:
+            raise OptionError("{idle} {0:g} is no time to wait: give seconds above 0", self.idle)
+
+    def _check_session(self) -> None:
+        if (self.plan is None) == (self.session is None):
+            raise OptionError("a live receiver serves a new session or an old one: give {plan}, or else {session}")
+        if self.session is not None and self.transport == "verbs":
+            raise OptionError("an RDMA device makes a QP and a region anew every time: give {plan}, not {session}")
+        if self.session is not None and (self.publish is not None or self.free_running):
+            raise OptionError("{publish} and {free_running} are of a new session: give {plan}, or leave them out")
+        if self.ring == "gpu" and self.huge_pages:
+            raise OptionError("{huge_pages} are of the host: leave them out with {ring} gpu")
+        if self.transport == "packet" and self.interface is None:
+            raise OptionError("{transport} packet takes what comes in on an interface: give {interface}")
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read."""
+        return [path for path in (self.session, self.plan) if isinstance(path, Path)]
+
+    @property
+    def of(self) -> str:
+        """What says of which kind the frames are, in words."""
+        if self.session is not None:
+            return f"session {self.session}"
+        return f"plan {self.plan}" if isinstance(self.plan, Path) else "plan"

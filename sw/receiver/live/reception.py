@@ -1,0 +1,267 @@
+"""A run of the receiver: its frames one after the other, as they come or from a capture.
+
+with receive(Live(transport="udp", plan="plan.toml"), Processing(calibration="calibration.h5")) as run:
+    for frame in run:
+        print(frame.number, frame.timestamp_ns, frame.holes, frame.verdict.peaks)
+print(run.tally)
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable, Generator, Iterator
+from typing import Self
+
+import numpy as np
+
+from framelane.base.errors import ConfigError
+from framelane.base.stopping import Stop
+from framelane.models.pedestal.dark_frames import DarkRule
+from framelane.receiver.gpu.gpu_error import GpuError
+from framelane.receiver.live.frame import Frame
+from framelane.receiver.live.live_loop import LiveLoop
+from framelane.receiver.live.live_wire import open_wire, served
+from framelane.receiver.live.packet_source import Capture, Live
+from framelane.receiver.live.prepared_pipeline import PreparedPipeline, ring_memory
+from framelane.receiver.live.processing import Processing
+from framelane.receiver.pipeline.frame_pipeline import FramePipeline, Processed
+from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
+from framelane.receiver.ring.ring import Ring
+from framelane.receiver.ring.tally import Tally
+from framelane.receiver.transport.pcap_port import PcapPort
+from framelane.receiver.transport.softnic import SoftNic
+from framelane.receiver.transport.transport import Counters, Transport
+from framelane.session.session import Session
+
+_FINISH_S = 1.0
+
+
+def receive(
+    source: Capture | Live,
+    processing: Processing | None = None,
+    *,
+    stop: Stop | None = None,
+) -> "Reception":
+    """Open a receiver for the packets of `source`; its frames are corrected and judged as `processing` says.
+
+    `stop.wanted`, set by anybody, ends the run with what has arrived. FramelaneError for bad input, or a wire that
+    cannot be opened.
+    """
+    return Reception(source, processing or Processing(), stop or Stop())
+
+
+class Reception:
+    """Yields `Frame` after frame, each once, in the order of the source; to be used in a `with` block.
+
+    A frame's slot is given back, and so its credit, when the next one is asked for. Whatever fails on the way (the
+    wire, a GPU) ends a live run with what has arrived, and `fault` says why; a capture that cannot be read raises. When
+    it has been gone through to its end, every frame is accounted for in `tally`.
+    """
+
+    def __init__(self, source: Capture | Live, processing: Processing, stop: Stop) -> None:
+        self.source, self.processing, self.stop = source, processing, stop
+        self.tell: Callable[[str], object] = lambda line: None
+        """Is given a line now and then while a live run lasts: how it goes."""
+        self.unprocessed = 0
+        """Frames that came and could not be processed."""
+        self.notes: list[str] = []
+        """What is to be known of the sources of a live run even where all went well, when it has ended."""
+        self.writes: int | None = None
+        """Packets that came to an RDMA device, as it has counted, when the run has ended; None where none counts."""
+        self.packets_sent = 0
+        """How many packets the sources have sent, as the trailers that came say."""
+        self.sources_ended = False
+        """Whether all sources have told their end."""
+        self._held = contextlib.ExitStack()
+        self._link = contextlib.ExitStack()
+        """What sources hear of: it ends with the last frame."""
+        self._address: tuple[str, int] | None = None
+        self._loop: LiveLoop | None = None
+        self._current: Frame | None = None
+        self._tally: Tally | None = None
+        memory = ring_memory(processing, source)
+        with contextlib.ExitStack() as opened:
+            if isinstance(source, Live):
+                self._wire = opened.enter_context(open_wire(source, memory))
+                self.session, ring = self._wire.session, self._wire.ring
+                self._transport: Transport = self._wire.transport
+                self.prepared = PreparedPipeline(processing, self.session, source)
+            else:
+                self.session = Session.load(source.session)
+                self.prepared = PreparedPipeline(processing, self.session, source)
+                ring = Ring(self.session, memory(self.session))
+                nic = SoftNic(PcapPort(source.path), np.asarray(ring.memory), self.session)
+                self._transport = opened.enter_context(nic)
+            self._ring, self._receiver = ring, Receiver(ring, self._transport)
+            # All is compiled before anybody hears of the session: a detector does not wait.
+            pipeline = opened.enter_context(self.prepared.open(ring))
+            self._work = _Work(pipeline, processing)
+            self._held = opened.pop_all()
+        self._on_gpu = not isinstance(ring.memory, np.ndarray)
+        self._done = self._processed()
+
+    @property
+    def live(self) -> bool:
+        """Whether packets come from the wire: nobody can send them again."""
+        return isinstance(self.source, Live)
+
+    @property
+    def fault(self) -> str:
+        """Why the run ended early, in a sentence; empty where it did not."""
+        if self._loop is not None and self._loop.fault:
+            return self._loop.fault
+        return f"the run ended early: {self._work.fault}" if self._work.fault else ""
+
+    @property
+    def work_fault(self) -> str:
+        """Why frames could no longer be processed, or kept, whatever became of the wire; empty where they could."""
+        return self._work.fault
+
+    @property
+    def counters(self) -> Counters:
+        """What came over the wire, and what was wrong with it."""
+        return self._transport.counters
+
+    @property
+    def strays(self) -> int:
+        """Trailers that fit no open frame; `first_stray` says what was wrong with the first."""
+        return self._receiver.strays
+
+    @property
+    def first_stray(self) -> str:
+        """See `strays`."""
+        return self._receiver.first_stray
+
+    @property
+    def tally(self) -> Tally:
+        """The loss identity: what became of the frames, up to now."""
+        if self._tally is not None:
+            return self._tally
+        return self._loop.tally() if self._loop is not None else self._receiver.tally()
+
+    def serve(self) -> tuple[str, int]:
+        """Let the sources of a live run find its session, by its link and its file; the host and TCP port of the link.
+
+        Asking for the first frame does this too. TransportError where nobody can listen there, ConfigError where
+        another receiver has published in that file, or the run is of a capture or has ended.
+        """
+        if not isinstance(self.source, Live) or self._tally is not None:
+            raise ConfigError("nobody can be served: the packets are of a capture, or the run has ended")
+        if self._address is None:
+            server = self._link.enter_context(served(self.session, self.source))
+            self._loop = LiveLoop(self._wire, self._receiver, server, self.source)
+            self._link.callback(self._note_end, server.faults)
+            self._address = server.address
+        return self._address
+
+    def end(self, reason: str) -> None:
+        """End the run early, for a reason in a sentence; the first one stays. Frames that have come still come."""
+        self._work.end(reason)
+
+    def close(self) -> None:
+        """End; what has come is accounted for. May be called twice."""
+        with contextlib.ExitStack() as last:  # each of them, whatever becomes of those before
+            last.callback(self._held.close)
+            last.callback(self._count)
+            last.callback(self._link.close)
+            last.callback(self._let_go)
+            last.callback(self._done.close)
+
+    def _count(self) -> None:
+        """Keep the tally, which can be asked for after the ring has gone."""
+        self._tally = self.tally
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Frame:
+        self._let_go()
+        for done in self._done:
+            if done.result is not None:
+                give_back = functools.partial(self._give_back, done.frame)
+                self._current = Frame(done.frame, done.result, self.prepared.judging is not None, give_back)
+                return self._current
+            if self._on_gpu and done.frame.known_holes is None:
+                done.frame.tell_holes(done.frame.image.size)  # a GPU that has failed shows its pixels to nobody
+            self.unprocessed += self._give_back(done.frame)
+        self._link.close()
+        raise StopIteration
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _processed(self) -> Generator[Processed, None, None]:
+        if self.live:
+            self.serve()
+            assert self._loop is not None
+            yield from self._loop.frames(self._work, self.stop, lambda line: self.tell(line))
+            return
+        # A capture has no credit, its next packets may be of the same slots: all that is over is processed first.
+        while not (self._transport.ended or self._work.fault or self.stop.wanted):
+            yield from self._all(self._receiver.poll(0))
+        yield from self._all(self._receiver.settle())
+
+    def _all(self, frames: list[ReceivedFrame]) -> Iterator[Processed]:
+        for frame in frames:
+            self._work.put(frame)
+        yield from self._work.finish()
+
+    def _let_go(self) -> None:
+        if self._current is not None:
+            self._current.give_back()
+            self._current = None
+
+    def _give_back(self, frame: ReceivedFrame) -> bool:
+        """Whether it is intact. Where a GPU that has failed cannot fill the slot, nothing says that it is not."""
+        try:
+            return self._receiver.release(frame)
+        except GpuError as error:
+            self._work.end(str(error))
+            return True
+
+    def _note_end(self, faults: list[str]) -> None:
+        """What is known of the sources, before their link is cut."""
+        assert self._loop is not None
+        self._tally = self._loop.tally()
+        self.notes = [*faults, *self._loop.gone()]
+        self.packets_sent, self.sources_ended = self._loop.packets, self._loop.ended
+        self.writes = self._wire.nic.writes() if self._wire.nic else None
+
+
+class _Work:
+    """The pipeline of a run: told of each frame whether it is dark, and whether it is kept whatever the veto says."""
+
+    def __init__(self, pipeline: FramePipeline, processing: Processing) -> None:
+        self.fault = ""
+        self._pipeline = pipeline
+        self._share, self._rule = processing.share, processing.dark_rule
+
+    def end(self, fault: str | None) -> None:
+        """The first one stays."""
+        self.fault = self.fault or fault or ""
+
+    @property
+    def pending(self) -> int:
+        return self._pipeline.pending
+
+    def put(self, frame: ReceivedFrame) -> None:
+        keep = self._share is not None and self._share.keeps(frame.number)
+        self._pipeline.put(frame, keep=keep, dark=_is_dark(frame, self._rule))
+
+    def take(self, timeout_s: float) -> Iterator[Processed]:
+        for done in self._pipeline.take(timeout_s):
+            self.end(done.fault)
+            yield done
+        self.end(self._pipeline.fault)
+
+    def finish(self) -> Iterator[Processed]:
+        while self.pending:
+            yield from self.take(_FINISH_S)
+
+
+def _is_dark(frame: ReceivedFrame, rule: DarkRule | None) -> bool:
+    """Whether the detector's frame is dark; without a trailer its number is not known, then it is not."""
+    number = next((trailer.detector_frame for trailer in frame.trailers if trailer), None)
+    return rule is not None and number is not None and rule.is_dark(number)

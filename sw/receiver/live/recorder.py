@@ -1,0 +1,78 @@
+"""The frames of a run in an HDF5 file."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Self
+
+from framelane.base.any_path import AnyPath
+from framelane.base.output import check_no_input
+from framelane.receiver.gpu.gpu_error import GpuError
+from framelane.receiver.live.frame import Frame
+from framelane.receiver.live.reception import Reception
+from framelane.receiver.pipeline.veto import Reason
+from framelane.receiver.sinks.hdf5 import Hdf5Sink
+
+
+class Recorder:
+    """Writes frames of `run` to the file `path` (docs/files.md), which is there when the `with` block ends.
+
+    Where no frame came there is none. Where the block raises, a file of frames from the wire is kept, which nobody can
+    send again. When the disk is full the run is ended, and the file has all frames that fitted; the others are
+    `unwritten`. InputError where `path` cannot be written, or is an input of the run.
+    """
+
+    def __init__(self, run: Reception, path: AnyPath) -> None:
+        self.path = path = Path(path)
+        check_no_input(path, [*run.source.inputs, *run.processing.inputs])
+        self.frames = self.unwritten = 0
+        self.incomplete: list[int] = []
+        """Numbers of the frames in the file that are."""
+        self.reasons: Counter[Reason] = Counter()
+        self._run, self._writing = run, False
+        made, processing = run.prepared, run.processing
+        self._sink = Hdf5Sink(
+            path,
+            run.session,
+            photon_energy_kev=made.photon_energy_kev,
+            judging=made.judging,
+            share=processing.share,
+            reserve=True,
+        )
+
+    def write(self, frame: Frame) -> None:
+        """Write a frame, and give it back: where that shows that its slot was overwritten, it is taken out again."""
+        if self._end_when_full():
+            self.unwritten += frame.give_back()
+            return
+        try:
+            complete = frame.complete
+        except GpuError as error:  # of a ring on a GPU that has failed: nothing of the frame is written
+            self._run.end(str(error))
+            self.unwritten += frame.give_back()
+            return
+        self._writing = True
+        self._sink.write(frame.received, frame.result)
+        self._writing = False
+        if frame.give_back():
+            self.frames += 1
+            self.reasons[frame.verdict.reason] += 1
+            if not complete:
+                self.incomplete.append(frame.number)
+        else:
+            self._sink.retract()
+        self._end_when_full()
+
+    def _end_when_full(self) -> bool:
+        if self._sink.full:
+            self._run.end(f"cannot write {self.path}: {self._sink.full}: make room there")
+        return self._sink.full is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        try:
+            if self.frames and (kind is None or (self._run.live and not self._writing)):
+                self._sink.close()
+        finally:
+            self._sink.discard()

@@ -1,0 +1,1 @@
+"""The CPU pipeline: correction, counts, verdict, sparse rows."""

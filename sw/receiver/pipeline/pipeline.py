@@ -1,0 +1,72 @@
+"""The CPU pipeline: a raw image in its slot of the ring to photons, a verdict and sparse rows."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.base.errors import ConfigError, InputError
+from framelane.models.jungfrau.jf_correct import (
+    ERROR_WORD,
+    FORBIDDEN_STAGE,
+    G1_ZERO_WORD,
+    SATURATED_WORD,
+    STAGE_SHIFT,
+)
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
+from framelane.models.placement.slots import HOLE_WORD
+from framelane.receiver.pipeline import _correct_int16, _counting
+from framelane.receiver.pipeline.judge import Judge
+from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.result import Counts, Result
+from framelane.receiver.pipeline.veto import Reason, Verdict
+
+Process = Callable[[NDArray[np.uint16]], Result]
+"""What becomes of a raw image, uint16 (rows, columns), between the ring and the sinks."""
+
+
+class KeepingProcess(Protocol):
+    """A `Process` that can be told to `keep` a frame whatever the veto says."""
+
+    def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result: ...
+
+
+def raw_words(raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
+    """Leave an image as it is, where there is no calibration: every frame is accepted, no peaks are looked for."""
+    holes, saturated = int((raw == HOLE_WORD).sum()), int((raw == SATURATED_WORD).sum())
+    wrong = (raw == ERROR_WORD) | (raw == G1_ZERO_WORD) | (raw >> STAGE_SHIFT == FORBIDDEN_STAGE)
+    counts = Counts(holes, saturated, invalid=int(wrong.sum()) - holes, masked=0, peaks=0)
+    return Result(raw, counts, Verdict(peaks=0, threshold=0, minimum=0, reason=Reason.ENOUGH_PEAKS))
+
+
+class Pipeline:
+    """Corrects with `fixed`, counts, and judges by `judging`; all memory is taken here, none for a frame.
+
+    Photons equal `models.jf_correct.correct_int16` bit for bit. `threads` at most; None: one a core. ConfigError for a
+    calibration to fractions of a photon, ConfigError or InputError where `judging` does not fit it. Not for use by
+    several threads at once.
+    """
+
+    def __init__(self, fixed: FixedCalibration, judging: Judging, *, threads: int | None = None) -> None:
+        if fixed.fraction_bits:
+            raise ConfigError(
+                f"the pipeline counts whole photons: quantize with 0 fraction bits, not {fixed.fraction_bits}"
+            )
+        _, rows, columns = fixed.pedestal.shape
+        self._image = np.empty((rows, columns), np.int16)
+        self._constants = _correct_int16.arrange(fixed)
+        self._judge = Judge((rows, columns), judging, threads=threads)
+
+    def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
+        """Process one image: C-contiguous uint16 (rows, columns) of the calibration's shape, else InputError."""
+        if raw.dtype != np.uint16 or raw.shape != self._image.shape or not raw.flags.c_contiguous:
+            raise InputError(
+                f"the image is {raw.dtype} {raw.shape}, the calibration is for uint16 {self._image.shape} without gaps"
+            )
+        words, image, threshold = raw.reshape(-1), self._image.reshape(-1), self._judge.threshold
+
+        def correct(band: tuple[int, int], counts: NDArray[np.int64]) -> None:
+            _counting.correct(words, *self._constants, threshold, image, *band, counts)
+
+        return self._judge(self._image, correct, keep)

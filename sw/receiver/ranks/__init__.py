@@ -1,0 +1,1 @@
+"""Several receivers under MPI as one run: what they tell each other, and whose GPU is whose."""

@@ -1,0 +1,148 @@
+"""The HDF5 sink: images and the record of every frame, laid out like NXmx (manual.nexusformat.org, NXmx)."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from framelane.files.forgiving import ForgivingFile
+from framelane.files.new_hdf5 import NewHdf5
+from framelane.files.reserving import ReservingFile
+from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.random_share import RandomShare
+from framelane.receiver.pipeline.result import Result, SparseRows
+from framelane.receiver.ring.receiver import ReceivedFrame
+from framelane.receiver.sinks import nxmx
+from framelane.session.session import Session
+
+_CACHE_BYTES = 1 << 20
+"""Of each dataset so much waits to be written, at most: all of it has to fit what is reserved."""
+_COMPRESSED = 1.02
+"""What cannot be compressed grows by less."""
+
+
+class Hdf5Sink(NewHdf5):
+    """Writes the file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
+
+    `/entry/data/data` is (frames, rows, columns), an image a chunk, bitshuffle and LZ4; beside it, readable without
+    their plugin, are a frame's number, time, counts and verdict. A rejected frame has these and no image: its pixels
+    all read as holes. A timestamp or bunch id that did not arrive reads 0, the detector's number `UNKNOWN_FRAME`.
+    `/entry/sparse` has the rows of accepted frames where the pipeline makes them: those of row r of frame f are at
+    `pointers[f, r]` to `pointers[f, r + 1]` of `columns` and `values`.
+
+    `judging` is that of the results, None where nothing is counted, and `share` the rejected frames that are kept: both
+    are said in the file, so that `VerdictFile` can replay the verdicts. Every result has the counts of `judging.rungs`,
+    and with `judging.bragg` its verdict is on Bragg peaks.
+
+    `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
+    of a corrected one photons all the same. With `reserve` room is held back on the disk: when that is `full`, the
+    frame that found it so is written all the same, and the file can be closed. InputError when it cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        session: Session,
+        *,
+        photon_energy_kev: float | None = None,
+        judging: Judging | None = None,
+        share: RandomShare | None = None,
+        reserve: bool = False,
+    ) -> None:
+        self._session, self._reserve = session, reserve
+        super().__init__(path, rdcc_nbytes=_CACHE_BYTES)
+        self._frames = 0
+        self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
+        self._entry = nxmx.group(self.file, "entry", "NXentry", default="data")
+        raw = session.pixels == "raw" and photon_energy_kev is None
+        self._data = nxmx.make_data(self._entry, session, raw)
+        self._sparse: Any = None
+        if judging and judging.rungs:
+            self._records["ladder"] = nxmx.make_ladder(self._entry["data"], judging.rungs, session.unit)
+        if judging and judging.bragg:
+            self._records["bragg_peaks"] = nxmx.make_bragg_peaks(self._entry["data"], judging.bragg)
+        if share:
+            self._entry["data/accepted"].attrs.update({"kept_share": share.share, "kept_seed": np.uint64(share.seed)})
+        if not raw:
+            nxmx.describe_instrument(self._entry, photon_energy_kev)
+
+    @property
+    def full(self) -> str | None:
+        """Why no more frames can be written, where room is reserved; those that were can be kept."""
+        return self._disk.full.strerror if isinstance(self._disk, ReservingFile) and self._disk.full else None
+
+    def write(self, frame: ReceivedFrame, result: Result) -> None:
+        """Append one frame. What it needs of `result` is copied."""
+        counts, verdict = result.counts, result.verdict
+        values = (
+            *(frame.number, frame.timestamp_ns or 0, frame.bunch_id or 0, _detector_frame(frame), frame.complete),
+            *(counts.holes, counts.saturated, counts.invalid, counts.masked, counts.peaks),
+            *(verdict.accepted, verdict.reason),
+            *([result.ladder] if "ladder" in self._records else []),
+            *([verdict.peaks] if "bragg_peaks" in self._records else []),
+        )
+        for column, value in zip(self._records.values(), values, strict=True):
+            column[self._frames % nxmx.RECORDS_A_CHUNK] = value
+        if not self._frames:
+            self._entry["data/peaks"].attrs.update(
+                {"threshold": verdict.threshold, "threshold_units": self._session.unit}
+            )
+            self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
+        self._frames += 1
+        self._data.resize(self._frames, axis=0)
+        if verdict.accepted:
+            self._data[-1] = result.image
+        if result.sparse is not None or self._sparse is not None:
+            self._append_rows(result.sparse)
+        if self._frames % nxmx.RECORDS_A_CHUNK == 0:
+            self._flush(nxmx.RECORDS_A_CHUNK)
+        self.check()
+
+    def retract(self) -> None:
+        """Take the last frame out again: its slot was overwritten while it was read. Not twice in a row."""
+        self._frames -= 1
+        self._data.resize(self._frames, axis=0)
+        if self._sparse is not None:
+            start = int(self._sparse["pointers"][-1, 0])
+            self._sparse["pointers"].resize(self._frames, axis=0)
+            for name in ("columns", "values"):
+                self._sparse[name].resize(start, axis=0)
+
+    def _end(self) -> None:
+        self._flush(self._frames % nxmx.RECORDS_A_CHUNK)
+        self._entry["end_time"] = nxmx.now()
+
+    def _open(self, path: Path) -> ForgivingFile:
+        """The file, beside room for a frame of which every pixel is in its sparse rows, of 6 bytes each."""
+        if not self._reserve:
+            return super()._open(path)
+        rows = 8 * (self._session.rows + 1)
+        return ReservingFile(path, round(_COMPRESSED * (4 * self._session.image_bytes + rows)))
+
+    def _append_rows(self, rows: SparseRows | None) -> None:
+        """Add the rows of the newest frame; none for a rejected one."""
+        n_rows = self._data.shape[1]
+        if self._sparse is None:
+            self._sparse = self._entry.create_group("sparse")
+            nxmx.compressed(self._sparse, "pointers", "i8", (n_rows + 1,), chunk=1)
+            for name, dtype in (("columns", "i4"), ("values", "i2")):
+                nxmx.compressed(self._sparse, name, dtype, (), chunk=1 << 16)
+        start = len(self._sparse["values"])
+        self._sparse["pointers"].resize(self._frames, axis=0)
+        self._sparse["pointers"][-1] = start + rows.pointers if rows else start
+        if rows and len(rows.values):
+            for name, part in (("columns", rows.columns), ("values", rows.values)):
+                self._sparse[name].resize(start + len(part), axis=0)
+                self._sparse[name][start:] = part
+
+    def _flush(self, n: int) -> None:
+        """Write the records of the last `n` frames."""
+        for name, column in self._records.items() if n else ():
+            dataset = self._entry["data"][name]
+            dataset.resize(self._frames, axis=0)
+            dataset[self._frames - n :] = column[:n]
+
+
+def _detector_frame(frame: ReceivedFrame) -> int:
+    """The detector's own number, of the first source that tells."""
+    return next((t.detector_frame for t in frame.trailers if t), nxmx.UNKNOWN_FRAME)

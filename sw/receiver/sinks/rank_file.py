@@ -1,0 +1,71 @@
+"""The file of one rank, as the master of a run takes it."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.base.errors import InputError
+from framelane.files.checked_file import CheckedFile
+
+_DATA = "entry/data"
+_JUDGED = "peaks", "accepted", "ladder", "bragg_peaks"
+"""Records whose attributes say how frames were judged."""
+
+
+class RankFile(CheckedFile):
+    """A file that an `Hdf5Sink` has written. InputError for any other."""
+
+    needed: ClassVar[str] = "give a file that framelane recv has written"
+
+    data: Any
+    """Its images, (frames, rows, columns)."""
+    numbers: NDArray[np.uint64]
+    """The detector's, one a frame."""
+    kind: dict[str, Any]
+    """What images must have in common to be in one dataset: pixels, shape, attributes."""
+    settings: dict[str, Any]
+    """What verdicts must have in common to be judged again together: thresholds, minimum, unit, share; by name."""
+    records: list[str]
+    """The names of what is kept of every frame."""
+    entry: Any
+
+    def _load(self) -> None:
+        self.data = self._find(f"{_DATA}/data")
+        self.numbers = self._read(f"{_DATA}/detector_frame", (None,), "u", np.uint64)
+        if len(self.data.shape) != 3 or len(self.data) != len(self.numbers):
+            raise InputError(f"{self.path}: images of the shape {self.data.shape} cannot be: {self.needed}")
+        rows, columns = self.data.shape[1:]
+        pixels = {"rows": rows, "columns": columns, "pixels": str(self.data.dtype)}
+        self.kind = pixels | self._attributes("data", "")
+        self.entry = self._try("open its entry", lambda: self._file["entry"])
+        self.records = [
+            name for name in self._try("list its records", lambda: list(self.entry["data"])) if name != "data"
+        ]
+        if "rank_frame" in self.records:
+            raise InputError(f"{self.path} links the files of ranks itself: give those")
+        self.settings = {}
+        for name in _JUDGED:
+            self.settings |= self._attributes(name, f"{name}.") if name in self.records else {}
+
+    def record(self, name: str) -> NDArray[Any]:
+        """One row a frame."""
+        found = self._find(f"{_DATA}/{name}")
+        rows: NDArray[Any] = self._try(f"read {name}", lambda: found[()])
+        if rows.shape[:1] != self.numbers.shape:
+            raise InputError(f"{self.path}: {name} has the shape {rows.shape}, the file has {len(self.numbers)} frames")
+        return rows
+
+    def described(self, name: str) -> tuple[Any, dict[str, Any]]:
+        """The dtype and the attributes of a record."""
+        found = self._find(f"{_DATA}/{name}")
+        return found.dtype, self._try(f"read the attributes of {name}", lambda: dict(found.attrs))
+
+    def _attributes(self, name: str, prefix: str) -> dict[str, Any]:
+        """Those of a dataset, as values that can be compared."""
+        _, attributes = self.described(name)
+        return {prefix + key: np.asarray(value).tolist() for key, value in attributes.items()}
+
+    def time(self, name: str) -> str:
+        """`start_time` or `end_time`, ISO 8601."""
+        return str(self._try(f"read {name}", lambda: self.entry[name].asstr()[()]))

@@ -1,0 +1,1 @@
+"""Transports: what places packets in the ring's memory."""

@@ -1,5 +1,0 @@
-"""The transport on RDMA verbs: an RNIC, or a port with Linux's SoftRoCE driver, places the packets."""
-
-from framelane.receiver.verbs.transport import VerbsTransport
-
-__all__ = ["VerbsTransport"]

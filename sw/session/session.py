@@ -1,0 +1,124 @@
+"""The session: what a receiver publishes for one acquisition, and all that a transmitter needs to know of it."""
+
+import secrets
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import ValidationError, model_validator
+
+from framelane.base.errors import ConfigError, InputError
+from framelane.base.part_file import PartFile
+from framelane.models.placement.flow import Destination, Flow
+from framelane.models.placement.slots import FREE_RUNNING
+from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
+from framelane.models.tx import TxConfig
+from framelane.session.session_plan import U24, U32, U64, Positive, SessionPlan, random_base, sentence
+
+
+class Session(SessionPlan):
+    """One receiver's ring, as a JSON document: its `SessionPlan`, and what came of it.
+
+    `qpn` is the receiver's QP, `psn` the first packet's, `rkey` that of the ring's region, `base` the virtual address
+    of slot 0, `slot_bytes` never 0; `window_end` is the credit at the time of publication (2^64 - 1: free-running).
+    """
+
+    format: Literal["framelane-session-1"] = "framelane-session-1"
+    qpn: U24
+    psn: U24
+    rkey: U32
+    base: U64
+    slot_bytes: Positive
+    window_end: U64 = FREE_RUNNING
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        ring_bytes = self.layout.ring_bytes
+        if self.base + ring_bytes > 1 << 64:
+            raise ValueError(f"base: a ring of {ring_bytes} bytes at {self.base:#x} passes the end of memory")
+        return self
+
+    @classmethod
+    def of(cls, plan: SessionPlan, *, qpn: int, psn: int, rkey: int, base: int, window_end: int = FREE_RUNNING) -> Self:
+        """The session of `plan` on this QP and region. ConfigError where the ring does not fit behind `base`."""
+        chosen = plan.model_dump(include=set(SessionPlan.model_fields)) | {"slot_bytes": plan.layout.slot_bytes}
+        try:
+            return cls(**chosen, qpn=qpn, psn=psn, rkey=rkey, base=base, window_end=window_end)
+        except ValidationError as error:
+            raise ConfigError(f"no session can be made: {sentence(error)}") from error
+
+    @classmethod
+    def random(cls, plan: SessionPlan, window_end: int = FREE_RUNNING) -> Self:
+        """The session of `plan` on a NIC in software, which may choose: nothing of it can be guessed."""
+        base = random_base(plan.layout.ring_bytes)
+        qpn, psn, rkey = 2 + secrets.randbelow((1 << 24) - 3), secrets.randbits(24), secrets.randbits(32)
+        return cls.of(plan, qpn=qpn, psn=psn, rkey=rkey, base=base, window_end=window_end)
+
+    def qp_context(self) -> QpContext:
+        """The transmitter's QP for this session: on RC the last packet of every message asks for an acknowledgement."""
+        return QpContext(
+            dst=self.receiver.endpoint(),
+            dest_qpn=self.qpn,
+            rkey=self.rkey,
+            psn=self.psn,
+            mtu=self.mtu,
+            service=Service[self.service],
+            segmentation=Segmentation[self.segmentation.upper()],
+            ack_policy=AckPolicy.LAST if self.service == "RC" else AckPolicy.NEVER,
+            src_port=self.src_port,
+        )
+
+    def destination(self, source: int = 0, qp: int = 0) -> Destination:
+        """The session's ring as one source's destination. ConfigError where there is no such source."""
+        self._check_source(source)
+        return Destination(qp, self.base, self.slot_bytes, self.n_slots, self.layout.trailer_offset(source))
+
+    def flow(self, source: int = 0, first_destination: int = 0) -> Flow:
+        """The transmitter's flow of all frames from one source, its share of the rows, which lie without gaps there.
+
+        Raises ConfigError where there is no such source, or the rows do not part evenly.
+        """
+        self._check_source(source)
+        if self.rows % self.sources:
+            raise ConfigError(f"{self.rows} rows do not part evenly among {self.sources} sources")
+        height, pitch = self.rows // self.sources, 2 * self.columns
+        return Flow(
+            source=source,
+            first_destination=first_destination,
+            width=self.columns,
+            height=height,
+            source_pitch=pitch,
+            y1=source * height,
+            destination_pitch=pitch,
+        )
+
+    def tx_config(self, source: int = 0) -> TxConfig:
+        """The transmitter's configuration that serves this session as source `source` with its share of whole frames.
+
+        ConfigError as of `destination` and `flow`.
+        """
+        return TxConfig(self.source.endpoint(), (self.qp_context(),), (self.destination(source),), (self.flow(source),))
+
+    def _check_source(self, source: int) -> None:
+        if not 0 <= source < self.sources:
+            raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
+
+    def save(self, path: Path, mode: int = 0o666) -> None:
+        """Write the document; a reader sees the old one or the new one, never half. InputError where that fails.
+
+        `mode` is the file's permissions, less those of the umask: who may read it may write to the ring.
+        """
+        try:
+            with PartFile(path, mode) as part:
+                part.path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write the session {path}: {error.strerror}") from error
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read the document; InputError names the file and every field that is wrong."""
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"cannot read the session {path}: {error.strerror}") from error
+        except ValidationError as error:
+            raise InputError(f"the session {path} is not usable: {sentence(error)}") from error

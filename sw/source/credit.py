@@ -1,0 +1,90 @@
+"""A source's session and its credit: from a file, which says both once, or from the receiver's link."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from framelane.base.errors import ConfigError, TransportError
+from framelane.session.session import Session
+from framelane.session.session_client import SessionClient
+from framelane.session.session_link import PORT
+
+
+class Credit(Protocol):
+    """Frame n may be sent only if n < `window_end`."""
+
+    session: Session
+    grows: bool
+    """Whether the credit may still grow."""
+
+    @property
+    def window_end(self) -> int:
+        """The newest credit."""
+
+    @property
+    def closed(self) -> bool:
+        """The receiver has gone."""
+
+    def report(self, offered: int, dropped: int, ended: bool = False) -> None:
+        """Say what the source has done since frame 0; see `session_link.Report`."""
+
+
+class FileCredit:
+    """What a file says; nobody hears a report."""
+
+    grows = closed = False
+
+    def __init__(self, path: Path) -> None:
+        self.session = Session.load(path)
+        self.window_end = self.session.window_end
+
+    def report(self, offered: int, dropped: int, ended: bool = False) -> None:
+        """See `Credit`."""
+
+
+class LinkCredit:
+    """What the receiver says, to source number `source`."""
+
+    grows = True
+
+    def __init__(self, client: SessionClient, source: int) -> None:
+        self.session = client.session
+        self._client, self._source = client, source
+        self._gone = False
+
+    @property
+    def window_end(self) -> int:
+        """See `Credit`."""
+        return self._client.window_end
+
+    @property
+    def closed(self) -> bool:
+        """See `Credit`."""
+        return self._gone or self._client.closed
+
+    def report(self, offered: int, dropped: int, ended: bool = False) -> None:
+        """See `Credit`. Where the receiver has gone, `closed` says it."""
+        try:
+            self._client.report(self._source, offered, dropped, ended)
+        except TransportError:
+            self._gone = True
+
+
+@contextlib.contextmanager
+def open_credit(path: Path | None, to: str | None, source: int) -> Iterator[Credit]:
+    """From the file `path`, or from the receiver `to` (HOST or HOST:PORT); TransportError if that does not answer."""
+    if path is not None:
+        yield FileCredit(path)
+        return
+    host, port = address(to or "")
+    with SessionClient(host, port) as client:
+        yield LinkCredit(client, source)
+
+
+def address(text: str) -> tuple[str, int]:
+    """HOST or HOST:PORT; without a port that of the session's link. ConfigError for anything else."""
+    host, colon, port = text.partition(":")
+    if not host or (colon and not (port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16)):
+        raise ConfigError(f"--to {text!r} is no receiver: give HOST or HOST:PORT, as `framelane recv` prints it")
+    return host, int(port) if colon else PORT

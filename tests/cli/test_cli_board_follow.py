@@ -1,0 +1,120 @@
+"""`framelane board follow`: the board is armed with the credit of its receivers, and disarmed when the run ends."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from framelane.driver.registers.recording import RecordingRegisters
+from framelane.driver.registers.register_file import RegisterFile
+from framelane.session.session import Session
+from framelane.session.session_server import SessionServer
+
+MakeSession = Callable[..., Session]
+RunCli = Callable[..., tuple[int, str, str]]
+BOARD = """
+[transmitter]
+mac = "02:00:00:00:00:01"
+ip = "127.0.0.2"
+[[receiver]]
+name = "disk"
+session = "disk.json"
+link_port = {port}
+[[flow]]
+name = "all"
+receivers = ["disk"]
+"""
+NODE = {"mac": "02:00:00:00:00:01", "ip": "127.0.0.2"}
+
+
+@pytest.fixture
+def transmitter(make_found: Callable[..., RecordingRegisters]) -> RecordingRegisters:
+    return make_found()
+
+
+@pytest.fixture
+def server(make_session: MakeSession) -> Iterator[SessionServer]:
+    with SessionServer(make_session(source=NODE), "127.0.0.1", 0) as server:
+        yield server
+
+
+@pytest.fixture
+def file(tmp_path: Path, make_session: MakeSession, server: SessionServer, run_cli: RunCli) -> Path:
+    make_session(source=NODE).save(tmp_path / "disk.json")
+    path = tmp_path / "board.toml"
+    path.write_text(BOARD.format(port=server.address[1]))
+    return path
+
+
+def later(*actions: Callable[[], object]) -> threading.Thread:
+    def act() -> None:
+        for action in actions:
+            time.sleep(0.3)
+            action()
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_credit_reaches_the_board_until_ctrl_c_which_disarms_it_and_tells_the_receiver(
+    run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
+) -> None:
+    assert run_cli("board", "configure", file)[0] == 0
+    registers = RegisterFile(transmitter)
+    armed: list[int] = []
+    thread = later(lambda: server.publish(9), lambda: armed.append(registers["control.arm"]), interrupt)
+    status, out, err = run_cli("board", "follow", file)
+    thread.join()
+    assert (status, err) == (0, "")
+    assert "armed, 1 receivers give credit" in out
+    assert "disk: 0 frames sent, 0 dropped" in out
+    assert armed == [1]
+    assert registers["control.arm"] == 0
+    assert registers["destination[0].window_end"] == 9
+    deadline = time.monotonic() + 5
+    while not server.reports[0].ended and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert server.reports[0].ended
+
+
+def test_the_board_is_disarmed_when_a_receiver_goes(
+    run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
+) -> None:
+    assert run_cli("board", "configure", file)[0] == 0
+    thread = later(server.close)
+    status, out, _ = run_cli("board", "follow", file)
+    thread.join()
+    assert status == 0
+    assert "disarmed: the receiver disk has gone" in out
+    assert RegisterFile(transmitter)["control.arm"] == 0
+
+
+def test_a_receiver_that_was_started_anew_arms_nothing(
+    run_cli: RunCli, transmitter: RecordingRegisters, make_session: MakeSession, file: Path, tmp_path: Path
+) -> None:
+    assert run_cli("board", "configure", file)[0] == 0
+    make_session(source=NODE, rkey=1).save(tmp_path / "disk.json")
+    status, _, err = run_cli("board", "follow", file)
+    assert status == 2
+    assert "has another session than" in err
+    assert RegisterFile(transmitter)["control.arm"] == 0
+
+
+def test_where_no_receiver_answers_nothing_is_armed(
+    run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
+) -> None:
+    assert run_cli("board", "configure", file)[0] == 0
+    server.close()
+    status, _, err = run_cli("board", "follow", file)
+    assert status == 2
+    assert "no receiver at TCP 127.0.0.1" in err
+    assert RegisterFile(transmitter)["control.arm"] == 0

@@ -1,0 +1,70 @@
+"""The contract of `Registers`, on every backend."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from framelane.base.errors import ConfigError, FramelaneError
+from framelane.driver.registers.mmap_registers import open_pci, open_uio
+from framelane.driver.registers.recording import PaperRegisters, RecordingRegisters
+from framelane.driver.registers.register_file import RegisterFile
+from framelane.driver.registers.registers import MAP_BYTES, Registers
+from framelane.driver.simulated.verilated import SimulatedRegisters
+
+MakeUio = Callable[..., Path]
+MakePci = Callable[..., Path]
+SCRATCH = RegisterFile(PaperRegisters()).find("scratch").offset
+LOW, HIGH = SCRATCH - 4, SCRATCH + 4
+
+
+@pytest.fixture(params=["paper", "recording", "uio", "pci", "sim"])
+def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci) -> Iterator[Registers]:
+    makers: dict[str, Callable[[], Registers]] = {
+        "paper": PaperRegisters,
+        "recording": lambda: RecordingRegisters(PaperRegisters()),
+        "uio": lambda: open_uio("uio0", make_uio(MAP_BYTES)),
+        "pci": lambda: open_pci("0000:03:00.0", 0, make_pci({0: MAP_BYTES})),
+        "sim": SimulatedRegisters,
+    }
+    registers = makers[request.param]()
+    yield registers
+    registers.close()
+
+
+@pytest.mark.parametrize("value", [0, 1, 0x12345678, 0x80000000, 0xFFFFFFFF])
+def test_what_is_written_is_read_and_nothing_beside_it(board: Registers, value: int) -> None:
+    beside = board.read(LOW), board.read(HIGH)
+    board.write(SCRATCH, value)
+    assert board.read(SCRATCH) == value
+    assert (board.read(LOW), board.read(HIGH)) == beside
+
+
+@pytest.mark.parametrize("offset", [1, 2, SCRATCH + 3])
+def test_an_offset_between_words_is_refused(board: Registers, offset: int) -> None:
+    for access in (board.read, lambda at: board.write(at, 0)):
+        with pytest.raises(ConfigError, match=f"offset {offset:#x} is no register: give a multiple of 4"):
+            access(offset)
+
+
+@pytest.mark.parametrize("offset", [-4, MAP_BYTES, MAP_BYTES + 4])
+def test_an_offset_outside_the_map_is_refused(board: Registers, offset: int) -> None:
+    for access in (board.read, lambda at: board.write(at, 0)):
+        with pytest.raises(ConfigError, match=f"offset {offset:#x} is outside the map of 0x10000 bytes"):
+            access(offset)
+
+
+@pytest.mark.parametrize("value", [-1, 1 << 32])
+def test_a_value_that_is_no_word_is_refused_and_not_written(board: Registers, value: int) -> None:
+    board.write(SCRATCH, 5)
+    with pytest.raises(ConfigError, match=r"does not fit a register: give 0..0xffffffff"):
+        board.write(SCRATCH, value)
+    assert board.read(SCRATCH) == 5
+
+
+def test_a_closed_board_is_not_touched_and_may_be_closed_again(board: Registers) -> None:
+    board.close()
+    board.close()
+    for access in (board.read, lambda at: board.write(at, 0)):
+        with pytest.raises(FramelaneError, match="closed"):
+            access(SCRATCH)

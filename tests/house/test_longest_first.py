@@ -1,0 +1,83 @@
+"""What takes longest is handed out first, and a large bench runs one width a commit."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bench
+from longest_first import guess, read, scope_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_tests_of_a_module_stay_together_but_for_benches() -> None:
+    assert (
+        scope_of("tests/receiver/live/test_recv.py::test_a[1]")
+        == scope_of("tests/receiver/live/test_recv.py::test_b")
+        == "tests/receiver/live/test_recv.py"
+    )
+    oracles = [
+        scope_of(f"tests/gateware/test_roce_oracles.py::test_{name}]")
+        for name in ("a[64 bits", "b[64 bits-x", "a[512 bits")
+    ]
+    assert oracles[0] == oracles[1] != oracles[2]
+    assert scope_of("sim/cocotb/memory/test_mm2s.py::test_mm2s[64]") != scope_of(
+        "sim/cocotb/memory/test_mm2s.py::test_mm2s[512]"
+    )
+
+
+def test_what_has_not_been_measured_is_guessed_with_the_large_benches_first() -> None:
+    large = guess("sim/cocotb/test_tx_with_rc.py::test_tx_with_rc[64]")
+    assert large > guess("sim/cocotb/memory/test_mm2s.py::test_mm2s[64]") > guess("tests/models/test_wire.py::test_a")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": "b"}', "{"])
+def test_durations_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path / "none.json") == {}
+    (tmp_path / "some.json").write_text(text)
+    assert read(tmp_path / "some.json") == {}
+
+
+def test_the_longest_runs_first_the_next_time(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    plugin = (ROOT / "tests" / "support" / "longest_first.py").read_text()
+    (tmp_path / "tests" / "support").mkdir(parents=True)
+    (tmp_path / "tests" / "support" / "longest_first.py").write_text(plugin)
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ("longest_first",)\n')
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = tests/support\n")
+    for n, seconds in enumerate((0.0, 1.5, 0.4)):
+        (tmp_path / f"test_{n}.py").write_text(f"import time\n\ndef test_it():\n    time.sleep({seconds})\n")
+
+    def order() -> list[str]:
+        command = [sys.executable, "-m", "pytest", "-v", "-n", "1", "--dist", "loadscope", "."]
+        out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60).stdout
+        assert "3 passed" in out, out
+        return [line.split("test_")[1][0] for line in out.splitlines() if "PASSED" in line]
+
+    assert sorted(order()) == ["0", "1", "2"]
+    assert order() == ["1", "2", "0"]
+
+
+def test_each_commit_has_one_width_and_all_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAMELANE_WIDTHS", "commit")
+    seen = set()
+    for commit in range(20):
+        monkeypatch.setattr(bench, "_commit", lambda commit=commit: f"{commit:040x}")
+        (width,) = bench.some_widths("tx")
+        assert bench.some_widths("tx") == [width]
+        seen.add(width)
+    assert seen == set(bench.WIDTHS)
+    monkeypatch.setattr(bench, "_commit", lambda: "")
+    assert bench.some_widths("tx") == list(bench.WIDTHS), "in doubt all"
+
+
+def test_a_width_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FRAMELANE_WIDTHS", raising=False)
+    assert bench.some_widths("tx") == list(bench.WIDTHS)
+    monkeypatch.setenv("FRAMELANE_WIDTHS", "64")
+    assert bench.some_widths("tx") == [64]
+    monkeypatch.setenv("FRAMELANE_WIDTHS", "65")
+    with pytest.raises(ValueError, match=r"FRAMELANE_WIDTHS=65: give all, commit, 64 or 512"):
+        bench.some_widths("tx")

@@ -1,0 +1,148 @@
+"""The loop of a live receiver: what the sources tell never closes a frame whose packets are still in the queue."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from framelane.base.stopping import Stop
+from framelane.models.tx import tx
+from framelane.receiver.live import live_loop
+from framelane.receiver.live.live_loop import LiveLoop
+from framelane.receiver.live.live_wire import LiveWire
+from framelane.receiver.live.packet_source import Live
+from framelane.receiver.pipeline.frame_pipeline import Processed
+from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
+from framelane.receiver.ring.ring import Ring
+from framelane.receiver.transport.background import Background
+from framelane.receiver.transport.softnic import SoftNic
+from framelane.receiver.transport.transport import Completion
+from framelane.receiver.transport.udp_port import UdpPort
+from framelane.session.session import Session
+from framelane.session.session_client import SessionClient
+from framelane.session.session_server import SessionServer
+from framelane.source.sender import UdpSender
+
+MakeSession = Callable[..., Session]
+MakeImages = Callable[..., list[NDArray[np.uint16]]]
+
+
+class Waiting:
+    """Work that makes nothing of frames."""
+
+    fault = ""
+
+    def __init__(self) -> None:
+        self._waiting: list[ReceivedFrame] = []
+
+    @property
+    def pending(self) -> int:
+        return len(self._waiting)
+
+    def put(self, frame: ReceivedFrame) -> None:
+        self._waiting.append(frame)
+
+    def take(self, timeout_s: float) -> Iterator[Processed]:
+        while self._waiting:
+            yield Processed(self._waiting.pop(0), None)
+
+    def finish(self) -> Iterator[Processed]:
+        yield from self.take(0)
+
+
+class Sluggish(SoftNic):
+    """Its thread gets no processor for a while, again and again."""
+
+    def poll(self, timeout_s: float) -> list[Completion]:
+        time.sleep(0.3)
+        return super().poll(timeout_s)
+
+
+def test_a_report_that_overtakes_the_packets_closes_no_frame(
+    make_session: MakeSession, make_images: MakeImages
+) -> None:
+    session = make_session()
+    images = make_images(session, 3)
+    ring = Ring(session)
+    port = UdpPort(session, 0)
+    with (
+        SessionServer(session, "127.0.0.1", 0) as server,
+        SessionClient(*server.address) as client,
+        UdpSender(session, port.address[1]) as sender,
+        Background(Sluggish(port, ring.memory, session)) as transport,
+    ):
+        options = Live(transport="udp", session=Path("session.json"))
+        receiver = Receiver(ring, transport)
+        loop = LiveLoop(LiveWire(session, ring, transport), receiver, server, options)
+        time.sleep(0.8)  # several polls have found nothing
+        sender.send(tx([image.tobytes() for image in images], session.tx_config()))
+        client.report(0, offered=3, dropped=0, ended=True)
+        frames = []
+        for done in loop.frames(Waiting(), Stop(), print):
+            frames.append((done.frame.number, done.frame.complete))
+            receiver.release(done.frame)
+        assert frames == [(0, True), (1, True), (2, True)]
+        assert str(loop.tally()).startswith("3 sent = 3 complete")
+
+
+def test_trailers_that_were_lost_twice_are_awaited_no_more(
+    make_session: MakeSession, make_images: MakeImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was given up is counted once: the end of the run waits for nothing when the last frame is here."""
+    session = make_session(n_slots=8)
+    sent = tx([image.tobytes() for image in make_images(session, 5)], session.tx_config())
+    frames = [sent[5 * number : 5 * number + 5] for number in range(5)]
+    monkeypatch.setattr(live_loop, "_SHOW_S", 0.01)
+    shown: list[str] = []
+    frames_back: list[tuple[int, bool]] = []
+    ring = Ring(session)
+    port = UdpPort(session, 0)
+    with (
+        SessionServer(session, "127.0.0.1", 0) as server,
+        SessionClient(*server.address) as client,
+        UdpSender(session, port.address[1]) as sender,
+        Background(SoftNic(port, ring.memory, session)) as transport,
+    ):
+        receiver = Receiver(ring, transport)
+        options = Live(transport="udp", session=Path("session.json"))
+        loop = LiveLoop(LiveWire(session, ring, transport), receiver, server, options)
+        stop = Stop()
+
+        def given_back(count: int) -> bool:
+            return len(frames_back) == count
+
+        def source() -> None:
+            for first in (0, 2):
+                sender.send([*frames[first], *frames[first + 1][:-1]])
+                client.report(0, offered=first + 2, dropped=0, ended=False)
+                wait_for(partial(given_back, first + 2))
+            monkeypatch.setattr(live_loop, "_SETTLED", 1_000_000)  # nothing else is given up
+            sender.send(frames[4])
+            wait_for(partial(given_back, 5))
+            client.report(0, offered=5, dropped=0, ended=True)
+            wait_for(lambda: loop.ended)
+            stop.wanted = True
+
+        running = threading.Thread(target=source)
+        running.start()
+        for done in loop.frames(Waiting(), stop, shown.append):
+            frames_back.append((done.frame.number, done.frame.complete))
+            receiver.release(done.frame)
+        ended = loop.ended
+        running.join()
+    assert ended
+    assert frames_back == [(0, True), (1, False), (2, True), (3, False), (4, True)]
+    rates = [int(line.partition(" dropped, ")[2].partition("/s")[0]) for line in shown]
+    assert max(rates) > 0 == min(rates), "frames came, and pauses"
+
+
+def wait_for(done: Callable[[], bool], patience_s: float = 10.0) -> None:
+    """Wait until it is done, or the patience is over."""
+    end = time.monotonic() + patience_s
+    while not done() and time.monotonic() < end:
+        time.sleep(0.01)
