@@ -100,13 +100,15 @@ def find(top: str, name: str) -> Path:
 
 @cache
 def _code(path: Path) -> str:
+    """The text, of Python without imports, comments of whole lines and empty lines."""
+    text = path.read_text()
     if path.suffix != ".py":
-        return path.read_text()
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            node.body = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]  # type: ignore[attr-defined]
-    return ast.dump(tree)
+        return text
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 
 @cache

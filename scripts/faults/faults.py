@@ -5,7 +5,7 @@ operator, constant, condition, order or statement, drawn from the sources by a s
 `python_mutations.py`); it must fail in the tests that `fault_targets.py` names for its block or module. Verdicts are
 kept in `docs/records/faults.json`, each with the digest of the source and the tests that it depends on: a run goes on
 from them, and runs again only what has changed; the table is made of them. Exit status 1 where fewer than 95 % of a
-part are caught, or where a survivor is not explained in `fault_reasons.py`.
+part are caught, where a survivor is not explained in `fault_reasons.py`, or where faults are left untried.
 """
 
 import argparse
@@ -14,7 +14,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
 from typing import Any
@@ -147,40 +148,54 @@ def table(targets: Sequence[Target], record: Record, seed: int) -> str:
     return text
 
 
-class _Planters:
-    """Made when they are needed: copies of the sources, and libraries."""
-
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-        self._made: dict[bool, plant_gateware.Planter | plant_python.Planter] = {}
-
-    def attempt(self, target: Target, faults: Sequence[Mutation]) -> Iterator[tuple[Mutation, str | None]]:
-        """Each fault and its verdict."""
-        gateware = target.group == GATEWARE
-        if gateware not in self._made:
-            kind = plant_gateware.Planter if gateware else plant_python.Planter
-            self._made[gateware] = kind(WORK / ("gateware" if gateware else "python"), self._jobs)
-        yield from self._made[gateware].attempt(target, faults)
+Planter = plant_gateware.Planter | plant_python.Planter
 
 
-def run(target: Target, count: int, seed: int, planters: _Planters) -> None:
-    """Try the first `count` faults of a target, but for those whose verdict still holds; more stay as they were."""
-    kept = read().get(target.name, [])
-    faults = {n: mutation for n, mutation in enumerate(drawn(target, seed)) if n < count or n < len(kept)}
-    found = {n: t for n, t in enumerate(kept) if n in faults and t.of(faults[n]) and t.holds(target, seed)}
-    again = {n: mutation for n, mutation in faults.items() if n not in found}
-    if not again:
-        return
-    for n, (mutation, by) in zip(again, planters.attempt(target, list(again.values())), strict=True):
-        told = "does not build" if by is None else f"caught by {by}" if by else "SURVIVED"
-        print(f"{mutation.block}:{mutation.number} {told}: {mutation.new.strip()}", flush=True)
-        found[n] = Tried(mutation, by, target.inputs(seed, by))
-    keep(target.name, [found[n] for n in sorted(found)])
+def planter(gateware: bool, jobs: int) -> Planter:
+    """What plants faults, `jobs` at a time; made when it is needed: copies of the sources, or libraries."""
+    kind = plant_gateware.Planter if gateware else plant_python.Planter
+    return kind(WORK / ("gateware" if gateware else "python"), jobs)
 
 
-def verdict(targets: Sequence[Target], record: Record) -> int:
-    """The exit status, and what leads to it."""
-    failed = False
+def run(targets: Sequence[Target], count: int, seed: int, jobs: int, end: float) -> None:
+    """Try the first `count` faults of each target, but for those whose verdict still holds; more stay as they were.
+
+    A target is begun before `end` (of time.monotonic) or not at all, and written into the record when it is through.
+    """
+
+    def one(target: Target) -> None:
+        if time.monotonic() >= end:
+            return
+        kept = read().get(target.name, [])
+        faults = {n: mutation for n, mutation in enumerate(drawn(target, seed)) if n < count or n < len(kept)}
+        found = {n: t for n, t in enumerate(kept) if n in faults and t.of(faults[n]) and t.holds(target, seed)}
+        again = {n: mutation for n, mutation in faults.items() if n not in found}
+        for n, (mutation, by) in zip(again, plant.attempt(target, list(again.values())), strict=True):
+            told = "does not build" if by is None else f"caught by {by}" if by else "SURVIVED"
+            print(f"{mutation.block}:{mutation.number} {told}: {mutation.new.strip()}", flush=True)
+            found[n] = Tried(mutation, by, target.inputs(seed, by))
+        keep(target.name, [found[n] for n in sorted(found)])
+
+    for gateware in (True, False):
+        of = [target for target in targets if (target.group == GATEWARE) == gateware]
+        if of:
+            with planter(gateware, jobs) as plant, ThreadPoolExecutor(jobs) as at_a_time:
+                list(at_a_time.map(one, of))
+
+
+def untried(target: Target, tried: Sequence[Tried], count: int, seed: int) -> int:
+    """How many of the first `count` faults of a target have no verdict of the present source and tests."""
+    faults = drawn(target, seed)[:count]
+    held = [n < len(tried) and tried[n].of(fault) and tried[n].holds(target, seed) for n, fault in enumerate(faults)]
+    return held.count(False)
+
+
+def verdict(targets: Sequence[Target], record: Record, count: int, seed: int) -> int:
+    """The exit status, and what leads to it: too few caught, survivors without a reason, faults not tried."""
+    missing = {t.name: n for t in targets if (n := untried(t, record.get(t.name, []), count, seed))}
+    if missing:
+        print(f"not tried: {', '.join(f'{n} of {name}' for name, n in missing.items())}")
+    failed = bool(missing)
     for group in GROUPS:
         found = [tried for t in targets if t.group == group for tried in counted(record.get(t.name, []))]
         caught = sum(tried.by != "" for tried in found)
@@ -215,13 +230,10 @@ def main() -> int:
     if not chosen:
         raise SystemExit("no block of that name: " + ", ".join(target.name for target in targets))
     if not options.page:
-        end, planters = time.monotonic() + 60 * options.minutes, _Planters(options.jobs)
-        for target in chosen:
-            if time.monotonic() < end:
-                run(target, options.count, options.seed, planters)
+        run(chosen, options.count, options.seed, options.jobs, time.monotonic() + 60 * options.minutes)
     if options.page or options.block is None:
         TABLE.write_text(table(targets, read(), options.seed))
-    return verdict(chosen, read())
+    return verdict(chosen, read(), options.count, options.seed)
 
 
 if __name__ == "__main__":

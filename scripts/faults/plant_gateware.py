@@ -7,10 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
+from threading import Lock
+from typing import Self
 
 from fault_targets import ROOT, Target
 from mutations import Mutation
@@ -76,36 +79,46 @@ class Checkout:
 
 
 class Planter:
-    """Plants faults in the gateware, in as many copies below `folder` as run at a time."""
+    """Plants faults in the gateware, in as many copies below `folder` as run at a time; to be used in a `with` block.
+
+    Threads may share it.
+    """
 
     def __init__(self, folder: Path, jobs: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        self._jobs = jobs
+        self._pool = ThreadPoolExecutor(jobs)
         self._free: Queue[Checkout] = Queue()
         for _ in range(jobs):
             self._free.put(Checkout(Path(tempfile.mkdtemp(dir=folder))))
         self._clean_s: dict[Path, float] = {}
+        self._looking: defaultdict[Path, Lock] = defaultdict(Lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
 
     def attempt(self, target: Target, mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, str | None]]:
         """Each fault with the bench that caught it, or "", or None where the simulator does not build it.
 
         SystemExit where a bench fails without a fault.
         """
-        with ThreadPoolExecutor(self._jobs) as pool:
-            yield from zip(mutations, pool.map(lambda each: self._caught(target, each), mutations), strict=True)
+        yield from zip(mutations, self._pool.map(lambda each: self._caught(target, each), mutations), strict=True)
 
     def _check(self, checkout: Checkout, suite: Path) -> None:
         """Without a fault a bench must pass, or it would catch all."""
-        if suite in self._clean_s:
-            return
-        begun = time.monotonic()
-        try:
-            if checkout.red(suite, CLEAN_S):
-                raise SystemExit(f"{suite.name} fails without a fault")
-        except NoDesignError as error:
-            raise SystemExit(f"{suite.name} does not build without a fault:\n{error}") from None
-        self._clean_s[suite] = time.monotonic() - begun
+        with self._looking[suite]:
+            if suite in self._clean_s:
+                return
+            begun = time.monotonic()
+            try:
+                if checkout.red(suite, CLEAN_S):
+                    raise SystemExit(f"{suite.name} fails without a fault")
+            except NoDesignError as error:
+                raise SystemExit(f"{suite.name} does not build without a fault:\n{error}") from None
+            self._clean_s[suite] = time.monotonic() - begun
 
     def _caught(self, target: Target, mutation: Mutation) -> str | None:
         checkout = self._free.get()

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Self
 
 from fault_targets import ROOT, Target
 from mutations import Mutation
@@ -93,19 +94,29 @@ def _run(suite: Path, path: Path | None, source: str, log: Path) -> None:
 
 
 class Planter:
-    """Plants faults in Python, `jobs` at a time; `folder` is for what its processes write."""
+    """Plants faults in Python, `jobs` at a time; `folder` is for what its processes write.
+
+    To be used in a `with` block; threads may share it.
+    """
 
     def __init__(self, folder: Path, jobs: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._jobs = folder, jobs
+        self._folder = folder
         for name in LIBRARIES:
             importlib.import_module(name)
+        self._pool = ProcessPoolExecutor(jobs, _FORK)
+        list(self._pool.map(int, range(jobs)))  # it forks here, not beside the threads that share it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
 
     def attempt(self, target: Target, mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, str]]:
         """Each fault with the tests that caught it, or "". SystemExit where tests fail without a fault."""
-        with ProcessPoolExecutor(self._jobs, _FORK) as pool:
-            verdicts = pool.map(_caught, [target] * len(mutations), mutations, [self._folder] * len(mutations))
-            yield from zip(mutations, verdicts, strict=True)
+        verdicts = self._pool.map(_caught, [target] * len(mutations), mutations, [self._folder] * len(mutations))
+        yield from zip(mutations, verdicts, strict=True)
 
 
 _clean_s: dict[Path, float] = {}

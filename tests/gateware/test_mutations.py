@@ -1,6 +1,8 @@
 """Seeded faults: each changes one line of logic, the same seed gives the same, and every kind is drawn."""
 
 import ast
+import contextlib
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -168,7 +170,7 @@ def test_a_verdict_is_of_the_source_the_tests_their_helpers_and_the_seed(tmp_pat
     before, survived = inputs(), inputs(by="")
     assert before != survived != inputs(by=None)
     assert inputs(2) != before
-    source.write_text("import framelane.b.a\nx = 1  # moved\n")
+    source.write_text("# moved\nimport framelane.b.a\n\nx = 1\n")
     assert (inputs(), inputs(by="")) == (before, survived)
     source.write_text("import framelane.a\nx = 2\n")
     assert inputs() != before
@@ -234,35 +236,53 @@ def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path, monkeypatch: pyt
     target = next(target for target in fault_targets.gateware() if target.name == "roce_join")
     tries: list[list[Mutation]] = []
 
-    class Planters:
+    class Planter:
         def attempt(self, target: fault_targets.Target, chosen: list[Mutation]) -> list[tuple[Mutation, str]]:
-            tries.append(chosen)
+            if chosen:
+                tries.append(chosen)
             return [(mutation, "test_roce_join") for mutation in chosen]
 
+    monkeypatch.setattr(faults, "planter", lambda gateware, jobs: contextlib.nullcontext(Planter()))
     monkeypatch.setattr(faults, "RECORD", tmp_path / "records" / "faults.json")
     monkeypatch.setattr(faults, "WORK", tmp_path)
     drawn = faults.drawn(target, 1)
     for count in (2, 2, 5, 3):
-        faults.run(target, count, 1, Planters())  # type: ignore[arg-type]
+        faults.run([target], count, 1, 2, math.inf)
     assert tries == [drawn[:2], drawn[2:5]]
     found = faults.read()["roce_join"]
     assert [tried.mutation for tried in found] == drawn[:5]
     assert all(tried.holds(target, 1) for tried in found)
     faults.keep("roce_join", [*found[:1], faults.Tried(drawn[1], "test_roce_tx", "before"), *found[2:]])
-    faults.run(target, 2, 1, Planters())  # type: ignore[arg-type]
+    faults.run([target], 2, 1, 2, math.inf)
     assert tries[2:] == [[drawn[1]]], "what no longer holds is tried again, and nothing else"
     assert faults.read()["roce_join"] == found
+    faults.run([target], 9, 1, 2, 0.0)
+    assert faults.read()["roce_join"] == found, "its time is over before it begins"
 
 
 def test_less_than_the_share_or_a_survivor_that_nobody_explains_fails(capsys: pytest.CaptureFixture[str]) -> None:
     target = next(target for target in fault_targets.gateware() if target.name == "roce_join")
     drawn = faults.drawn(target, 1)[:20]
     explained = next(m for m in faults.drawn(target, 1) if faults.why(m))
-    caught = [faults.Tried(m, "test_roce_join", "") for m in drawn[:19]]
+    caught = [faults.Tried(m, "test_roce_join", target.inputs(1, "test_roce_join")) for m in drawn[:19]]
     for survivor, right in ((explained, True), (drawn[19], False)):
-        assert (faults.verdict([target], {"roce_join": [*caught, faults.Tried(survivor, "", "")]}) == 0) == right
-    assert faults.verdict([target], {"roce_join": [*caught[:18], faults.Tried(explained, "", "")]}) == 1
+        found = [*caught, faults.Tried(survivor, "", "")]
+        assert (faults.verdict([target], {"roce_join": found}, 19, 1) == 0) == right
+    few = [*caught[:18], faults.Tried(explained, "", "")]
+    assert faults.verdict([target], {"roce_join": few}, 18, 1) == 1
     assert "18 of 19 caught" in capsys.readouterr().out
+
+
+def test_what_was_not_tried_of_the_present_sources_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    target = next(target for target in fault_targets.gateware() if target.name == "roce_join")
+    drawn = faults.drawn(target, 1)[:4]
+    now = target.inputs(1, "test_roce_join")
+    caught = [faults.Tried(m, "test_roce_join", now) for m in drawn]
+    assert faults.verdict([target], {"roce_join": caught}, 4, 1) == 0
+    for found in ([], caught[:3], [*caught[:3], faults.Tried(drawn[3], "test_roce_join", "before")]):
+        assert faults.verdict([target], {"roce_join": found}, 4, 1) == 1
+    assert "not tried: 4 of roce_join" in capsys.readouterr().out
+    assert faults.verdict([target], {}, 4, 1) == 1
 
 
 def test_the_page_in_the_documents_is_that_of_the_record() -> None:
