@@ -30,8 +30,8 @@ demo: $(VENV)/.sim ## a detector frame through the gateware to a picture, no har
 	$(VENV)/bin/framelane demo $(ARGS)
 
 # SoftRoCE may not be skipped where it can run.
-TESTS = FRAMELANE_SOFTROCE=$$(scripts/system-packages.sh can-run-softroce $(VENV)/bin/python && echo required) \
-  $(RUN) pytest $(XDIST) --judge-skips --durations=10 $(ARGS)
+SOFTROCE = FRAMELANE_SOFTROCE=$$(scripts/system-packages.sh can-run-softroce $(VENV)/bin/python && echo required)
+TESTS := $(XDIST) --judge-skips --durations=10 $(ARGS)
 LINT := lint-python lint-rtl lint-cpp
 
 test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
@@ -41,10 +41,10 @@ nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, pro
 	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all $(LINT) oracles faults
 
 pytest: $(VENV)/.dev
-	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(TESTS)
+	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
 
 pytest-all: $(VENV)/.dev
-	FRAMELANE_WIDTHS=all $(TESTS)
+	FRAMELANE_WIDTHS=all $(SOFTROCE) $(RUN) pytest $(TESTS)
 
 sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
 	$(RUN) pytest $(XDIST) sim/cocotb $(ARGS)

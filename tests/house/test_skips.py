@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Run:
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_a_skip_that_nobody_allowed_makes_the_run_red(run: Run, workers: str) -> None:
     status, out = run("allowed", "other", "neither", options=("-n", workers, "--judge-skips"))
-    assert status == 1
+    assert status == skips.NOT_ALLOWED
     assert "\n    1  no time today\n       NOT allowed by tests/support/skips.toml on this machine: " in out
     assert "test_it.py::test_other" in out
     assert "\n    1  the driver's memset needs a GPU\n       allowed anywhere: " in out
@@ -59,18 +59,19 @@ def test_what_is_allowed_or_expected_to_fail_is_let_through_and_told(run: Run) -
 
 def test_a_module_that_skips_itself_is_judged_as_well(run: Run) -> None:
     status, out = run("neither", module='pytest.importorskip("no_such_module")\n', options=("-n", "2", "--judge-skips"))
-    assert status == 1
+    assert status == skips.NOT_ALLOWED
     assert "1  could not import 'no_such_module'" in out
 
 
-@pytest.mark.parametrize(("variables", "status"), [({"CI": "true"}, 1), ({"CI": "false"}, 0), ({}, 0)])
+@pytest.mark.parametrize(("variables", "status"), [({"CI": "true"}, skips.NOT_ALLOWED), ({"CI": "false"}, 0), ({}, 0)])
 def test_who_runs_a_few_tests_is_told_and_ci_is_red(run: Run, variables: dict[str, str], status: int) -> None:
     ended, out = run("other", "neither", **variables)
     assert (ended, out.count("NOT allowed")) == (status, 1)
 
 
 def test_a_run_that_fails_stays_one_that_fails(run: Run) -> None:
-    assert run("wrong", "other", options=("--judge-skips",))[0] == 1
+    assert run("wrong", "allowed", options=("--judge-skips",))[0] == 1
+    assert run("wrong", "other", options=("--judge-skips",))[0] == skips.NOT_ALLOWED
 
 
 def test_a_reason_is_believed_only_where_its_condition_holds(monkeypatch: pytest.MonkeyPatch) -> None:

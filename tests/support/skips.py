@@ -66,6 +66,10 @@ def read(path: Path = LIST) -> list[Allowed]:
     return allowed
 
 
+NOT_ALLOWED = 8
+"""pytest's exit status where a skip is not allowed, whatever else failed: none of its own."""
+
+
 class Skips:
     """What one run skipped, told by all of its workers."""
 
@@ -95,8 +99,9 @@ class Skips:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.judged and None in self.by_line() and session.exitstatus in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if self.judged and None in self.by_line() and session.exitstatus in ended:
+            session.exitstatus = NOT_ALLOWED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self.found:
