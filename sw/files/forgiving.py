@@ -16,19 +16,31 @@ class ForgivingFile(io.FileIO):
     def write(self, data: Any) -> int:
         """Write all of `data` at the current position, or none of it and all that follows."""
         view = memoryview(data).cast("B")
+        at = self.tell()
+        self.put(view, at)
+        self.seek(at + len(view))
+        return len(view)
+
+    def put(self, view: memoryview, at: int) -> None:
+        """The same at any position, which leaves the current one as it is."""
         done = 0
         while self.error is None and done < len(view):
             try:
-                done += self._put(view[done:])
+                done += self._put(view[done:], at + done)
             except OSError as error:
                 self.error = error
-        if self.error is not None:
-            self.seek(len(view) - done, os.SEEK_CUR)
-        return len(view)
 
-    def _put(self, view: memoryview) -> int:
+    def _put(self, view: memoryview, at: int) -> int:
         """Write some of `view`, as the disk does."""
-        return super().write(view) or 0
+        return os.pwrite(self.fileno(), view, at)
+
+    def sync(self) -> None:
+        """Wait until the disk has what was written."""
+        if self.error is None:
+            try:
+                os.fdatasync(self.fileno())
+            except OSError as error:
+                self.error = error
 
     def truncate(self, size: int | None = None) -> int:
         """Set the size of the file, unless a write has failed."""

@@ -1,6 +1,7 @@
 """A new HDF5 file that appears under its name once it is whole: what all HDF5 files that grow here have in common."""
 
 import contextlib
+import io
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,7 +31,7 @@ class NewHdf5:
             except OSError as error:
                 raise self._failure(error) from error
             undo.callback(self._disk.close)
-            self.file: Any = h5py.File(self._disk, "w", libver="v110", **how)
+            self.file: Any = h5py.File(self._seen(), "w", **{"libver": "v110", **how})
             undo.pop_all()
 
     def check(self) -> None:
@@ -67,6 +68,10 @@ class NewHdf5:
     def _open(self, path: Path) -> ForgivingFile:
         """The file on the disk. OSError where it cannot be."""
         return ForgivingFile(path)
+
+    def _seen(self) -> io.RawIOBase:
+        """The file on the disk as HDF5 sees it."""
+        return self._disk
 
     def _end(self) -> None:
         """Write what is still missing."""

@@ -47,17 +47,17 @@ class ReservingFile(ForgivingFile):
         self._reserve.close()
         super().close()
 
-    def _put(self, view: memoryview) -> int:
-        if self.full is None and self._most is not None and self.tell() + len(view) > self._most:
+    def _put(self, view: memoryview, at: int) -> int:
+        if self.full is None and self._most is not None and at + len(view) > self._most:
             self.full = self._explained(OSError(errno.EFBIG, ""))
         try:
-            return super()._put(view)
+            return super()._put(view, at)
         except OSError as error:
             if self.full is not None:
                 raise
             self.full = self._explained(error)
             self._reserve.close()
-            return super()._put(view)
+            return super()._put(view, at)
 
     def _explained(self, error: OSError, folder: Path | None = None) -> OSError:
         """The error with the limit that was met, or the room that `folder` has, and what is reserved."""

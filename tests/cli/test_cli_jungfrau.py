@@ -171,13 +171,13 @@ def test_a_disk_without_room_for_a_few_frames_is_said_before_the_first(
     assert [path.name for path in tmp_path.iterdir()] == ["a.pcap"]
 
 
-def small_disk(room: int, put: Callable[[Any, memoryview], int]) -> Callable[[Any, memoryview], int]:
+def small_disk(room: int, put: Callable[[Any, memoryview, int], int]) -> Callable[[Any, memoryview, int], int]:
     """A disk where a file that has reserved room finds so many bytes beside that."""
 
-    def write(file: Any, view: memoryview) -> int:
-        if file.tell() + len(view) > room + (32 << 20 if file._reserve.closed else 0):
+    def write(file: Any, view: memoryview, at: int) -> int:
+        if at + len(view) > room + (32 << 20 if file._reserve.closed else 0):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return put(file, view)
+        return put(file, view, at)
 
     return write
 

@@ -32,7 +32,9 @@ class CorrectedFile(FrameFile):
         photon_energy_kev: float,
         pixel_mask: NDArray[np.uint32],
     ) -> None:
-        super().__init__(path, FORMAT, lambda: self._make(shape, dtype, unit, records, photon_energy_kev, pixel_mask))
+        super().__init__(
+            path, FORMAT, lambda: self._make(shape, dtype, unit, records, photon_energy_kev, pixel_mask), whole=True
+        )
 
     def write(self, image: NDArray[Any], record: dict[str, int]) -> None:
         """Append one image with its records."""

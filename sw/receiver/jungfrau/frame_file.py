@@ -1,6 +1,7 @@
 """A new HDF5 file with images and a record of every frame: what our files of JUNGFRAU frames have in common."""
 
 import contextlib
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,22 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 import framelane
-from framelane.files.new_hdf5 import NewHdf5
+from framelane.files.committed_file import PAGE
+from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.receiver.sinks import nxmx
 
+_CHECKSUM_BYTES = 4
 Columns = Mapping[str, tuple[str, tuple[int, ...]]]
 """Of each record its name, its type and the shape of one."""
 
 
-class FrameFile(NewHdf5):
-    """A `NewHdf5` of frames.
+class FrameFile(GrowingHdf5):
+    """A `GrowingHdf5` of frames, or with `whole` one that appears when it is closed.
 
     A subclass gives the function that makes its datasets, and appends to them. InputError when the file cannot be
     written.
     """
 
-    def __init__(self, path: Path, format: str, make: Callable[[], None]) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, format: str, make: Callable[[], None], *, whole: bool = False) -> None:
+        super().__init__(path, whole=whole)
         self.frames = 0
         self._waiting: dict[str, NDArray[Any]] = {}
         with contextlib.ExitStack() as undo:
@@ -39,22 +42,28 @@ class FrameFile(NewHdf5):
         """Datasets for records, one entry for each frame."""
         self._group = group
         for name, (dtype, shape) in columns.items():
-            nxmx.extensible(group, name, dtype, shape, chunk=nxmx.RECORDS_A_CHUNK, fletcher32=True)
+            of_frame = np.dtype(dtype).itemsize * math.prod(shape)
+            chunk = min(nxmx.RECORDS_A_CHUNK, (PAGE - _CHECKSUM_BYTES) // of_frame)
+            nxmx.extensible(group, name, dtype, shape, chunk=chunk, fletcher32=True)
             self._waiting[name] = np.zeros((nxmx.RECORDS_A_CHUNK, *shape), dtype)
 
     def append(self, dataset: Any, image: NDArray[Any], record: Mapping[str, Any]) -> None:
         """Add a frame: its image to `dataset`, and its record."""
-        for name, value in record.items():
-            self._waiting[name][self.frames % nxmx.RECORDS_A_CHUNK] = value
-        self.frames += 1
-        dataset.resize(self.frames, axis=0)
-        dataset[-1] = image
-        if self.frames % nxmx.RECORDS_A_CHUNK == 0:
-            self._flush(nxmx.RECORDS_A_CHUNK)
+        with self.changing():
+            for name, value in record.items():
+                self._waiting[name][self.frames % nxmx.RECORDS_A_CHUNK] = value
+            self.frames += 1
+            dataset.resize(self.frames, axis=0)
+            dataset[-1] = image
+            if self.frames % nxmx.RECORDS_A_CHUNK == 0:
+                self._flush(nxmx.RECORDS_A_CHUNK)
         self.check()
 
-    def _end(self) -> None:
+    def _complete(self) -> None:
         self._flush(self.frames % nxmx.RECORDS_A_CHUNK)
+
+    def _end(self) -> None:
+        self._complete()
         self.file.attrs["ended"] = nxmx.now()
 
     def _flush(self, n: int) -> None:

@@ -16,11 +16,14 @@
 """
 
 from pathlib import Path
+from typing import Self
 
 import hdf5plugin
 import numpy as np
 
+from framelane.files.committed_file import MOST_CHUNKS
 from framelane.files.reserving import ReservingFile
+from framelane.files.series import Series
 from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TICK_NS, JfHeader
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
@@ -31,25 +34,62 @@ FORMAT = "framelane-raw-1"
 _NOTHING = JfHeader(frame_number=0)
 
 
-class Recorder(FrameFile):
-    """The file of `modules` modules. `compress`: bitshuffle and LZ4, with checksums; words shrink to three quarters.
+class Recorder:
+    """Records frames of `modules` modules. `compress`: bitshuffle and LZ4, with checksums; to three quarters.
 
-    What a detector sent cannot be taken again: where the block ends with an error, the frames so far are kept.
+    The file `path` appears with its first frames and can be read at any moment; when it is full it becomes a `Series`.
+    What a detector sent cannot be taken again: where the block ends with an error, the frames so far are kept, or,
+    where it is the disk that fails, those that were committed. InputError where it cannot be written.
     """
+
+    def __init__(self, path: Path, modules: int, compress: bool = False) -> None:
+        self.frames = 0
+        self._files = Series(path, lambda part, before: RawFile(part, modules, compress))
+
+    @property
+    def full(self) -> str | None:
+        """Why nothing more can be written, once the disk is full; what was written can be kept."""
+        return self._files.current.full
+
+    def write(self, frame: DetectorFrame) -> None:
+        """Append one frame."""
+        self._files.file.write(frame)
+        self.frames += 1
+
+    def commit(self) -> None:
+        """Make all that was written readable now, and wait until the disk has it."""
+        self._files.current.commit()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        try:
+            if self.frames or kind is None:
+                self._files.close()
+        finally:
+            self._files.leave()
+
+
+class RawFile(FrameFile):
+    """One file of a recording."""
 
     _disk: ReservingFile
 
     def __init__(self, path: Path, modules: int, compress: bool = False) -> None:
+        self._modules = modules
         self._frame_bytes = modules * MODULE_ROWS * MODULE_COLUMNS * 2
         super().__init__(path, FORMAT, lambda: self._make(modules, compress))
 
     @property
     def full(self) -> str | None:
-        """Why nothing more can be written, once the disk is full; what was written can be kept."""
+        """See `Recorder`."""
         return self._disk.full.strerror if self._disk.full else None
 
-    def __exit__(self, kind: object, *error: object) -> None:
-        super().__exit__(None if self.frames else kind, *error)
+    @property
+    def filled(self) -> bool:
+        """Whether what follows should go to another file."""
+        return self.frames * self._modules >= MOST_CHUNKS
 
     def _open(self, path: Path) -> ReservingFile:
         return ReservingFile(path, self._frame_bytes)

@@ -6,6 +6,7 @@ from typing import Self
 
 from framelane.base.any_path import AnyPath
 from framelane.base.output import check_no_input
+from framelane.files.series import Series
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.frame import Frame
 from framelane.receiver.live.reception import Reception
@@ -14,11 +15,12 @@ from framelane.receiver.sinks.hdf5 import Hdf5Sink
 
 
 class Recorder:
-    """Writes frames of `run` to the file `path` (docs/files.md), which is there when the `with` block ends.
+    """Writes frames of `run` to the file `path` (docs/files.md), which is there with the first of them and grows.
 
     Where no frame came there is none. Where the block raises, a file of frames from the wire is kept, which nobody can
-    send again. When the disk is full the run is ended, and the file has all frames that fitted; the others are
-    `unwritten`. InputError where `path` cannot be written, or is an input of the run.
+    send again: with all of them, or, where it is the disk that fails, with those that were committed. When the disk is
+    full the run is ended, and the file has all frames that fitted; the others are `unwritten`. InputError where `path`
+    cannot be written, or is an input of the run.
     """
 
     def __init__(self, run: Reception, path: AnyPath) -> None:
@@ -30,14 +32,20 @@ class Recorder:
         self.reasons: Counter[Reason] = Counter()
         self._run, self._writing = run, False
         made, processing = run.prepared, run.processing
-        self._sink = Hdf5Sink(
-            path,
-            run.session,
-            photon_energy_kev=made.photon_energy_kev,
-            judging=made.judging,
-            share=processing.share,
-            reserve=True,
-        )
+
+        def make(part: Path, before: Hdf5Sink | None) -> Hdf5Sink:
+            return Hdf5Sink(
+                part,
+                run.session,
+                photon_energy_kev=made.photon_energy_kev,
+                judging=made.judging,
+                share=processing.share,
+                reserve=True,
+                sparse=processing.sparse is not None,
+                before=before,
+            )
+
+        self._files = Series(path, make)
 
     def write(self, frame: Frame) -> None:
         """Write a frame, and give it back: where that shows that its slot was overwritten, it is taken out again."""
@@ -50,22 +58,23 @@ class Recorder:
             self._run.end(str(error))
             self.unwritten += frame.give_back()
             return
-        self._writing = True
-        self._sink.write(frame.received, frame.result)
-        self._writing = False
-        if frame.give_back():
-            self.frames += 1
-            self.reasons[frame.verdict.reason] += 1
-            if not complete:
-                self.incomplete.append(frame.number)
-        else:
-            self._sink.retract()
+        with self._files.changing() as sink:
+            self._writing = True
+            sink.write(frame.received, frame.result)
+            self._writing = False
+            if frame.give_back():
+                self.frames += 1
+                self.reasons[frame.verdict.reason] += 1
+                if not complete:
+                    self.incomplete.append(frame.number)
+            else:
+                sink.retract()
         self._end_when_full()
 
     def _end_when_full(self) -> bool:
-        if self._sink.full:
-            self._run.end(f"cannot write {self.path}: {self._sink.full}: make room there")
-        return self._sink.full is not None
+        if self._files.current.full:
+            self._run.end(f"cannot write {self.path}: {self._files.current.full}: make room there")
+        return self._files.current.full is not None
 
     def __enter__(self) -> Self:
         return self
@@ -73,6 +82,9 @@ class Recorder:
     def __exit__(self, kind: object, *error: object) -> None:
         try:
             if self.frames and (kind is None or (self._run.live and not self._writing)):
-                self._sink.close()
+                self._files.close()
         finally:
-            self._sink.discard()
+            if self._run.live:
+                self._files.leave()
+            else:
+                self._files.discard()

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from framelane.files.committed_file import MOST_CHUNKS
 from framelane.files.forgiving import ForgivingFile
-from framelane.files.new_hdf5 import NewHdf5
+from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.files.reserving import ReservingFile
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.random_share import RandomShare
@@ -17,12 +18,13 @@ from framelane.session.session import Session
 
 _CACHE_BYTES = 1 << 20
 """Of each dataset so much waits to be written, at most: all of it has to fit what is reserved."""
+_SPARSE_CHUNK = 1 << 16
 _COMPRESSED = 1.02
 """What cannot be compressed grows by less."""
 
 
-class Hdf5Sink(NewHdf5):
-    """Writes the file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
+class Hdf5Sink(GrowingHdf5):
+    """Writes the file `path`, which appears with its first frames and can be read at any moment; see `GrowingHdf5`.
 
     `/entry/data/data` is (frames, rows, columns), an image a chunk, bitshuffle and LZ4; beside it, readable without
     their plugin, are a frame's number, time, counts and verdict. A rejected frame has these and no image: its pixels
@@ -32,7 +34,8 @@ class Hdf5Sink(NewHdf5):
 
     `judging` is that of the results, None where nothing is counted, and `share` the rejected frames that are kept: both
     are said in the file, so that `VerdictFile` can replay the verdicts. Every result has the counts of `judging.rungs`,
-    and with `judging.bragg` its verdict is on Bragg peaks.
+    and with `judging.bragg` its verdict is on Bragg peaks. With `sparse` there are sparse rows from the beginning, else
+    from the first frame that has them. In a `Series`, `before` is the file of the frames before: pointers go on there.
 
     `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
     of a corrected one photons all the same. With `reserve` room is held back on the disk: when that is `full`, the
@@ -48,6 +51,8 @@ class Hdf5Sink(NewHdf5):
         judging: Judging | None = None,
         share: RandomShare | None = None,
         reserve: bool = False,
+        sparse: bool = False,
+        before: "Hdf5Sink | None" = None,
     ) -> None:
         self._session, self._reserve = session, reserve
         super().__init__(path, rdcc_nbytes=_CACHE_BYTES)
@@ -57,6 +62,11 @@ class Hdf5Sink(NewHdf5):
         raw = session.pixels == "raw" and photon_energy_kev is None
         self._data = nxmx.make_data(self._entry, session, raw)
         self._sparse: Any = None
+        self._first_value, self._values = before.values if before else 0, 0
+        if sparse:
+            self._make_sparse()
+        self._sealed = False
+        """Whether the last chunk of sparse rows is committed: it is not written again."""
         if judging and judging.rungs:
             self._records["ladder"] = nxmx.make_ladder(self._entry["data"], judging.rungs, session.unit)
         if judging and judging.bragg:
@@ -71,6 +81,16 @@ class Hdf5Sink(NewHdf5):
         """Why no more frames can be written, where room is reserved; those that were can be kept."""
         return self._disk.full.strerror if isinstance(self._disk, ReservingFile) and self._disk.full else None
 
+    @property
+    def filled(self) -> bool:
+        """Whether what follows should go to another file."""
+        return max(self._frames, self._values // _SPARSE_CHUNK) >= MOST_CHUNKS
+
+    @property
+    def values(self) -> int:
+        """How many values the sparse rows have, with those of the files before."""
+        return self._first_value + self._values
+
     def write(self, frame: ReceivedFrame, result: Result) -> None:
         """Append one frame. What it needs of `result` is copied."""
         counts, verdict = result.counts, result.verdict
@@ -81,21 +101,22 @@ class Hdf5Sink(NewHdf5):
             *([result.ladder] if "ladder" in self._records else []),
             *([verdict.peaks] if "bragg_peaks" in self._records else []),
         )
-        for column, value in zip(self._records.values(), values, strict=True):
-            column[self._frames % nxmx.RECORDS_A_CHUNK] = value
-        if not self._frames:
-            self._entry["data/peaks"].attrs.update(
-                {"threshold": verdict.threshold, "threshold_units": self._session.unit}
-            )
-            self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
-        self._frames += 1
-        self._data.resize(self._frames, axis=0)
-        if verdict.accepted:
-            self._data[-1] = result.image
-        if result.sparse is not None or self._sparse is not None:
-            self._append_rows(result.sparse)
-        if self._frames % nxmx.RECORDS_A_CHUNK == 0:
-            self._flush(nxmx.RECORDS_A_CHUNK)
+        with self.changing():
+            for column, value in zip(self._records.values(), values, strict=True):
+                column[self._frames % nxmx.RECORDS_A_CHUNK] = value
+            if not self._frames:
+                self._entry["data/peaks"].attrs.update(
+                    {"threshold": verdict.threshold, "threshold_units": self._session.unit}
+                )
+                self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
+            self._frames += 1
+            self._data.resize(self._frames, axis=0)
+            if verdict.accepted:
+                self._data[-1] = result.image
+            if result.sparse is not None or self._sparse is not None:
+                self._append_rows(result.sparse)
+            if self._frames % nxmx.RECORDS_A_CHUNK == 0:
+                self._flush(nxmx.RECORDS_A_CHUNK)
         self.check()
 
     def retract(self) -> None:
@@ -103,13 +124,18 @@ class Hdf5Sink(NewHdf5):
         self._frames -= 1
         self._data.resize(self._frames, axis=0)
         if self._sparse is not None:
-            start = int(self._sparse["pointers"][-1, 0])
+            start = int(self._sparse["pointers"][-1, 0]) - self._first_value
             self._sparse["pointers"].resize(self._frames, axis=0)
             for name in ("columns", "values"):
                 self._sparse[name].resize(start, axis=0)
+            self._values = start
+
+    def _complete(self) -> None:
+        self._flush(self._frames % nxmx.RECORDS_A_CHUNK)
+        self._sealed = True
 
     def _end(self) -> None:
-        self._flush(self._frames % nxmx.RECORDS_A_CHUNK)
+        self._complete()
         self._entry["end_time"] = nxmx.now()
 
     def _open(self, path: Path) -> ForgivingFile:
@@ -119,21 +145,27 @@ class Hdf5Sink(NewHdf5):
         rows = 8 * (self._session.rows + 1)
         return ReservingFile(path, round(_COMPRESSED * (4 * self._session.image_bytes + rows)))
 
+    def _make_sparse(self) -> None:
+        self._sparse = self._entry.create_group("sparse")
+        self._sparse.attrs["first_value"] = self._first_value
+        nxmx.compressed(self._sparse, "pointers", "i8", (self._data.shape[1] + 1,), chunk=1)
+        for name, dtype in (("columns", "i4"), ("values", "i2")):
+            nxmx.compressed(self._sparse, name, dtype, (), chunk=_SPARSE_CHUNK)
+
     def _append_rows(self, rows: SparseRows | None) -> None:
         """Add the rows of the newest frame; none for a rejected one."""
-        n_rows = self._data.shape[1]
         if self._sparse is None:
-            self._sparse = self._entry.create_group("sparse")
-            nxmx.compressed(self._sparse, "pointers", "i8", (n_rows + 1,), chunk=1)
-            for name, dtype in (("columns", "i4"), ("values", "i2")):
-                nxmx.compressed(self._sparse, name, dtype, (), chunk=1 << 16)
-        start = len(self._sparse["values"])
+            self._make_sparse()
+        start = self._values
+        if self._sealed and rows and len(rows.values):
+            start, self._sealed = -(-start // _SPARSE_CHUNK) * _SPARSE_CHUNK, False
         self._sparse["pointers"].resize(self._frames, axis=0)
-        self._sparse["pointers"][-1] = start + rows.pointers if rows else start
+        self._sparse["pointers"][-1] = self._first_value + start + (rows.pointers if rows else 0)
         if rows and len(rows.values):
             for name, part in (("columns", rows.columns), ("values", rows.values)):
                 self._sparse[name].resize(start + len(part), axis=0)
                 self._sparse[name][start:] = part
+            self._values = start + len(rows.values)
 
     def _flush(self, n: int) -> None:
         """Write the records of the last `n` frames."""

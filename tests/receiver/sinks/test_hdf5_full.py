@@ -46,7 +46,7 @@ print(number, sink.full)
 
 @pytest.mark.parametrize(
     ("rows", "columns", "room", "retracted"),
-    [(16, 96, 100_000, 0), (16, 96, 2_345_678, 1), (128, 1024, 2_345_678, 0), (512, 1024, 9_000_001, 1)],
+    [(16, 96, 400_000, 0), (16, 96, 2_345_678, 1), (128, 1024, 2_345_678, 0), (512, 1024, 9_000_001, 1)],
 )
 def test_a_disk_that_is_full_keeps_all_that_was_written(
     tmp_path: Path, make_session: Callable[..., Session], rows: int, columns: int, room: int, retracted: int

@@ -1,0 +1,163 @@
+"""A growing file of frames that goes on in others when it is full, behind one file that links them all."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
+
+import h5py
+import numpy as np
+
+from framelane.base.errors import InputError
+from framelane.files.growing_hdf5 import GrowingHdf5
+from framelane.files.new_hdf5 import NewHdf5
+
+File = TypeVar("File", bound=GrowingHdf5)
+_DIGITS = 6
+
+
+class Series(Generic[File]):
+    """Files made by `make(path, before)`; `before` is the one that was full, None for the first.
+
+    The first is `path` itself. When it is `filled`, it becomes `<stem>_data_000001`, frames go to `<stem>_data_000002`
+    and so on, and `path` is a file that shows all of them as one: virtual datasets, of which the last part grows. It
+    can be read at any moment, as each of them. InputError where they cannot be written, or names of parts are taken.
+    """
+
+    def __init__(self, path: Path, make: Callable[[Path, File | None], File]) -> None:
+        self._path, self._make = path, make
+        self._parts: list[Path] = []
+        self.current = make(path, None)
+
+    @property
+    def file(self) -> File:
+        """Where the next frame goes: another one when the last is full."""
+        if self.current.filled:
+            self._go_on()
+        return self.current
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[File]:
+        """The same, of which nothing is committed while it lasts."""
+        file = self.file
+        with file.changing():
+            yield file
+
+    def close(self) -> None:
+        """End the files."""
+        self.current.close()
+        if self._parts:
+            link(self._path, self._parts, growing=False)
+
+    def discard(self) -> None:
+        """Leave nothing behind, unless they are closed."""
+        closed = self.current.closed
+        self.current.discard()
+        if not closed:
+            for part in self._parts:
+                part.unlink(missing_ok=True)
+            if self._parts:
+                self._path.unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        """Let all be as it was committed last, unless they are closed."""
+        self.current.leave()
+        if self._parts and not self.current.closed:
+            parts = [part for part in self._parts if part.is_file()]
+            link(self._path, parts, growing=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self.discard()
+
+    def _go_on(self) -> None:
+        number = len(self._parts) or 1
+        ended, following = self.current, self._name(number + 1)
+        taken = [name for name in (self._name(1), following) if not self._parts and name.exists()]
+        if taken or following.exists():
+            raise InputError(f"cannot write {(taken or [following])[0]}: there is a file of this name: move it away")
+        ended.close()
+        if not self._parts:
+            self._parts.append(self._name(1))
+            _rename(self._path, self._parts[0])
+        self._parts.append(following)
+        parts = list(self._parts)
+        self.current = self._make(following, ended)
+        self.current.when_shown(lambda: link(self._path, parts, growing=True))
+
+    def _name(self, number: int) -> Path:
+        path = Path(os.path.realpath(self._path))
+        return path.with_name(f"{path.stem}_data_{number:0{_DIGITS}}{path.suffix}")
+
+
+def _rename(path: Path, name: Path) -> None:
+    """Give the file another name; it keeps the old one as well, until that is replaced, where the disk can do this."""
+    path = Path(os.path.realpath(path))
+    try:
+        name.hardlink_to(path)
+    except OSError:
+        path.rename(name)
+
+
+def link(path: Path, parts: list[Path], *, growing: bool) -> None:
+    """Write the file `path` that shows `parts` as one, `growing` where the last of them is still written.
+
+    Datasets that grow are virtual ones of all parts, in this order. All else is copied: what the last part has, from
+    there. Files are named relative to `path`. InputError where one cannot be read, or `path` cannot be written.
+    """
+    try:
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(h5py.File(part, "r")) for part in parts]
+            new = stack.enter_context(NewHdf5(path))
+            _Linking(parts, files, growing).group(new.file, "/")
+    except (OSError, KeyError, RuntimeError, ValueError) as error:
+        raise InputError(f"cannot link {parts[0]} and the files behind it in {path}: {error}") from error
+
+
+class _Linking:
+    def __init__(self, parts: list[Path], files: list[Any], growing: bool) -> None:
+        self._parts, self._files, self._growing = parts, files, growing
+
+    def group(self, made: Any, name: str) -> None:
+        """Fill a group with what any part has in it."""
+        there = [file[name] for file in self._files if name in file]
+        for group in there:
+            made.attrs.update(group.attrs)
+        for child in dict.fromkeys(key for group in there for key in group):
+            found = there[-1][child] if child in there[-1] else next(g[child] for g in there if child in g)
+            inner = f"{name.rstrip('/')}/{child}"
+            if isinstance(found, h5py.Group):
+                self.group(made.create_group(child), inner)
+            elif found.maxshape and found.maxshape[0] is None:
+                self._dataset(made, child, inner, found)
+            else:
+                found.file.copy(found, made, child)
+
+    def _dataset(self, made: Any, child: str, name: str, found: Any) -> None:
+        lengths = [len(file[name]) for file in self._files]
+        tail = found.shape[1:]
+        # A part that grows counts with what it has by then, which HDF5 looks up when the file is opened.
+        least = 1 if self._growing else 0
+        layout = h5py.VirtualLayout((sum(lengths[:-1]) + max(least, lengths[-1]), *tail), found.dtype, (None, *tail))
+        at = 0
+        for part, file, length in zip(self._parts, self._files, lengths, strict=True):
+            last = self._growing and file is self._files[-1]
+            if length or last:
+                source = h5py.VirtualSource(
+                    part.name, name, shape=(max(1, length), *tail), maxshape=(None, *tail) if last else None
+                )
+                if last:
+                    layout[at : h5py.h5s.UNLIMITED] = source[0 : h5py.h5s.UNLIMITED]
+                else:
+                    layout[at : at + length] = source
+            at += length
+        fill = found.fillvalue if np.dtype(found.dtype).metadata is None else None
+        made.create_virtual_dataset(child, layout, fillvalue=fill)
+        made[child].attrs.update(found.attrs)

@@ -1,0 +1,225 @@
+"""A growing file can be read whatever ends its writer: every write of it is taken for the last one.
+
+The disk of these tests notes what is written, page by page, and what is synced. A process that is killed leaves a
+beginning of these writes; a machine that loses its power leaves all up to the last sync, and any of those behind it.
+"""
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from framelane.files.committed_file import PAGE
+from framelane.files.forgiving import ForgivingFile
+from framelane.models.jungfrau.jf_packet import JfHeader
+from framelane.receiver.jungfrau import recorder as jungfrau_recorder
+from framelane.receiver.jungfrau.detector_frame import DetectorFrame
+from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.result import Counts, Result, SparseRows
+from framelane.receiver.pipeline.veto import Reason, Verdict
+from framelane.receiver.ring.receiver import ReceivedFrame
+from framelane.receiver.sinks.hdf5 import Hdf5Sink
+from framelane.session.session import Session
+
+RUNGS = (1, 2, 4, 8)
+COMMITS = 12
+
+
+@dataclass
+class Log:
+    """What happened to a file: (position, bytes) of a page or a part of it, a new size, or None for a sync."""
+
+    events: list[tuple[int, bytes] | int | None] = field(default_factory=list)
+    committed: list[tuple[int, int]] = field(default_factory=list)
+    """After how many events so many frames were promised."""
+
+
+class NotingFile(ForgivingFile):
+    """A file that notes what it does."""
+
+    def __init__(self, path: Path, log: Log) -> None:
+        super().__init__(path)
+        self._log = log
+
+    def put(self, view: memoryview, at: int) -> None:
+        while view:
+            n = PAGE - at % PAGE
+            self._log.events.append((at, bytes(view[:n])))
+            super().put(view[:n], at)
+            view, at = view[n:], at + n
+
+    def sync(self) -> None:
+        self._log.events.append(None)
+
+    def truncate(self, size: int | None = None) -> int:
+        assert size is not None
+        self._log.events.append(size)
+        return super().truncate(size)
+
+
+class Disk:
+    """The bytes of a file after some of its events."""
+
+    def __init__(self) -> None:
+        self.bytes = bytearray()
+
+    def apply(self, event: tuple[int, bytes] | int | None) -> None:
+        if isinstance(event, int):
+            self.bytes = self.bytes[:event] + bytes(max(0, event - len(self.bytes)))
+        elif event is not None:
+            at, data = event
+            self.bytes += bytes(max(0, at + len(data) - len(self.bytes)))
+            self.bytes[at : at + len(data)] = data
+
+
+def image(number: int, shape: tuple[int, ...]) -> NDArray[np.int16]:
+    return np.random.default_rng(number).integers(1, 100, shape, np.int16)
+
+
+def written(session: Session, path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A received file of rejected and accepted frames with sparse rows, committed now and then."""
+    monkeypatch.setattr(Hdf5Sink, "_open", lambda self, name: NotingFile(name, log))
+    monkeypatch.setattr("framelane.files.growing_hdf5.COMMIT_S", 1e6)
+    rng = np.random.default_rng(1)
+    shape = session.rows, session.columns
+    with Hdf5Sink(path, session, photon_energy_kev=12.4, judging=Judging(rungs=RUNGS)) as sink:
+        number = 0
+        for _ in range(COMMITS):
+            for _ in range(rng.integers(1, 40)):
+                accepted = bool(number % 5)
+                pixels = image(number, shape)
+                rows = SparseRows(
+                    np.arange(session.rows + 1, dtype=np.int64) * session.columns,
+                    np.tile(np.arange(session.columns, dtype=np.int32), session.rows),
+                    pixels.reshape(-1),
+                )
+                verdict = Verdict(number, 10, 0, Reason.ENOUGH_PEAKS if accepted else Reason.TOO_FEW_PEAKS)
+                frame = ReceivedFrame(number, 0, pixels.view(np.uint16), 0, (None,))
+                counts = Counts(0, 0, 0, 0, number)
+                sink.write(frame, Result(pixels, counts, verdict, rows if accepted else None, np.full(4, number)))
+                number += 1
+                if number % 17 == 0:
+                    sink.retract()
+                    number -= 1
+                    sink.write(frame, Result(pixels, counts, verdict, rows if accepted else None, np.full(4, number)))
+                    number += 1
+            sink.commit()
+            log.committed.append((len(log.events), number))
+
+
+def check_received(file: Any, n: int, shape: tuple[int, int]) -> None:
+    """The first `n` frames are there: all records, and some of the images."""
+    images = file["entry/data"]
+    assert (images["frame_number"][:n] == np.arange(n)).all()
+    assert (images["peaks"][:n] == np.arange(n)).all()
+    assert (images["ladder"][:n] == np.arange(n)[:, None]).all()
+    assert len(images["data"]) >= n
+    for f in {0, n // 2, n - 3, n - 2, n - 1} - {-1, -2}:
+        accepted = bool(f % 5)
+        assert (images["data"][f] == (image(f, shape) if accepted else -32768)).all()
+        sparse = file["entry/sparse"]
+        pointers = sparse["pointers"][f]
+        values = sparse["values"][pointers[0] : pointers[-1]]
+        assert (values == (image(f, shape).reshape(-1) if accepted else [])).all()
+
+
+def recorded(session: Session, path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A raw recording of eight modules."""
+    monkeypatch.setattr(jungfrau_recorder.RawFile, "_open", lambda self, name: NotingFile(name, log))
+    monkeypatch.setattr("framelane.files.growing_hdf5.COMMIT_S", 1e6)
+    monkeypatch.setattr(jungfrau_recorder, "MODULE_ROWS", session.rows)
+    monkeypatch.setattr(jungfrau_recorder, "MODULE_COLUMNS", session.columns)
+    rng, number = np.random.default_rng(2), 0
+    with jungfrau_recorder.Recorder(path, modules=8, compress=True) as file:
+        for _ in range(COMMITS):
+            for _ in range(rng.integers(1, 40)):
+                pixels = image(number, (8 * session.rows, session.columns)).view(np.uint16)
+                header = JfHeader(frame_number=number, bunch_id=number)
+                packets = np.full(8, 128, np.uint16)
+                file.write(DetectorFrame(number, pixels, packets, (header,) * 8, number))
+                number += 1
+            file.commit()
+            log.committed.append((len(log.events), number))
+
+
+def check_recorded(file: Any, n: int, shape: tuple[int, int]) -> None:
+    assert (file["frame_number"][:n] == np.arange(n)).all()
+    assert (file["packets"][:n] == 128).all()
+    assert (file["guarded"][:n] == np.arange(n)).all()
+    for f in {0, n // 2, n - 1}:
+        assert (file["raw"][f] == image(f, (8 * shape[0], shape[1])).view(np.uint16)).all()
+
+
+Write = Callable[[Session, Path, Log, pytest.MonkeyPatch], None]
+Check = Callable[[Any, int, tuple[int, int]], None]
+
+
+@pytest.fixture(params=[(written, check_received), (recorded, check_recorded)], ids=["received", "raw"])
+def run(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    make_session: Callable[..., Session],
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[Log, Callable[[bytearray, int], None]]:
+    write: Write
+    check: Check
+    write, check = request.param
+    session, log = make_session(rows=8, columns=32), Log()
+    write(session, tmp_path / "file.h5", log, monkeypatch)
+
+    def holds(content: bytearray, n: int) -> None:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            check(file, n, (session.rows, session.columns))
+
+    return log, holds
+
+
+def promised(log: Log) -> Iterator[tuple[int, int]]:
+    """Of each event its number, and of how many frames the commits before it are."""
+    n, commits = 0, iter([*log.committed, (len(log.events) + 1, 0)])
+    events, frames = next(commits)
+    for number in range(len(log.events)):
+        while number >= events:
+            n = frames
+            events, frames = next(commits)
+        yield number, n
+
+
+Run = tuple[Log, Callable[[bytearray, int], None]]
+
+
+def test_a_process_that_is_killed_leaves_all_that_was_committed(run: Run) -> None:
+    log, holds = run
+    disk = Disk()
+    assert sum(isinstance(event, tuple) for event in log.events) > 500
+    for number, n in promised(log):
+        if n:
+            holds(disk.bytes, n)
+        disk.apply(log.events[number])
+
+
+def test_a_machine_that_loses_its_power_leaves_all_that_was_committed(run: Run) -> None:
+    log, holds = run
+    rng = np.random.default_rng(3)
+    synced, waiting = Disk(), list[tuple[int, bytes] | int]()
+    for number, n in promised(log):
+        event = log.events[number]
+        if n and number % 3 == 0:
+            disk = Disk()
+            disk.bytes = bytearray(synced.bytes)
+            for each in waiting:
+                if isinstance(each, int) or rng.integers(2):
+                    disk.apply(each)
+            holds(disk.bytes, n)
+        if event is None:
+            for each in waiting:
+                synced.apply(each)
+            waiting = []
+        else:
+            waiting.append(event)

@@ -1,0 +1,133 @@
+"""Files that go on in others: one file shows all frames, at any moment, and whatever ends the run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from framelane.base.errors import InputError
+from framelane.files.series import Series
+from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.result import Counts, Result, SparseRows
+from framelane.receiver.pipeline.veto import Reason, Verdict
+from framelane.receiver.ring.receiver import ReceivedFrame
+from framelane.receiver.sinks import hdf5
+from framelane.receiver.sinks.hdf5 import Hdf5Sink
+from framelane.receiver.sinks.verdict_file import VerdictFile
+from framelane.session.session import Session
+
+MOST = 7
+Begin = Callable[[], Series[Hdf5Sink]]
+
+
+@pytest.fixture
+def session(make_session: Callable[..., Session]) -> Session:
+    return make_session(rows=4, columns=32)
+
+
+@pytest.fixture
+def begin(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> Begin:
+    monkeypatch.setattr(hdf5, "MOST_CHUNKS", MOST)
+
+    def make(path: Path, before: Hdf5Sink | None) -> Hdf5Sink:
+        judging = Judging(rungs=(1, 2))
+        return Hdf5Sink(path, session, photon_energy_kev=12.4, judging=judging, sparse=True, before=before)
+
+    return lambda: Series(tmp_path / "frames.h5", make)
+
+
+def write(series: Series[Hdf5Sink], number: int) -> None:
+    pixels = np.full((4, 32), number % 1000, np.int16)
+    pixels[0] = 0
+    rows = SparseRows(np.array([0, 0, 2, 4, 5]), np.arange(5, dtype=np.int32), np.full(5, number % 1000, np.int16))
+    verdict = Verdict(number, 10, 0, Reason.ENOUGH_PEAKS)
+    frame = ReceivedFrame(number, 0, pixels.view(np.uint16), 0, (None,))
+    with series.changing() as file:
+        file.write(frame, Result(pixels, Counts(0, 0, 0, 0, number), verdict, rows, np.array([number, number])))
+
+
+def check(path: Path, n: int) -> None:
+    with h5py.File(path) as file:
+        data, sparse = file["entry/data"], file["entry/sparse"]
+        assert data["data"].shape == (n, 4, 32)
+        assert (data["data"][:, 1, 1] == np.arange(n) % 1000).all()
+        for name in ("frame_number", "peaks"):
+            assert (data[name][()] == np.arange(n)).all()
+        assert (data["ladder"][:, 1] == np.arange(n)).all()
+        assert h5py.check_enum_dtype(data["reason"].dtype) == {reason.name: reason.value for reason in Reason}
+        assert data["data"].attrs["code_hole"] == -32768
+        assert data["data"].fillvalue == -32768
+        for f in range(n):
+            pointers = sparse["pointers"][f]
+            assert (pointers - pointers[0]).tolist() == [0, 0, 2, 4, 5]
+            assert (sparse["values"][pointers[0] : pointers[-1]] == f % 1000).all()
+        assert file["entry"].attrs["NX_class"] == "NXentry"
+        assert file["entry/definition"][()] == b"NXmx"
+
+
+@pytest.mark.parametrize("n", [1, MOST, MOST + 1, 3 * MOST, 3 * MOST + 2])
+def test_one_file_shows_the_frames_of_all(tmp_path: Path, begin: Begin, n: int) -> None:
+    with begin() as series:
+        for number in range(n):
+            write(series, number)
+    check(tmp_path / "frames.h5", n)
+    parts = (n - 1) // MOST + 1
+    names = [f"frames_data_{k:06}.h5" for k in range(1, parts + 1)] if parts > 1 else []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["frames.h5", *names]
+    with h5py.File(tmp_path / "frames.h5") as file:
+        assert "end_time" in file["entry"]
+    with VerdictFile(tmp_path / "frames.h5") as verdicts:
+        assert len(verdicts.numbers) == n
+
+
+def test_the_file_can_be_read_while_it_grows(tmp_path: Path, begin: Begin) -> None:
+    path, n = tmp_path / "frames.h5", 0
+    with begin() as series:
+        for _ in range(12):
+            for _ in range(3):
+                write(series, n)
+                n += 1
+            series.current.commit()
+            check(path, n)
+            with h5py.File(path, swmr=True) as file:
+                assert len(file["entry/data/data"]) == n
+
+
+def test_what_is_left_as_it_was_committed_has_all_of_that(tmp_path: Path, begin: Begin) -> None:
+    series = begin()
+    for number in range(2 * MOST + 3):
+        write(series, number)
+    series.current.commit()
+    write(series, 2 * MOST + 3)
+    series.leave()
+    check(tmp_path / "frames.h5", 2 * MOST + 3)
+
+
+def test_an_error_leaves_no_part_behind(tmp_path: Path, begin: Begin) -> None:
+    series = begin()
+    for number in range(2 * MOST + 3):
+        write(series, number)
+    series.current.commit()
+    series.discard()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_frame_that_began_a_part_can_be_taken_out_again(tmp_path: Path, begin: Begin) -> None:
+    with begin() as series:
+        for number in range(MOST + 1):
+            write(series, number)
+        series.current.retract()
+    check(tmp_path / "frames.h5", MOST)
+
+
+def test_a_part_replaces_no_file(tmp_path: Path, begin: Begin) -> None:
+    (tmp_path / "frames_data_000002.h5").write_bytes(b"mine")
+    series = begin()
+    for number in range(MOST):
+        write(series, number)
+    with pytest.raises(InputError, match=r"frames_data_000002\.h5: there is a file of this name"):
+        write(series, MOST)
+    series.leave()
+    assert (tmp_path / "frames_data_000002.h5").read_bytes() == b"mine"
