@@ -30,6 +30,7 @@ from framelane.models.placement.slots import SlotLayout
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.session.session import Session
 from on_a_gpu import cp, way_and_ring  # noqa: F401  (fixtures)
+from receiver_chain import make_chain  # noqa: F401  (a fixture)
 from simulated_boards import board, link, make_found, make_rc, simulated  # noqa: F401  (fixtures)
 
 set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" / "hypothesis")

@@ -19,15 +19,16 @@ GATEWARE, RECEIVER, DOCTOR = "gateware", "receiver's core", "doctor"
 GROUPS = (GATEWARE, RECEIVER, DOCTOR)
 GENERATED = ("tx_regs",)
 
+_RECEIVER = ("test_receiver", "test_receiver_strays", "test_receiver_free_running")
 CORE: dict[str, tuple[str, ...]] = {
-    "receiver": ("test_receiver", "test_received_holes", "test_transport"),
-    "ring": ("test_ring", "test_receiver", "test_gpu_pipeline"),
-    "window": ("test_ring", "test_receiver"),
-    "tally": ("test_tally", "test_receiver"),
+    "receiver": (*_RECEIVER, "test_received_holes", "test_transport"),
+    "ring": ("test_ring", *_RECEIVER, "test_gpu_pipeline"),
+    "window": ("test_ring", *_RECEIVER),
+    "tally": ("test_tally", *_RECEIVER),
     "responder": ("test_responder", "test_planted_faults", "test_fuzz_packets"),
     "fast_responder": ("test_responder", "test_transport", "test_fuzz_packets"),
     "_placing_kernel": ("test_responder", "test_planted_faults", "test_fuzz_packets"),
-    "softnic": ("test_transport", "test_transport_contract", "test_receiver"),
+    "softnic": ("test_transport", "test_transport_contract", *_RECEIVER),
     "reception": ("test_reception", "test_recv_live"),
     "live/recorder": ("test_reception", "test_recv_recovery"),
     "live_loop": ("test_live_loop", "test_recv_live"),

@@ -8,7 +8,23 @@ import cocotb
 import numpy as np
 import pytest
 from cocotbext.axi import AxiBus, AxiRam, AxiRamWrite, AxiWriteBus
-from test_tx import (
+
+from axi_lite import AxiLite
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
+from framelane.driver.simulated.ports import frame_info_t
+from framelane.models.jungfrau import jf_constants
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
+from framelane.models.memory.frame_store import FrameInfo, FrameStore
+from framelane.models.memory.image_writer import Correction
+from framelane.models.placement import trailer
+from framelane.models.placement.slot_ring import SlotRing
+from framelane.models.placement.slots import FREE_RUNNING
+from framelane.models.registers import registers
+from framelane.models.roce_tx import wire
+from framelane.models.tx_stream import TxStream
+from plane_memory import PlaneMemory
+from tx_bench import session
+from tx_registers import (
     ARM,
     COMMAND,
     CONTROL,
@@ -25,23 +41,7 @@ from test_tx import (
     SKIPPED,
     SNAPSHOT,
     STATUS,
-    session,
 )
-
-from axi_lite import AxiLite
-from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
-from framelane.driver.simulated.ports import frame_info_t
-from framelane.models.jungfrau import jf_constants
-from framelane.models.jungfrau.jf_fixed import FixedCalibration
-from framelane.models.memory.frame_store import FrameInfo, FrameStore
-from framelane.models.memory.image_writer import Correction
-from framelane.models.placement import trailer
-from framelane.models.placement.slot_ring import SlotRing
-from framelane.models.placement.slots import FREE_RUNNING
-from framelane.models.registers import registers
-from framelane.models.roce_tx import wire
-from framelane.models.tx_stream import TxStream
-from plane_memory import PlaneMemory
 
 IMAGES = [f"counters.{name}" for name in ("frames", "frames_bad", "mismatches", "constant_errors")]
 STORED = [f"counters.{name}" for name in ("frames", "frames_lost", "frames_bad")]

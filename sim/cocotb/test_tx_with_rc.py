@@ -7,10 +7,8 @@ from typing import Any
 import cocotb
 import pytest
 from scapy.layers.l2 import ARP, Ether
-from test_tx import COMMAND, DROPPED, FAILED, RESET, SENT, SOURCE, TxBench, session
 
 from bench import ROOT, Source, Stalls, run, some_widths
-from framelane.driver.registers._register_map import REGISTERS
 from framelane.models.rc.lossy_network import LinkImpairments, LossyNetwork
 from framelane.models.rc.rc_protocol import RcLimits, RcReason, RcState
 from framelane.models.rc.rc_responder import RcResponder, Region
@@ -19,6 +17,8 @@ from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
 from framelane.models.station.roce_rx import FIRST_QPN, Event, EventKind
 from receive_bench import _WithoutReady, acknowledge, congestion, ethernet, ip
+from tx_bench import SOURCE, TxBench, session
+from tx_registers import COMMAND, DROPPED, FAILED, MAP, RESET, SENT
 
 QPS, DEPTH, CLOCK_HZ = 4, 32, 10_000_000
 FRAMES = 16
@@ -26,7 +26,6 @@ IN_FLIGHT = 3
 """Frames that are offered and not released: as many as a ring holds."""
 LIMITS = RcLimits(window=40, timeout=4, backoff=2, retries=7)
 LOSSLESS = LinkImpairments(delay=100)
-MAP = {register.name: register for register in REGISTERS}
 CNP_COUNTER = "qp_counters[].cnps"
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import cocotb
-from test_tx import DROPPED, FAILED, FLOW, SENT
 
 from bench import ROOT, run
 from framelane.models.placement.flow import Flow
@@ -14,6 +13,7 @@ from framelane.models.rc.rc_protocol import RcReason, RcState
 from framelane.models.rc.rc_responder import Manner
 from framelane.models.roce_tx.roce_qp import Segmentation
 from many_rc_bench import FLOWS, LIMITS, LINES, LONG, PITCH, STEP, ManyBench, Trouble
+from tx_registers import DROPPED, FAILED, FLOW, SENT
 
 QPS, DEPTH, CLOCK_HZ = 8, 64, 10_000_000
 MESSAGES = 10_000

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bench
+from flat_ports import write_wrapper
 
 DESIGN = """module thing (
     input logic clk,
@@ -20,6 +21,10 @@ endmodule
 PACKAGE = """package thing_pkg;
   parameter logic [7:0] OFFSET = 8'd4;
 endpackage
+"""
+AXI = """typedef struct packed {
+  logic [7:0] len;
+} axi_read_request_t;
 """
 COCOTB = """import os
 import cocotb
@@ -89,6 +94,18 @@ def test_every_change_is_built(root: Path, built: Callable[[int], bool], monkeyp
     monkeypatch.setattr(bench, "version", lambda tool: "0.1")
     bench._tools.cache_clear()
     assert built(8), "another simulator"
+
+
+def test_a_wrapper_that_is_right_stays_as_it_is(tmp_path: Path) -> None:
+    """Another bench of the same design may be reading it."""
+    (source := tmp_path / "thing.sv").write_text(f"\n{DESIGN}")
+    (package := tmp_path / "axi_pkg.sv").write_text(AXI)
+    path = write_wrapper(source, package, tmp_path)
+    before = path.stat()
+    assert write_wrapper(source, package, tmp_path).stat() == before
+    changed_unseen(source, "number_o", "wanted_o")
+    assert "wanted_o" in write_wrapper(source, package, tmp_path).read_text()
+    assert {each.name for each in tmp_path.iterdir()} == {"thing.sv", "axi_pkg.sv", "thing_flat.sv"}
 
 
 def test_a_build_that_fails_is_not_taken_for_the_one_before(root: Path, built: Callable[[int], bool]) -> None:

@@ -25,7 +25,11 @@ PARTS = {
 }
 """Parts of a block that its model tells of too, which lies in the same folder where none is named."""
 
-BUILDS = {"rc_requester_careless": "rc_requester", "tx_with_rc": "tx", "tx_with_rc_many": "tx"}
+BUILDS = {
+    "rc_requester_careless": "rc_requester",
+    **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),
+    **dict.fromkeys(("tx_with_rc", "tx_with_rc_many"), "tx"),
+}
 """Benches of a block beside its own, or with other parameters."""
 
 GENERATED = ("tx_regs",)

@@ -9,32 +9,15 @@ from bench import ALL_STALLS, Bench, Stalls, run
 from counter_ports import counter
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import CHOSEN_T, COUNT_T, DESTINATION_T, FLOW_T, PLACED_T, REFUSAL_T, TRAILER_T
-from framelane.models.placement.bd_place import BdPlace, Placed, Room, receiver
+from framelane.models.placement.bd_place import BdPlace, Room, receiver
 from framelane.models.placement.flow import Destination, Flow, FrameEvent, Refusal
 from framelane.models.placement.slots import FREE_RUNNING
+from placement_ports import placed_t
 
 DESTINATIONS = 16
 FLOW = Flow(source=9, first_destination=2, width=10, height=6, source_pitch=64, destination_pitch=100)
 RING = Destination(qp=3, base=0x7F00_0000_1000, slot_bytes=8192, n_slots=3, trailer_offset=8128)
 MASK = (1 << 64) - 1
-
-
-def laid_out(placed: Placed, flow: Flow, event: FrameEvent) -> int:
-    """What the block hands on, as its port has it."""
-    trailer = {
-        **{"detector_frame": event.number, "frames_dropped": placed.frames_dropped, "packets": 0},
-        **{"payload_bytes": flow.payload_bytes, "bunch_id": event.bunch_id, "timestamp_ns": event.timestamp_ns},
-        **{"frame_number": placed.number, "slot": placed.slot, "source": flow.source},
-    }
-    return PLACED_T.pack(
-        {
-            **{"over": 0, "destination_index": placed.destination_index, "qp": placed.destination.qp},
-            **{"max_length": flow.max_length, "rows": placed.rows, "row_bytes": placed.row_bytes},
-            **{"source_pitch": flow.source_pitch, "destination_pitch": flow.destination_pitch},
-            **{"source": placed.source, "destination": placed.address, "trailer_at": placed.trailer_at},
-            "trailer": TRAILER_T.pack(trailer),
-        }
-    )
 
 
 class PlaceBench(Bench):
@@ -81,7 +64,7 @@ class PlaceBench(Bench):
         placed = self.model.place(flow, flow_id, index, event, self.window_ends, self.room)
         if placed:
             self.expected_rooms.append((placed.destination.qp, flow.descriptors))
-            self.expected.append(laid_out(placed, flow, event))
+            self.expected.append(placed_t(placed, flow, event))
 
     def send(
         self, flow: int, index: int, event: FrameEvent, flow_id: int, *, over: bool = False, bad: bool = False

@@ -12,7 +12,7 @@ from framelane.models.placement.bd_place import BdPlace
 from framelane.models.placement.flow import Destination, Flow, FrameEvent
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx.wire import MTUS
-from test_bd_place import laid_out
+from placement_ports import placed_t
 
 RING = Destination(qp=3, base=0x7F00_0000_1000, slot_bytes=1 << 31, n_slots=3, trailer_offset=8128)
 FLOW = Flow(source=9, first_destination=2, width=10, height=6, source_pitch=64, destination_pitch=100)
@@ -51,7 +51,7 @@ class RowsBench(Bench):
         placed = self.model.place(flow, 0, self.numbers, event, [FREE_RUNNING] * 3)
         self.numbers += 1
         assert placed
-        self.placed.items.append({"tdata": laid_out(placed, flow, event)})
+        self.placed.items.append({"tdata": placed_t(placed, flow, event)})
         found, trailer = bd_rows.descriptors(placed, event, self.mtu)
         self.expected += [BD_T.pack({n: getattr(bd, n) for n in BD_T.fields}) for bd in found]
         self.expected_trailers.append(TRAILER_T.pack({n: getattr(trailer, n) for n in TRAILER_T.fields}))

@@ -15,7 +15,7 @@ from framelane.models.rc.rc_responder import Manner, RcResponder
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
 from framelane.models.station.roce_rx import Event, EventKind
 from rc_ports import COMMAND_T, ITEM_T
-from test_rc_requester import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, TICK, RequesterBench
+from rc_requester_bench import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, TICK, RequesterBench
 
 QPS = 4
 

@@ -150,7 +150,8 @@ def run(
     `flat`: with flat signals where its AXI ports are structs.
     """
     top = top or block
-    build_dir = ROOT / "build" / "sim" / "_".join([top, *(f"{key}{value}" for key, value in parameters.items())])
+    values = [f"{key}{value}" for key, value in parameters.items()]
+    build_dir = ROOT / "build" / "sim" / "_".join([top, *values])
     build_dir.parent.mkdir(parents=True, exist_ok=True)
     folders = source_folders(ROOT)
     source = next(path for folder in folders if (path := folder / f"{top}.sv").is_file())
@@ -165,9 +166,9 @@ def run(
     os.environ["MAKEFLAGS"] += f" {COMPILED}"
     runner = _TopVisible()
     visible = Path(f"{build_dir}.vlt")
-    visible.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n')
     with Path(f"{build_dir}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # benches of one design, with the same parameters, take turns
+        visible.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n')
         runner.build(
             sources=[VerilatorControlFile(visible), *packages(ROOT), source],
             hdl_toplevel=top,
@@ -178,7 +179,7 @@ def run(
             timescale=("1ns", "1ps"),
         )
         runner.note()
-        log = build_dir.with_suffix(".log")
+        log = build_dir.with_name("_".join([block, *values]) + ".log")
         try:
             results = runner.test(
                 hdl_toplevel=top,
@@ -189,7 +190,7 @@ def run(
                 log_file=log,
             )
         except SystemExit:
-            pytest.fail(f"the simulation of {build_dir.name} failed: see {log}", pytrace=False)
+            pytest.fail(f"the simulation of {log.stem} failed: see {log}", pytrace=False)
         assert get_results(results)[0], f"no cocotb test ran in test_{block}.py"
 
 

@@ -4,16 +4,15 @@ from collections import Counter
 from typing import Any
 
 from bench import Bench
-from framelane.driver.registers._register_map import REGISTERS
 from framelane.driver.simulated.ports import Struct
+from tx_registers import MAP
 
 COUNTER_BYTES = 8
-_MAP = {register.name: register for register in REGISTERS}
 
 
 def _events(table: str) -> Struct:
     """The struct of the counters `table`: counter 0 is its last field, the least significant bit."""
-    names = [name.removeprefix(f"{table}.") for name in _MAP if name.startswith(f"{table}.")]
+    names = [name.removeprefix(f"{table}.") for name in MAP if name.startswith(f"{table}.")]
     return Struct(**dict.fromkeys(reversed(names), 1))
 
 
@@ -32,7 +31,7 @@ def pulses(**events: int) -> int:
 def counter(name: str, index: int = 0) -> int:
     """Where the counter `name` of entry `index`, such as `flow_counters[].refused`, lies among those of its memory."""
     first = "station_counters.pause_global" if name.startswith(("station_", "qp_")) else "counters.cycles"
-    return (_MAP[name].offset_of(index) - _MAP[first].offset) // COUNTER_BYTES
+    return (MAP[name].offset_of(index) - MAP[first].offset) // COUNTER_BYTES
 
 
 def count_events(bench: Bench, signal: Any, struct: Struct) -> Counter[str]:

@@ -3,6 +3,7 @@
 cocotbext-axi waits for edges of single signals, which the fields of a struct are not in the simulator's interface.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -56,7 +57,11 @@ def wrapper(source: str, package: str) -> str:
 
 
 def write_wrapper(source: Path, package: Path, folder: Path) -> Path:
-    """Write that module beside the build; its file."""
+    """Write that module beside the build; its file. One that is right stays: another bench may be building it."""
     path = folder / f"{source.stem}_flat.sv"
-    path.write_text(wrapper(source.read_text(), package.read_text()))
+    text = wrapper(source.read_text(), package.read_text())
+    if not path.is_file() or path.read_text() != text:
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(text)
+        part.replace(path)
     return path

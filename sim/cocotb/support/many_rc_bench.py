@@ -12,8 +12,6 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, RisingEdge
 from cocotb.utils import get_sim_time
-from test_tx import FLOW, TxBench, session
-from test_tx_with_rc import MAP
 
 from bench import Stalls
 from framelane.driver.simulated import ports
@@ -25,6 +23,8 @@ from framelane.models.rc.rc_remote import RcRemote
 from framelane.models.rc.rc_responder import Manner, RcResponder, Region
 from framelane.models.registers import registers
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
+from tx_bench import TxBench, session
+from tx_registers import FLOW, MAP
 
 FLOWS = 4
 """On the queue pairs from 1 on."""

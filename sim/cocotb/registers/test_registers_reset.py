@@ -1,0 +1,118 @@
+"""registers: a reset waits until the core is idle, then forgets all but entries of tables."""
+
+from typing import Any
+
+import cocotb
+import pytest
+
+from bench import run
+from counter_ports import pulses
+from framelane.driver.simulated import ports
+from framelane.models.registers.registers import flow_words, qp_words
+from framelane.models.registers.tx_control import IDLE_CYCLES
+from registers_bench import BUILD, EVENTS, FLOW_1, QP, RC, SIZES, RegistersBench
+
+
+@cocotb.test()
+async def a_queue_pair_written_during_a_reset_stays_out_of_force(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    dut.idle_i.value = 0
+    await bench.command("reset")
+    await bench.entry("qp", qp_words(QP), 1)
+    dut.idle_i.value = 1
+    await bench.ready()
+    assert not bench.qps.items
+    await bench.put("qp[].control", qp_words(QP)[0], 1)
+    await bench.wait(20)
+    assert [item["tdata"] for item in bench.qps.items] == [ports.qp_write_t(1, QP)]
+
+
+@cocotb.test()
+async def a_reset_waits_for_the_queue_pair_that_is_on_its_way(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    bench._sinks.clear()
+    dut.m_axis_qp_tready.value = 0
+    await bench.entry("qp", qp_words(QP), 0)
+    resets: list[int] = []
+    bench.watch(lambda: resets.append(int(dut.core_rst_o.value)))
+    await bench.command("reset")
+    await bench.wait(50)
+    assert not any(resets)
+    assert int(dut.m_axis_qp_tvalid.value)
+    dut.m_axis_qp_tready.value = 1
+    await bench.ready()
+    assert any(resets)
+
+
+@cocotb.test()
+async def a_reset_disarms_waits_and_forgets_counts_and_errors_but_no_entries(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    await bench.entry("flow", flow_words(FLOW_1), 0)
+    await bench.put("control", 1)
+    await bench.wait(3)
+    assert int(dut.armed_o.value)
+    assert await bench.get("status") == 0b00011
+    await bench.pulses(pulses(**dict.fromkeys(EVENTS, 1)))
+    await bench.refuse(99, 1, 2, 3)
+    dut.idle_i.value = 0
+    resets: list[int] = []
+    bench.watch(lambda: resets.append(int(dut.core_rst_o.value)))
+    await bench.command("reset")
+    await bench.put("control", 1)
+    assert not int(dut.armed_o.value), "armed during a reset"
+    assert await bench.get("control") == 0
+    assert await bench.field("status", "resetting")
+    await bench.wait(200)
+    assert not any(resets)
+    assert await bench.get("errors")
+    dut.idle_i.value = 1
+    await bench.ready()
+    assert sum(resets) == 4
+    assert await bench.get("control") == 0
+    assert await bench.get("errors") == 0
+    assert (await bench.get("refusal"), await bench.get("refusal_frame")) == (0, 0)
+    counts = await bench.counters()
+    assert counts[0] < 1000
+    assert not any(counts[1:])
+    assert [await bench.word(0x1000 + 4 * k) for k in range(16)] == list(flow_words(FLOW_1))
+    await bench.put("control", 1)
+    await bench.wait(3)
+    assert int(dut.armed_o.value)
+
+
+@cocotb.test()
+async def arming_right_behind_a_reset_does_not_arm(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    armed: list[int] = []
+    bench.watch(lambda: armed.append(int(dut.armed_o.value)))
+    await bench.command("reset")
+    await bench.put("control", 1)
+    await bench.ready()
+    assert await bench.get("control") == 0
+    assert not any(armed)
+
+
+@cocotb.test()
+async def a_core_that_is_idle_for_short_times_only_is_not_reset(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start(idle=True)
+    dut.idle_i.value = 0
+    await bench.command("reset")
+    resets: list[int] = []
+    bench.watch(lambda: resets.append(int(dut.core_rst_o.value)))
+    for _ in range(20):
+        dut.idle_i.value = 1
+        await bench.wait(IDLE_CYCLES - 1)
+        dut.idle_i.value = 0
+        await bench.wait(1)
+    assert not any(resets)
+    assert await bench.field("status", "resetting")
+
+
+@pytest.mark.parametrize("network", [{}, RC])
+def test_registers_reset(network: dict[str, Any]) -> None:
+    run("registers_reset", top="registers", flat=True, **SIZES, **BUILD, **network)
