@@ -23,7 +23,7 @@ _OTHER_MODE = CODES
 """In the place of a gain code: code 0, but of the other gain mode."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DarkLimits:
     """From where on a pixel is bad, in each stage. Raises ConfigError for what cannot be."""
 

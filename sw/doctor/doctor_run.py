@@ -27,7 +27,7 @@ from framelane.session.session import Session
 _STYLES = {Level.OK: "green", Level.WARNING: "yellow", Level.FAULT: "red"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions:
     """What the user chose; None: the default. ConfigError for what cannot be, InputError where an input is written."""
 

@@ -84,7 +84,7 @@ def emulate(
             routes.append(Route(emulator, prepared, credit, Line(sender, impairment)))
             sender.stopped = lambda: stop.wanted
             senders.append(sender)
-        emulated = EmulatedSource(Schedule(rate, frames, bunch or 1), routes)
+        emulated = EmulatedSource(Schedule(rate=rate, frames=frames, bunch=bunch or 1), routes)
         ready()
         emulated.run(stop, progress)
         outcome = emulated.outcome

@@ -23,7 +23,7 @@ _TELL_DROP_S = 0.001
 _NAP_S = 200e-6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """`rate` in frames/s, None: as fast as wire and credit permit; `frames` in all, None: until it is stopped.
 

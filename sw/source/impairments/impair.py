@@ -9,7 +9,7 @@ from framelane.models.roce_tx.packet_batch import Batch
 from framelane.source.impairments.impairments import Impairment, parse
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImpairOptions:
     """The faults of `text` (docs/fault_injection.md), None: none; their random numbers from `seed`.
 
