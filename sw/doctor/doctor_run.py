@@ -46,9 +46,9 @@ class DoctorOptions:
             raise ConfigError(f"--listen {self.listen:g}: give seconds, above 0 and at most 3600")
         if self.save and self.listen is None:
             raise ConfigError("--save keeps what --listen takes: give --listen as well")
-        for output in (self.json, self.save):
+        for option, output in (("json", self.json), ("save", self.save)):
             if output:
-                check_no_input(output, [path for path in (self.session, self.pcap) if path])
+                check_no_input(output, [path for path in (self.session, self.pcap) if path], option)
 
     @property
     def checks_host(self) -> bool:

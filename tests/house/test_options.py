@@ -1,6 +1,7 @@
-"""Options are given by name: a class of options has no order that a caller could get wrong."""
+"""Options are given by name, and errors below the command line call them as Python does."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,3 +45,27 @@ def test_the_options_of_the_commands_are_among_them() -> None:
 def test_options_are_keyword_only(name: str) -> None:
     decorators = [ast.unparse(each) for each in options()[name].decorator_list]
     assert any("kw_only=True" in each for each in decorators), decorators
+
+
+COMMANDS = ("sw/cli/", "sw/demo/", "sw/doctor/", "sw/bench/")
+OF_OTHERS = {
+    "sw/driver/simulated/library.py",  # verilator
+    "sw/receiver/gpu/_source.py",  # NVRTC
+    "sw/receiver/transport/verbs/host_checks.py",  # Docker
+}
+"""Options of other programs."""
+
+
+def test_below_the_commands_no_message_has_an_option_of_the_command_line() -> None:
+    """What an error says is for programs, too: `OptionError` and `InputOptionError` spell options for both."""
+    found = []
+    for path, tree in MODULES.items():
+        if path.startswith(COMMANDS) or path in OF_OTHERS:
+            continue
+        docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+                said = re.sub(r"`[^`]*`", "", node.value)  # a whole command
+                if re.search(r"(?<![\w-])--[a-z]", said):
+                    found.append(f"{path}:{node.lineno}")
+    assert found == []

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import OptionError
 from framelane.models.roce_tx.packet_batch import Batch
 from framelane.source.impairments.impairments import Impairment, parse
 
@@ -21,7 +21,7 @@ class ImpairOptions:
 
     def __post_init__(self) -> None:
         if self.seed < 0:
-            raise ConfigError(f"--impair-seed {self.seed} is negative: give 0 or more")
+            raise OptionError("{impair_seed} {0} is negative: give 0 or more", self.seed)
         self.make(1)
 
     def make(self, sources: int) -> Impairment | None:
