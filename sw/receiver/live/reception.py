@@ -8,12 +8,14 @@ print(run.tally)
 
 import contextlib
 import functools
+import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import Self
+from concurrent.futures import Future, wait
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import ConfigError, TransportError
 from framelane.base.stopping import Stop
 from framelane.models.pedestal.dark_frames import DarkRule
 from framelane.receiver.gpu.gpu_error import GpuError
@@ -33,6 +35,11 @@ from framelane.receiver.transport.transport import Counters, Transport
 from framelane.session.session import Session
 
 _FINISH_S = 1.0
+_SOURCE_S = 10.0
+"""So long at most a source beside the run may take to end after it."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def receive(
@@ -152,6 +159,39 @@ class Reception:
             self._link.callback(self._note_end, server.faults)
             self._address = server.address
         return self._address
+
+    @contextlib.contextmanager
+    def beside(self, source: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Iterator[Future[T]]:
+        """Call a source of a live run in a thread of its own: `with run.beside(emulate, to="127.0.0.1", frames=20)`.
+
+        It finds the session, as by `serve`. Where it raises, the run ends with what has come, `fault` says why, and the
+        block raises the same error. The block gives a future of what the source returns.
+
+        The run ends with the block; TransportError where the source goes on for 10 s after that.
+        """
+        self.serve()
+        returned: Future[T] = Future()
+
+        def call() -> None:
+            try:
+                returned.set_result(source(*args, **kwargs))
+            except BaseException as error:
+                returned.set_exception(error)
+                self.end(f"its source has failed: {str(error) or type(error).__name__}")
+
+        threading.Thread(target=call, name="source beside", daemon=True).start()
+        try:
+            yield returned
+        finally:
+            failed = returned.exception() if returned.done() else None  # later it is as the run has ended
+            self.close()
+            wait([returned], _SOURCE_S)
+            if failed is not None:
+                raise failed
+        if not returned.done():
+            raise TransportError(
+                f"the source goes on {_SOURCE_S:g} s after the receiver has ended: say how many frames it sends"
+            )
 
     def end(self, reason: str) -> None:
         """End the run early, for a reason in a sentence; the first one stays. Frames that have come still come."""
