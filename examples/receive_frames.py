@@ -4,7 +4,6 @@ One sees each frame with its number, its time, its peaks and its holes, then the
 sent is accounted for. Some packets are lost on the way, so that there are holes.
 """
 
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -25,14 +24,13 @@ pedestal = stages * np.array([[[2400.0]], [[13600.0]], [[14100.0]]])  # in ADU
 gain = stages * np.array([[[41.0]], [[-1.44]], [[-0.1145]]])  # in ADU a keV
 write_calibration("calibration.h5", Calibration(pedestal, gain, photon_energy_kev=12.4))
 
-live = Live(transport="udp", plan=Path("plan.toml"), idle=30)
-with receive(live, Processing(calibration=Path("calibration.h5"), threshold=5)) as run:
-    run.serve()  # from here on a source can find the session
-    losses = parse_impairments("drop=0.002", seed=1)
-    source = threading.Thread(target=emulate, kwargs={"to": "127.0.0.1", "frames": 20, "impairment": losses})
-    source.start()
+live = Live(transport="udp", plan=Path("plan.toml"))
+losses = parse_impairments("drop=0.002", seed=1)
+with (
+    receive(live, Processing(calibration=Path("calibration.h5"), threshold=5)) as run,
+    run.beside(emulate, to="127.0.0.1", frames=20, impairment=losses),  # in a thread; what it raises is raised here
+):
     for frame in run:
         print(f"frame {frame.number} at {frame.timestamp_ns} ns: {frame.verdict.peaks} peaks, {frame.holes} holes")
-    source.join()
 print(f"{losses.counts['drop']} packets were lost on the way")
 print(f"loss identity: {run.tally}")

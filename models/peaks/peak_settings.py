@@ -19,7 +19,7 @@ _LONGEST_SIDE = 1 << 16
 """With these the sums of a centroid fit 64 bits."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PeakSettings:
     """What makes a pixel bright, and a group of bright pixels a peak. ConfigError for what cannot be.
 

@@ -23,7 +23,7 @@ _MAX_BETA = 1 << 22
 """Keeps the products of an update within 64 bits, and their factors within 32."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrackerSettings:
     """How the pedestal is followed. Raises ConfigError for a value that cannot be."""
 

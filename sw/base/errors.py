@@ -2,15 +2,17 @@
 
     FramelaneError
     ├── InputError        a file, a shape, a dtype or a value that a user gave
+    │   └── InputOptionError  the same, with an option in the message
     ├── ConfigError       a configuration that cannot work
-    │   └── OptionError   options that contradict each other; the command line names them as it spells them
+    │   └── OptionError       an option that cannot be, or several that contradict each other
     ├── PacketError       a packet that a receiver must refuse; `reason` is the counter's name
     ├── TransportError    a socket, an interface or a capture that cannot be used
     ├── BoardError        a board that does not answer, is no transmitter that we know, or does not do what it is told
     ├── SimulationError   a design, Verilated or in HLS C++, could not be built, or did not end
     └── GpuError          a GPU, or its driver, that does not do what it is told (framelane.receiver.gpu.gpu_error)
 
-The command line prints the message of any of them and exits with status 2.
+The command line prints the message of any of them and exits with status 2. What an error with options calls
+`link_port`, as the argument is called, it prints as `--link-port`.
 """
 
 from collections.abc import Callable
@@ -30,8 +32,8 @@ class ConfigError(FramelaneError):
     """A configuration that cannot work: an impossible MTU, a slot too small for its image."""
 
 
-class OptionError(ConfigError):
-    """An option that cannot be, or two that contradict each other.
+class NamesOptions(FramelaneError):
+    """An error whose message names options.
 
     `template` names options in braces, `{link_port}`, and values by their place, `{0}`. The message has the names of
     the keywords; `spelled` has them as somebody else writes them, `--link-port`.
@@ -47,6 +49,14 @@ class OptionError(ConfigError):
 
     def __str__(self) -> str:
         return self.spelled(str)
+
+
+class InputOptionError(NamesOptions, InputError):
+    """Bad input, where the message says which option would help."""
+
+
+class OptionError(NamesOptions, ConfigError):
+    """An option that cannot be, or two that contradict each other."""
 
 
 class _Spelling(Formatter):

@@ -7,20 +7,20 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from framelane.base.errors import InputError
+from framelane.base.errors import InputOptionError
 
 _ADVICE = {
-    errno.ENOSPC: "make room there, or give another with --output",
-    errno.EDQUOT: "your quota is used up, give another with --output",
-    errno.EFBIG: "files may not grow so large there (`ulimit -f`), give another with --output",
+    errno.ENOSPC: "make room there, or give another {output}",
+    errno.EDQUOT: "your quota is used up, give another {output}",
+    errno.EFBIG: "files may not grow so large there (`ulimit -f`), give another {output}",
 }
 
 
-def check_no_input(output: Path, inputs: Iterable[Path]) -> None:
-    """Raise InputError where the file `output` is one of `inputs`, by whatever name."""
+def check_no_input(output: Path, inputs: Iterable[Path], option: str = "output") -> None:
+    """Raise InputError where the file `output`, which `option` has named, is one of `inputs`, by whatever name."""
     for each in inputs:
         if output.exists() and each.exists() and each.samefile(output):
-            raise InputError(f"cannot write {output}: it is an input of this run: give another name with --output")
+            raise InputOptionError(f"cannot write {{0}}: it is an input of this run: give another {{{option}}}", output)
 
 
 class OutputFolder:
@@ -70,9 +70,11 @@ class OutputFolder:
     def _check(self) -> None:
         for target in self._targets:
             if target.is_symlink() or (target.exists() and not target.is_file()):
-                raise InputError(f"cannot write {target}: it is a folder, a link or a device: give another --output")
+                raise InputOptionError(
+                    "cannot write {0}: it is a folder, a link or a device: give another {output}", target
+                )
             check_no_input(target, self._inputs)
 
-    def _failure(self, error: OSError) -> InputError:
-        advice = _ADVICE.get(error.errno or 0, "give another with --output")
-        return InputError(f"cannot write to the folder {self._path}: {error.strerror}: {advice}")
+    def _failure(self, error: OSError) -> InputOptionError:
+        advice = _ADVICE.get(error.errno or 0, "give another {output}")
+        return InputOptionError("cannot write to the folder {0}: {1}: " + advice, self._path, error.strerror)

@@ -19,7 +19,7 @@ from framelane.base.part_file import PartFile
 from framelane.base.progress import say
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A promised figure: `value` was measured, and must not pass `limit` in the direction that is not `better`."""
 

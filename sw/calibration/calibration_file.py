@@ -94,10 +94,11 @@ class CalibrationFile(CheckedFile):
         self.high_gain = root_is_high if self._wanted is None else self._wanted
         if self.high_gain and not self.has_high_gain:
             raise InputError(
-                f"{self.path} has no calibration of the high gain: make one with --dark-hg0 and gain maps of six planes"
+                f"{self.path} has no calibration of the high gain: make one with a dark run of HG0 and gain maps of "
+                "six planes"
             )
         if root_is_high and not self.high_gain:
-            raise InputError(f"{self.path} is a calibration of the high gain only: make one with --dark-g0")
+            raise InputError(f"{self.path} is a calibration of the high gain only: make one with a dark run of G0")
         self._group = f"{_HIGH_GAIN}/" if self.high_gain and not root_is_high else ""
         pedestal, gain, known, mask = (
             self._group + name for name in ("pedestal_adu", "gain_adu_per_kev", "gain_known", "mask")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.base.errors import ConfigError, InputError
+from framelane.base.errors import ConfigError, InputError, InputOptionError
 from framelane.calibration._dark_kernels import CODES, accumulate, count_codes
 from framelane.calibration.raw_frames import RawFrames
 from framelane.calibration.stage_pedestal import Reason, Stage, StagePedestal
@@ -23,7 +23,7 @@ _OTHER_MODE = CODES
 """In the place of a gain code: code 0, but of the other gain mode."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DarkLimits:
     """From where on a pixel is bad, in each stage. Raises ConfigError for what cannot be."""
 
@@ -136,7 +136,7 @@ def measure(frames: RawFrames, stage: Stage, limits: DarkLimits, unused_modules:
         taken, other = ("HG0", Stage.HG0) if frames.high_gain else ("G0", Stage.G0)
         raise InputError(
             f"{frames.path} is no dark run of {stage}: it says itself that it was taken in {taken}: give it "
-            f"with {other.option}"
+            f"as one of {other}"
         )
     if len(frames.storage_cells) > 1:
         raise InputError(
@@ -165,9 +165,10 @@ def measure(frames: RawFrames, stage: Stage, limits: DarkLimits, unused_modules:
         elif np.count_nonzero(reasons) > reasons.size // 2:
             counts = [(np.count_nonzero(reasons & reason.bit), reason.words) for reason in Reason]
             why = ", ".join(f"{n} {words}" for n, words in counts if n)
-            raise InputError(
-                f"{frames.path}: {np.count_nonzero(reasons)} of {reasons.size} pixels of module {module} are bad in "
-                f"{stage} ({why}): this is no dark run, or the module is given as bad with --bad-module"
+            raise InputOptionError(
+                "{0}: {1} of {2} pixels of module {3} are bad in {4} ({5}): this is no dark run, or the module is "
+                "given as bad with {bad_modules}",
+                *(frames.path, np.count_nonzero(reasons), reasons.size, module, stage, why),
             )
     pedestal.check(frames.path)
     return DarkResult(pedestal, frames.n_frames, int(run.used[modules].min()), bool(frames.gain_modes))
@@ -187,9 +188,9 @@ def _refuse_wrong_stage(frames: RawFrames, run: DarkRun, limits: DarkLimits, mod
     if run.used[worst] == 0:
         raise InputError(
             f"{frames.path} is no dark run of {stage}: of its {frames.n_good} frames{where} none is in {stage} "
-            f"({others or 'only holes'}): give {stage.option} a run in which the detector was forced to {stage}"
+            f"({others or 'only holes'}): give a run in which the detector was forced to {stage}"
         )
-    raise InputError(
-        f"{frames.path} has {run.used[worst]} frames{where} in {stage} ({others}), needed are {limits.min_frames}: "
-        "give a longer dark run, or a smaller --min-frames"
+    raise InputOptionError(
+        "{0} has {1} frames{2} in {3} ({4}), needed are {5}: give a longer dark run, or a smaller {min_frames}",
+        *(frames.path, run.used[worst], where, stage, others, limits.min_frames),
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.base.errors import InputError
+from framelane.base.errors import InputError, InputOptionError
 from framelane.models.jungfrau.jf_calibration import SIGN, STAGES
 from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 
@@ -102,9 +102,10 @@ def _check_medians(path: Path, names: Sequence[str], planes: NDArray[np.float64]
     for name, gain, plane, plane_bad in zip(names, NOMINAL_ADU_PER_KEV, planes, bad, strict=True):
         good = plane[~plane_bad]
         if good.size <= plane.size // 2:
-            raise InputError(
-                f"{path}: {plane.size - good.size} of {plane.size} gains of {name} are not finite, 0 or of the wrong "
-                "sign: this is no gain map, or the module is given as bad with --bad-module"
+            raise InputOptionError(
+                "{0}: {1} of {2} gains of {3} are not finite, 0 or of the wrong sign: this is no gain map, or the "
+                "module is given as bad with {bad_modules}",
+                *(path, plane.size - good.size, plane.size, name),
             )
         median = float(np.median(good))
         if not 1 / MOST_OFF_NOMINAL < median / gain < MOST_OFF_NOMINAL:
@@ -117,8 +118,8 @@ def _check_medians(path: Path, names: Sequence[str], planes: NDArray[np.float64]
 def _refuse_bad(path: Path, names: Sequence[str], planes: NDArray[np.float64], bad: NDArray[np.bool_]) -> None:
     if bad.any():
         plane, row, column = map(int, np.unravel_index(int(bad.argmax()), bad.shape))
-        raise InputError(
-            f"{path}: {np.count_nonzero(bad)} gains are not finite, 0 or of the wrong sign, first "
-            f"{planes[plane, row, column]:g} ADU/keV in {names[plane]} row {row} column {column}: give another file, "
-            "or mask these pixels with --mask-bad-gains"
+        raise InputOptionError(
+            "{0}: {1} gains are not finite, 0 or of the wrong sign, first {2:g} ADU/keV in {3} row {4} column {5}: "
+            "give another file, or mask these pixels with {mask_bad_gains}",
+            *(path, np.count_nonzero(bad), planes[plane, row, column], names[plane], row, column),
         )

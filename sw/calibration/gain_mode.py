@@ -3,7 +3,7 @@
 from typing import Literal
 
 from framelane.base.any_path import AnyPath
-from framelane.base.errors import InputError
+from framelane.base.errors import InputOptionError
 from framelane.calibration.calibration_file import CalibrationFile
 from framelane.models.jungfrau.jf_calibration import Calibration
 
@@ -26,13 +26,16 @@ def open_calibration(path: AnyPath, chosen: GainMode | None, frames: object, hig
     """
     said: GainMode | None = None if high_gain is None else "hg0" if high_gain else "normal"
     if chosen and said and chosen != said:
-        raise InputError(f"{frames} says that its gain mode is {said}, not {chosen}: leave out --gain-mode")
+        raise InputOptionError(
+            "{0} says that its gain mode is {1}, not {2}: leave out {gain_mode}", frames, said, chosen
+        )
     mode = said or chosen
     file = CalibrationFile(path, None if mode is None else mode == "hg0")
     if mode is None and file.has_high_gain and not file.high_gain:
         file.close()
-        raise InputError(
-            f"{path} is for both gain modes, and {frames} does not say which one it is of: give --gain-mode normal or "
-            "--gain-mode hg0"
+        raise InputOptionError(
+            "{0} is for both gain modes, and {1} does not say which one it is of: give {gain_mode} normal or "
+            "{gain_mode} hg0",
+            *(path, frames),
         )
     return file

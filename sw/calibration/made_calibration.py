@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from framelane.base.any_path import AnyPath
-from framelane.base.errors import ConfigError, InputError
+from framelane.base.errors import ConfigError, InputError, InputOptionError, OptionError
 from framelane.base.output import check_no_input
 from framelane.base.telling import Progress, tell_nobody
 from framelane.calibration.calibration_file import write_sets
@@ -75,8 +75,7 @@ def make_calibration(
     - `mask_bad_gains` masks pixels whose gain is not finite, 0 or of the wrong sign, which is an error otherwise.
     - `bad_modules`, from 0, are not used, nor are those that the `geometry` masks, which must have as many modules.
 
-    Messages of errors call the arguments by the names of the command's options. ConfigError for what cannot be;
-    InputError for files that are not usable, do not go together, or are too few.
+    ConfigError for what cannot be; InputError for files that are not usable, do not go together, or are too few.
     """
     runs = {_stage(name): Path(path) for name, path in darks.items()}
     files = [Path(path) for path in gain_maps]
@@ -122,16 +121,17 @@ def _stage(name: str) -> Stage:
 def _unused(modules: int, energy_kev: float, bad: Sequence[int], geometry: Geometry | None) -> tuple[int, ...]:
     """Modules that are given as bad, or masked by the geometry, ascending. ConfigError for what cannot be."""
     if not 0 < energy_kev < math.inf:
-        raise ConfigError(f"--energy {energy_kev} keV cannot be: give a positive number of keV")
+        raise OptionError("{energy_kev} {0} keV cannot be: give a positive number of keV", energy_kev)
     outside = [module for module in bad if not 0 <= module < modules]
     if outside:
-        raise ConfigError(
-            f"--bad-module {outside[0]}: there are gain maps of {modules} modules: give 0 to {modules - 1}"
+        raise OptionError(
+            "{bad_modules} {0}: there are gain maps of {1} modules: give 0 to {2}", outside[0], modules, modules - 1
         )
     if geometry and len(geometry.module) != modules:
-        raise ConfigError(
-            f"the geometry {geometry.name} has {len(geometry.module)} modules, there are gain maps of {modules}: give "
-            "--gain-maps once for each module, in module order"
+        raise OptionError(
+            "the geometry {0} has {1} modules, there are gain maps of {2}: give {gain_maps} once for each module, in "
+            "module order",
+            *(geometry.name, len(geometry.module), modules),
         )
     masked = [i for i, place in enumerate(geometry.module) if place.masked] if geometry else []
     unused = tuple(sorted({*bad, *masked}))
@@ -154,9 +154,10 @@ def _from_file(path: Path, unused: Sequence[int], maps: GainMaps) -> dict[Stage,
 def _check_shape(path: Path, shape: tuple[int, ...], maps: GainMaps) -> None:
     if shape != maps.shape:
         modules = shape[0] / MODULE_ROWS
-        raise InputError(
-            f"{path} has {shape[0]} x {shape[1]} pixels ({modules:g} modules), the {len(maps.paths)} gain maps are for "
-            f"{maps.shape[0]} x {maps.shape[1]}: give --gain-maps once for each module, in module order"
+        raise InputOptionError(
+            "{0} has {1} x {2} pixels ({3:g} modules), the {4} gain maps are for {5} x {6}: give {gain_maps} once for "
+            "each module, in module order",
+            *(path, *shape, modules, len(maps.paths), *maps.shape),
         )
 
 
@@ -178,8 +179,9 @@ def _modes(
     if Stage.G0 not in pedestals and Stage.HG0 not in pedestals:
         missing.insert(0, Stage.G0)
     if missing:
-        wanted = ", ".join(f"{stage.option}" for stage in missing)
-        raise InputError(f"there are no pedestals of {', '.join(missing)}: give {wanted}, or --pedestals")
+        raise InputOptionError(
+            "there are no pedestals of {0}: give a dark run of each, or {pedestals}", ", ".join(missing)
+        )
     modes = []
     for stages in (NORMAL, HIGH_GAIN):
         asked = stages[0] in darks or stages is NORMAL or Stage.G0 not in pedestals

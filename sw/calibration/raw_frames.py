@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
-from framelane.base.errors import InputError
+from framelane.base.errors import InputError, InputOptionError
 from framelane.files.checked_file import CheckedFile
 
 BATCH_BYTES = 64 << 20
@@ -38,7 +38,7 @@ class RawFrames(CheckedFile):
     layout is from `jungfrau_create_pedestals.py` of PSI's jungfrau_utils.
     """
 
-    needed = "needed is raw, entry/data/data or data/<detector>/data, or name it with --dataset"
+    needed = "needed is raw, entry/data/data or data/<detector>/data, or the dataset that is named"
 
     def __init__(self, path: AnyPath, dataset: str | None = None) -> None:
         self._wanted = dataset
@@ -122,7 +122,9 @@ class RawFrames(CheckedFile):
             return _NAMES[0]
         found = self._try("look into data", lambda: [f"data/{name}/data" for name in group if f"{name}/data" in group])
         if len(found) > 1:
-            raise InputError(f"{self.path} has frames of several detectors: choose with --dataset {' or '.join(found)}")
+            raise InputOptionError(
+                "{0} has frames of several detectors: choose with {dataset} {1}", self.path, " or ".join(found)
+            )
         return str(found[0]) if found else _NAMES[0]
 
     def _beside(self, name: str, dtype: type[np.generic] = np.int64) -> NDArray[Any] | None:

@@ -25,11 +25,6 @@ class Stage(StrEnum):
         """Its gain code, bits 15..14 of a raw word."""
         return {"G0": 0b00, "G1": 0b01, "G2": 0b11, "HG0": 0b00}[self]
 
-    @property
-    def option(self) -> str:
-        """The option of `framelane calibration make` that takes its dark run."""
-        return f"--dark-{self.lower()}"
-
 
 NORMAL = (Stage.G0, Stage.G1, Stage.G2)
 HIGH_GAIN = (Stage.HG0, Stage.G1, Stage.G2)

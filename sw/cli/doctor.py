@@ -37,6 +37,8 @@ def doctor(
     """
     from framelane.doctor.doctor_run import DoctorOptions, run
 
-    options = DoctorOptions(session, pcap, listen, save, interface, device, json)
+    options = DoctorOptions(
+        session=session, pcap=pcap, listen=listen, save=save, interface=interface, device=device, json=json
+    )
     if not run(options, Terminal()):
         raise typer.Exit(1)

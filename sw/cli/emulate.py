@@ -91,7 +91,7 @@ def emulate(
     from framelane.source.impairments.impair import ImpairOptions, describe, document
 
     console, stop = Terminal(), Stop()
-    impairment = ImpairOptions(impair, impair_seed).make(1)
+    impairment = ImpairOptions(text=impair, seed=impair_seed).make(1)
     with console.status("prepare the frames") as status, contextlib.ExitStack() as signals:
         outcome = send(
             to=to or (),

@@ -1,10 +1,15 @@
 """Options as the command line spells them."""
 
-from framelane.base.errors import FramelaneError, OptionError
+from framelane.base.errors import FramelaneError, NamesOptions
+
+_OTHERWISE = {"bad_modules": "bad-module", "energy_kev": "energy", "impairment": "impair"}
+"""Options that have another name than the argument."""
 
 
 def sentence(error: FramelaneError) -> str:
     """The message of an error, with `--link-port` for the option `link_port`."""
-    if isinstance(error, OptionError):
-        return error.spelled(lambda name: f"--{name.replace('_', '-')}")
-    return str(error)
+    return error.spelled(_spell) if isinstance(error, NamesOptions) else str(error)
+
+
+def _spell(name: str) -> str:
+    return f"--{_OTHERWISE.get(name, name.replace('_', '-'))}"

@@ -61,7 +61,7 @@ def replay(
     options = ReplayOptions(
         capture=capture,
         wire=WireOptions(transport=transport or "udp", port=port, interface=interface) if given else None,
-        impair=ImpairOptions(impair, impair_seed),
+        impair=ImpairOptions(text=impair, seed=impair_seed),
         session=session,
         rate=rate,
         fast=fast,

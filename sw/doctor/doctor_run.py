@@ -27,7 +27,7 @@ from framelane.session.session import Session
 _STYLES = {Level.OK: "green", Level.WARNING: "yellow", Level.FAULT: "red"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions:
     """What the user chose; None: the default. ConfigError for what cannot be, InputError where an input is written."""
 
@@ -46,9 +46,9 @@ class DoctorOptions:
             raise ConfigError(f"--listen {self.listen:g}: give seconds, above 0 and at most 3600")
         if self.save and self.listen is None:
             raise ConfigError("--save keeps what --listen takes: give --listen as well")
-        for output in (self.json, self.save):
+        for option, output in (("json", self.json), ("save", self.save)):
             if output:
-                check_no_input(output, [path for path in (self.session, self.pcap) if path])
+                check_no_input(output, [path for path in (self.session, self.pcap) if path], option)
 
     @property
     def checks_host(self) -> bool:

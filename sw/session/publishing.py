@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import OptionError
 from framelane.session.session import Session
 
 
@@ -23,9 +23,10 @@ def published(session: Session, path: Path | None) -> Iterator[None]:
             with contextlib.ExitStack() as folder:
                 _lock(path.parent, folder, wait=True)  # from the question to the answer
                 if path.is_file() and not _lock(path, folder):
-                    raise ConfigError(
-                        f"another receiver has published its session in {path} and still runs: give another file with "
-                        "--publish, or end that one"
+                    raise OptionError(
+                        "another receiver has published its session in {0} and still runs: give another file with "
+                        "{publish}, or end that one",
+                        path,
                     )
                 session.save(path, mode=0o600)
                 _lock(path, held)

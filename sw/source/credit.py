@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from framelane.base.errors import ConfigError, TransportError
+from framelane.base.errors import OptionError, TransportError
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import PORT
@@ -86,5 +86,5 @@ def address(text: str) -> tuple[str, int]:
     """HOST or HOST:PORT; without a port that of the session's link. ConfigError for anything else."""
     host, colon, port = text.partition(":")
     if not host or (colon and not (port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16)):
-        raise ConfigError(f"--to {text!r} is no receiver: give HOST or HOST:PORT, as `framelane recv` prints it")
+        raise OptionError("{to} {0!r} is no receiver: give HOST or HOST:PORT, as `framelane recv` prints it", text)
     return host, int(port) if colon else PORT

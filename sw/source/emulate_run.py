@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from framelane.base.any_path import AnyPath
-from framelane.base.errors import ConfigError
+from framelane.base.errors import OptionError
 from framelane.base.stopping import Stop
 from framelane.source.credit import Credit, open_credit
 from framelane.source.emulate_images import images
@@ -43,7 +43,7 @@ def emulate(
 ) -> Outcome:
     """Send frames as a board would to one or several receivers; what has left. May run in any thread.
 
-    Arguments, which the messages of errors call by the names of the command's options (docs/emulate.md):
+    Arguments (docs/emulate.md has the same as options of the command):
 
     - `to`: receivers on the session's link, HOST or HOST:PORT; or else `session`: files of their sessions.
     - `source`: which source of the session, from 0: its share of the rows.
@@ -65,7 +65,7 @@ def emulate(
     _check(receivers, files, bunch, impairment)
     _check_numbers(rate, frames, seed)
     if calibration is not None and input is None:
-        raise ConfigError("--calibration is for the frames of a file: give --input as well")
+        raise OptionError("{calibration} is for the frames of a file: give {input} as well")
     wire = WireOptions(transport=transport, port=port, interface=interface)
     stop = stop or Stop()
     with contextlib.ExitStack() as stack:
@@ -84,7 +84,7 @@ def emulate(
             routes.append(Route(emulator, prepared, credit, Line(sender, impairment)))
             sender.stopped = lambda: stop.wanted
             senders.append(sender)
-        emulated = EmulatedSource(Schedule(rate, frames, bunch or 1), routes)
+        emulated = EmulatedSource(Schedule(rate=rate, frames=frames, bunch=bunch or 1), routes)
         ready()
         emulated.run(stop, progress)
         outcome = emulated.outcome
@@ -99,23 +99,23 @@ def _path(name: AnyPath | None) -> Path | None:
 
 def _check(to: Sequence[str], session: Sequence[Path], bunch: int | None, impairment: Impairment | None) -> None:
     if bool(session) == bool(to):
-        raise ConfigError("a source needs its receiver's session: give --to HOST, or else --session FILE")
+        raise OptionError("a source needs its receiver's session: give {to}, or else {session}")
     several = len(session) + len(to) > 1
     if bunch is not None and not several:
-        raise ConfigError("--bunch is of several receivers: give --to, or --session, for each of them")
+        raise OptionError("{bunch} is of several receivers: give {to}, or {session}, for each of them")
     if bunch is not None and bunch < 1:
-        raise ConfigError(f"--bunch {bunch} is too few: give 1 frame or more")
+        raise OptionError("{bunch} {0} is too few: give 1 frame or more", bunch)
     if several and impairment is not None:
-        raise ConfigError("--impair is for the way to one receiver: give one --to, or --session")
+        raise OptionError("{impairment} is for the way to one receiver: give one {to}, or {session}")
 
 
 def _check_numbers(rate: float | None, frames: int | None, seed: int) -> None:
     if rate is not None and not 0 < rate <= _MOST_PER_S:
-        raise ConfigError(f"--rate {rate:g} is no frame rate: give frames per second, up to {_MOST_PER_S:g}")
+        raise OptionError("{rate} {0:g} is no frame rate: give frames per second, up to {1:g}", rate, _MOST_PER_S)
     if frames is not None and frames < 1:
-        raise ConfigError(f"--frames {frames} is too few: give 1 or more")
+        raise OptionError("{frames} {0} is too few: give 1 or more", frames)
     if seed < 0:
-        raise ConfigError(f"--seed {seed} is negative: give 0 or more")
+        raise OptionError("{seed} {0} is negative: give 0 or more", seed)
 
 
 def _judge_answers(outcome: Outcome, unheard: int, credit: Credit) -> None:
@@ -126,5 +126,5 @@ def _judge_answers(outcome: Outcome, unheard: int, credit: Credit) -> None:
     if unheard and not credit.grows:
         outcome.faults.append(
             f"the receiver's machine said {unheard} times that nobody has the UDP port open: start the receiver first, "
-            "or correct --port (only a receiver with --transport packet hears all the same)"
+            "or correct the port (only a receiver on an interface, transport packet, hears all the same)"
         )

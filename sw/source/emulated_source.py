@@ -23,7 +23,7 @@ _TELL_DROP_S = 0.001
 _NAP_S = 200e-6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """`rate` in frames/s, None: as fast as wire and credit permit; `frames` in all, None: until it is stopped.
 
@@ -206,7 +206,7 @@ class EmulatedSource:
             if not credit.grows and (route.dropped or (waits and not stop.wanted)):
                 faults.append(
                     f"{which}the session's file gives credit up to frame {credit.window_end - 1}, and nobody gives "
-                    "more: give --to, or let the receiver give credit for ever (--free-running)"
+                    "more: use the receiver's link, or let it give credit for ever (free-running)"
                 )
         who = stop.who if stop.wanted else "the receiver, which has closed the session's link"
         if outcome.offered != frames and (stop.wanted or closed):

@@ -32,17 +32,17 @@ class Replayed:
         if self.left_out:
             self.faults.append(
                 f"{self.left_out} packets were left out: they are not UDP to port 4791 over IPv4, which is all that a "
-                "UDP socket sends: give --transport packet"
+                "UDP socket sends: choose transport packet"
             )
         if spoilt:
             self.faults.append(
                 f"{spoilt} packets have addresses, a source port, an IP ID or flags that the session's UDP socket does "
-                "not send, their ICRC fits no more: give their own --session, or --transport packet"
+                "not send, their ICRC fits no more: give their own session, or choose transport packet"
             )
         if unheard:
             self.faults.append(
                 f"the receiver's machine said {unheard} times that nobody has the UDP port open: start the receiver "
-                "first, or correct --port (only a receiver with --transport packet hears all the same)"
+                "first, or correct the port (only a receiver on an interface, transport packet, hears all the same)"
             )
         if self.late_s > _TOLERANCE_S:
             self.faults.append(f"the times were not held: the last packet was {self.late_s:.3f} s late")

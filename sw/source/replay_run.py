@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from framelane.base.errors import ConfigError, TransportError
+from framelane.base.errors import OptionError, TransportError
 from framelane.base.output import check_no_input
 from framelane.base.progress import say
 from framelane.base.stopping import Stop, stop_on_signals
@@ -33,7 +33,7 @@ _MOST_PER_S = 1e9
 class ReplayOptions:
     """What the user chose: packets go to `wire`, or to the capture `output`.
 
-    At `rate` packets/s, or `fast`, or at the times at which they were captured. ConfigError for what cannot be.
+    At `rate` packets/s, or `fast`, or at the times at which they were captured. OptionError for what cannot be.
     """
 
     capture: Path
@@ -47,18 +47,18 @@ class ReplayOptions:
 
     def __post_init__(self) -> None:
         if (self.wire is None) == (self.output is None):
-            raise ConfigError("say where packets go: give --transport udp or packet, or else --output FILE")
+            raise OptionError("say where packets go: give {transport} udp or packet, or else {output}")
         if self.wire is not None and self.wire.transport == "udp" and self.session is None:
-            raise ConfigError("a UDP socket needs the session's addresses: give --session, or --transport packet")
+            raise OptionError("a UDP socket needs the session's addresses: give {session}, or {transport} packet")
         if self.rate is not None and not 0 < self.rate <= _MOST_PER_S:
-            raise ConfigError(f"--rate {self.rate:g} is no rate: give packets per second, up to {_MOST_PER_S:g}")
+            raise OptionError("{rate} {0:g} is no rate: give packets per second, up to {1:g}", self.rate, _MOST_PER_S)
         if self.output is not None and (self.fast or self.rate is not None):
-            raise ConfigError("--rate and --fast are of a wire: with --output the capture's own times are kept")
+            raise OptionError("{rate} and {fast} are of a wire: with {output} the capture's own times are kept")
         if self.fast and self.rate is not None:
-            raise ConfigError("--rate and --fast cannot both be: leave one out")
-        for written in (self.output, self.report):
+            raise OptionError("{rate} and {fast} cannot both be: leave one out")
+        for option, written in (("output", self.output), ("report", self.report)):
             if written is not None:
-                check_no_input(written, [path for path in (self.capture, self.session) if path])
+                check_no_input(written, [path for path in (self.capture, self.session) if path], option)
 
 
 def run(options: ReplayOptions, console: Console) -> Replayed:

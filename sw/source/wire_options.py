@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import ConfigError, OptionError
 from framelane.models.roce_tx import wire
 from framelane.session.session import Session
 from framelane.source.sender import PacketSender, UdpSender
@@ -19,13 +19,13 @@ class WireOptions:
 
     def __post_init__(self) -> None:
         if self.transport == "udp" and self.interface is not None:
-            raise ConfigError("--interface is of --transport packet: with udp the session's source.ip decides")
+            raise OptionError("{interface} is of {transport} packet: with udp the session's source.ip decides")
         if self.transport == "packet" and self.port is not None:
-            raise ConfigError(
-                "--port is of --transport udp: packets go onto the interface with the port that they have"
+            raise OptionError(
+                "{port} is of {transport} udp: packets go onto the interface with the port that they have"
             )
         if self.transport == "packet" and self.interface is None:
-            raise ConfigError("--transport packet sends onto an interface: give --interface")
+            raise OptionError("{transport} packet sends onto an interface: give {interface}")
         if self.port is not None and not 1 <= self.port < 1 << 16:
             raise ConfigError(f"UDP port {self.port} does not exist: give 1 to 65535")
 
@@ -37,5 +37,5 @@ class WireOptions:
         if self.interface is not None:
             return PacketSender(self.interface)
         if session is None:
-            raise ConfigError("a UDP socket needs the session's addresses: give --session")
+            raise OptionError("a UDP socket needs the session's addresses: give {session}")
         return UdpSender(session, (self.port or wire.ROCE_PORT) + receiver)

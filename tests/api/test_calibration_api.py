@@ -82,8 +82,8 @@ def test_limits_decide_which_pixels_are_masked(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("energy", "changes", "sentence"),
     [
-        (0.0, {}, "energy 0.0 keV cannot be: give a positive number"),
-        (12.4, {"bad_modules": [1]}, "bad-module 1: there are gain maps of 1 modules: give 0 to 0"),
+        (0.0, {}, "^energy_kev 0.0 keV cannot be: give a positive number"),
+        (12.4, {"bad_modules": [1]}, "^bad_modules 1: there are gain maps of 1 modules: give 0 to 0"),
         (12.4, {"bad_modules": [0]}, "all of 1 modules are given as bad"),
         (12.4, {"geometry": read_geometry("jungfrau_4m")}, "has 8 modules, there are gain maps of 1"),
     ],
@@ -98,5 +98,5 @@ def test_what_cannot_be_is_refused_before_anything_is_read(
 def test_a_stage_that_does_not_exist_or_is_missing_is_said(runs: Path) -> None:
     with pytest.raises(ConfigError, match="no gain stage 'G3' to give a dark run of: give G0, G1, G2, HG0"):
         make_calibration([runs / "gain.bin"], 12.4, {"G3": runs / "G0.h5"})
-    with pytest.raises(InputError, match="there are no pedestals of G2: give --dark-g2, or --pedestals"):
+    with pytest.raises(InputError, match="there are no pedestals of G2: give a dark run of each, or pedestals"):
         make_calibration([runs / "gain.bin"], 12.4, {name: runs / f"{name}.h5" for name in ("G0", "G1")})

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from framelane.base.errors import ConfigError, InputError
 from framelane.calibration import Calibration, read_calibration
+from framelane.cli.option_names import sentence
 from framelane.models.jungfrau.jf_correct import correct_int16
 from framelane.models.jungfrau.jf_fixed import quantize
 from framelane.models.peaks import peak_finder
@@ -105,10 +106,11 @@ def test_a_file_is_corrected_into_another_and_tells_how_far_it_is(
     assert told == [("prepare the correction", 0, 0), ("correct: small.h5", 0, 1)]
     with h5py.File(small_file) as file, h5py.File(tmp_path / "photons.h5") as photons:
         np.testing.assert_array_equal(photons["entry/data/data"], correct(file["raw"][()], calibration))
-    with pytest.raises(ConfigError, match="for assembled images: give --geometry"):
+    with pytest.raises(ConfigError, match=r"^double_pixels is for assembled images: give geometry as well$"):
         correct_file(small_file, small_file, tmp_path / "p.h5", double_pixels="mask")
-    with pytest.raises(InputError, match="it is an input of this run"):
+    with pytest.raises(InputError, match=r"it is an input of this run: give another output$") as error:
         correct_file(small_file, small_file, small_file)
+    assert sentence(error.value).endswith(": give another --output")
     with pytest.raises(InputError, match=r"512 x 1024"):
         correct_file(small_file, small_file, tmp_path / "p.h5", geometry=read_geometry("jungfrau_500k"))
     assert not (tmp_path / "p.h5").exists()

@@ -69,7 +69,7 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     [(9.9, "lower", True), (10.1, "lower", False), (9.9, "higher", False), (10.1, "higher", True)],
 )
 def test_a_missed_target_is_written_as_missed(tmp_path: Path, value: float, better: str, met: bool) -> None:
-    target = Target("speed", value, "s", 10, "lower" if better == "lower" else "higher")
+    target = Target(what="speed", value=value, unit="s", limit=10, better="lower" if better == "lower" else "higher")
     document = json.loads(save("speed", Measurement([{"s": value}], [target]), tmp_path).read_text())
     assert document["targets"][0]["met"] is met
 
@@ -77,8 +77,12 @@ def test_a_missed_target_is_written_as_missed(tmp_path: Path, value: float, bett
 def test_a_missed_promise_is_an_exit_status_with_its_name(
     run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = Target("cycles", 4, "", 4, "lower")
-    targets = [kept, Target("speed", 9.5, "GB/s", 10, "higher"), Target("time", 2, "s", 1, "lower")]
+    kept = Target(what="cycles", value=4, unit="", limit=4, better="lower")
+    targets = [
+        kept,
+        Target(what="speed", value=9.5, unit="GB/s", limit=10, better="higher"),
+        Target(what="time", value=2, unit="s", limit=1, better="lower"),
+    ]
     monkeypatch.setattr(bench_tx, "measure", lambda: Measurement([{"s": 1}], targets))
     status, out, err = run_cli("bench", "tx", "--output", tmp_path)
     assert status == 1

@@ -92,7 +92,9 @@ def test_a_file_of_the_high_gain_alone_is_no_calibration_of_the_normal_one(
     for wanted in (None, True):
         with CalibrationFile(tmp_path / "c.h5", wanted) as file:
             assert file.calibration.high_gain
-    with pytest.raises(InputError, match=r"c.h5 is a calibration of the high gain only: make one with --dark-g0"):
+    with pytest.raises(
+        InputError, match=r"c.h5 is a calibration of the high gain only: make one with a dark run of G0"
+    ):
         CalibrationFile(tmp_path / "c.h5", high_gain=False)
 
 
@@ -105,7 +107,7 @@ def test_the_gain_mode_of_a_calibration_survives(tmp_path: Path, make_calibratio
 
 def test_without_the_high_gain_the_sentence_says_how_to_get_it(tmp_path: Path, both: list[CalibrationSet]) -> None:
     write_sets(tmp_path / "c.h5", both[:1], PROVENANCE)
-    with pytest.raises(InputError, match="has no calibration of the high gain: make one with --dark-hg0"):
+    with pytest.raises(InputError, match="has no calibration of the high gain: make one with a dark run of HG0"):
         CalibrationFile(tmp_path / "c.h5", high_gain=True)
 
 

@@ -160,7 +160,7 @@ def test_a_run_of_another_stage_is_refused_in_one_sentence(
 def test_a_module_in_another_stage_is_named_unless_it_is_not_used(tmp_path: Path) -> None:
     frames = dark_frames(Stage.G1, np.full((1024, 1024), 13600.0), 12)
     frames[:, 512:] |= 0xC000
-    with pytest.raises(InputError, match=r"of its 12 frames of module 1 none is in G1 \(12 in G2\): give --dark-g1"):
+    with pytest.raises(InputError, match=r"of its 12 frames of module 1 none is in G1 \(12 in G2\): give a run"):
         measured(tmp_path, frames, Stage.G1)
     result = measured(tmp_path, frames, Stage.G1, unused=(1,))
     assert result.used == 12
@@ -178,8 +178,10 @@ def test_g0_and_hg0_are_told_apart_where_the_file_says_the_mode(
         path = write_frames(tmp_path / "run.h5", frames, "data/JF01T01V01/data", daq_rec=words)
         with RawFrames(path) as file:
             if mode is high_gain:
-                other = "--dark-hg0" if mode else "--dark-g0"
-                with pytest.raises(InputError, match=f"run.h5 is no dark run of {stage}: .* give it with {other}"):
+                other = "HG0" if mode else "G0"
+                with pytest.raises(
+                    InputError, match=f"run.h5 is no dark run of {stage}: .* give it as one of {other}$"
+                ):
                     measure(file, stage, DarkLimits())
             else:
                 assert measure(file, stage, DarkLimits()).used == 12

@@ -88,7 +88,7 @@ def test_a_bad_gain_is_refused_with_its_place_or_masked(write: Write, value: flo
     good, bad = write("good.bin"), write("bad.bin", gains={(1, 3, 4): value, (2, 511, 1023): value})
     maps = GainMaps([good, bad])
     with pytest.raises(
-        InputError, match=rf"bad.bin: 2 gains .* first {said} ADU/keV in G1 row 3 column 4: .*--mask-bad"
+        InputError, match=rf"bad.bin: 2 gains .* first {said} ADU/keV in G1 row 3 column 4: .*mask_bad_gains"
     ):
         maps.gains(high_gain=False)
     masked = maps.gains(high_gain=False, mask_bad=True)

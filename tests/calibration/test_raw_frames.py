@@ -29,7 +29,7 @@ def test_frames_are_found_where_recorders_put_them(tmp_path: Path, name: str) ->
 
 def test_frames_elsewhere_are_read_where_they_are_named(tmp_path: Path) -> None:
     path = write_frames(tmp_path / "run.h5", FRAMES, "data/raw")
-    with pytest.raises(InputError, match=r"has no dataset raw: needed is raw, .* or name it with --dataset"):
+    with pytest.raises(InputError, match=r"has no dataset raw: needed is raw, .* or the dataset that is named"):
         RawFrames(path)
     with RawFrames(path, "data/raw") as file:
         assert file.n_frames == 2
@@ -64,7 +64,7 @@ def test_of_two_detectors_in_a_file_one_has_to_be_named(tmp_path: Path) -> None:
     path = write_frames(tmp_path / "run.h5", FRAMES, DAQ)
     with h5py.File(path, "r+") as file:
         file["data/JF01T03V01/data"] = FRAMES
-    with pytest.raises(InputError, match=f"choose with --dataset data/JF01T03V01/data or {DAQ}"):
+    with pytest.raises(InputError, match=f"choose with dataset data/JF01T03V01/data or {DAQ}"):
         RawFrames(path)
     with RawFrames(path, DAQ) as frames:
         assert frames.n_frames == 2

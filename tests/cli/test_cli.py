@@ -139,7 +139,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence_with_advice(tmp_path: Path) -
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
-        with pytest.raises(InputError, match=r"folder .*/results: File too large: .*give another with --output"):
+        with pytest.raises(InputError, match=r"folder .*/results: File too large: .*give another output"):
             fail()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

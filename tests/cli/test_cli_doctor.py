@@ -99,7 +99,7 @@ def test_the_session_is_not_written_over(run_cli: RunCli, session: Session, tmp_
     path = tmp_path / "session.json"
     status, _, err = run_cli("doctor", "--session", path, "--pcap", tmp_path / "x", "--json", path)
     assert status == 2
-    assert "it is an input" in err
+    assert err == f"framelane: cannot write {path}: it is an input of this run: give another --json\n"
 
 
 def test_without_a_capture_this_host_is_examined(run_cli: RunCli, tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def test_the_output_is_never_an_input(run_cli: RunCli, tmp_path: Path, small_fil
     own.write_bytes(small_file.read_bytes())
     status, out, err = run_cli("demo", "--input", own, "--output", tmp_path)
     assert (status, out) == (2, "")
-    assert err == f"framelane: cannot write {own}: it is an input of this run: give another name with --output\n"
+    assert err == f"framelane: cannot write {own}: it is an input of this run: give another --output\n"
     assert list(tmp_path.iterdir()) == [own]
     assert own.read_bytes() == small_file.read_bytes()
 
@@ -385,9 +385,7 @@ def test_a_port_in_use_is_one_sentence(run_cli: RunCli, tmp_path: Path, small_fi
 def test_an_output_folder_without_permission_is_one_sentence(run_cli: RunCli) -> None:
     status, _, err = run_cli("demo", "--output", "/etc/framelane", "--modules", 1)
     assert status == 2
-    assert (
-        err == "framelane: cannot write to the folder /etc/framelane: Permission denied: give another with --output\n"
-    )
+    assert err == "framelane: cannot write to the folder /etc/framelane: Permission denied: give another --output\n"
 
 
 def test_without_real_frames_the_detector_is_simulated(

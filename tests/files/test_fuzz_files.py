@@ -304,7 +304,7 @@ def pcapng(packets: list[bytes], resolution: int, time: int) -> bytes:
 def doctor(tmp_path: Path) -> Callable[[bytes], bool]:
     """Examine a capture, from the file to the report and its document: whether it was read."""
     make().save(tmp_path / "session.json")
-    options = DoctorOptions(tmp_path / "session.json", tmp_path / "x.pcap", json=tmp_path / "x.json")
+    options = DoctorOptions(session=tmp_path / "session.json", pcap=tmp_path / "x.pcap", json=tmp_path / "x.json")
 
     def read(data: bytes) -> bool:
         (tmp_path / "x.pcap").write_bytes(data)

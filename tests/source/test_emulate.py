@@ -100,7 +100,7 @@ def test_a_receiver_hears_at_once_that_a_source_begins_to_drop_frames(
         emulator = Emulator(session)
         prepared = [emulator.prepare(np.zeros((16, 100), np.uint16))]
         route = Route(emulator, prepared, LinkCredit(client, 0), Line(sender, None))
-        source = EmulatedSource(Schedule(100, None), [route])
+        source = EmulatedSource(Schedule(rate=100, frames=None), [route])
         run = threading.Thread(target=source.run, args=(stop,))
         run.start()
         try:

@@ -223,8 +223,8 @@ def test_a_session_that_is_half_written_is_one_sentence(run_cli: RunCli, tmp_pat
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "give --to HOST, or else --session FILE"),
-        (("--to", "a", "--session", "b"), "give --to HOST, or else --session FILE"),
+        ((), "give --to, or else --session"),
+        (("--to", "a", "--session", "b"), "give --to, or else --session"),
         (("--to", "host:99999"), "--to 'host:99999' is no receiver: give HOST or HOST:PORT"),
         (("--to", ":4790"), "is no receiver"),
         (("--to", "a", "--rate", 0), "--rate 0 is no frame rate"),

@@ -227,7 +227,7 @@ def test_an_empty_capture_is_no_fault(run_cli: RunCli, write: Write, network: tu
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "say where packets go: give --transport udp or packet, or else --output FILE"),
+        ((), "say where packets go: give --transport udp or packet, or else --output"),
         (("--transport", "udp"), "give --session, or --transport packet"),
         (("--transport", "packet"), "give --interface"),
         (("--output", "x", "--transport", "udp"), "say where packets go"),

@@ -153,11 +153,11 @@ def _targets(rows: list[dict[str, Any]]) -> list[Target]:
     bars = {(what, BATCHES[-1]): bar for what, bar in BARS.items()} | {(what, 1): SINGLE_BAR for what in BARS}
     return [
         Target(
-            f"{row['kernel']}, batch {row['batch']}, {_on(row)}: times its floor",
-            row["times_floor"],
-            "",
-            bar,
-            "lower",
+            what=f"{row['kernel']}, batch {row['batch']}, {_on(row)}: times its floor",
+            value=row["times_floor"],
+            unit="",
+            limit=bar,
+            better="lower",
         )
         for (what, batch), bar in bars.items()
         for row in rows

@@ -63,7 +63,16 @@ def measure() -> Measurement:
     most = BATCHES[-1]
     speedup = first[most]["cpu_us"] / first[most]["us"]
     return Measurement(
-        rows, [Target(f"times faster than all cores, {rows[0]['images']}", speedup, "", _GPU_CPU_TARGET, "higher")]
+        rows,
+        [
+            Target(
+                what=f"times faster than all cores, {rows[0]['images']}",
+                value=speedup,
+                unit="",
+                limit=_GPU_CPU_TARGET,
+                better="higher",
+            )
+        ],
     )
 
 

@@ -74,8 +74,20 @@ def rates() -> tuple[list[Row], list[Target]]:
     rows += _fills(ring)
     rows.append(_row("memory of the GPU allocated while frames come", "", float(allocated), "bytes"))
     return rows, [
-        Target("pipeline from a pinned ring over the copy rate, the best way", best / bar, "", LEAST_SHARE, "higher"),
-        Target("memory of the GPU allocated while frames come", float(allocated), "bytes", 0.0, "lower"),
+        Target(
+            what="pipeline from a pinned ring over the copy rate, the best way",
+            value=best / bar,
+            unit="",
+            limit=LEAST_SHARE,
+            better="higher",
+        ),
+        Target(
+            what="memory of the GPU allocated while frames come",
+            value=float(allocated),
+            unit="bytes",
+            limit=0.0,
+            better="lower",
+        ),
     ]
 
 
@@ -144,7 +156,11 @@ def latencies() -> tuple[list[Row], list[Target]]:
             if not copies:
                 best = min(best, judged.median)
     limit = MOST_LATENCY * (released.median + own)
-    return rows, [Target("frame to verdict, the best way, ring on the GPU", best, "us", limit, "lower")]
+    return rows, [
+        Target(
+            what="frame to verdict, the best way, ring on the GPU", value=best, unit="us", limit=limit, better="lower"
+        )
+    ]
 
 
 def _own_times(ring: FrameRing, judging: Judging) -> list[Row]:

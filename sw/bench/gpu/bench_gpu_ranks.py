@@ -43,7 +43,13 @@ def measure() -> Measurement:
         for what in ("copies", "pipeline"):
             ratio = rates[what, ranks] / rates[what, 1]
             targets.append(
-                Target(f"{what}: {ranks} GPUs' frame rate over one's", ratio, "", LEAST_SHARE * ranks, "higher")
+                Target(
+                    what=f"{what}: {ranks} GPUs' frame rate over one's",
+                    value=ratio,
+                    unit="",
+                    limit=LEAST_SHARE * ranks,
+                    better="higher",
+                )
             )
     return Measurement(rows, targets)
 

@@ -56,8 +56,14 @@ def measure() -> Measurement:
     return Measurement(
         rows,
         [
-            Target("correction, counts and verdict of a 4M image, 1 thread", one, "ms", LIMIT_MS, "lower"),
-            Target("times faster than numpy", numpy / one, "", LIMIT_SPEEDUP, "higher"),
+            Target(
+                what="correction, counts and verdict of a 4M image, 1 thread",
+                value=one,
+                unit="ms",
+                limit=LIMIT_MS,
+                better="lower",
+            ),
+            Target(what="times faster than numpy", value=numpy / one, unit="", limit=LIMIT_SPEEDUP, better="higher"),
         ],
     )
 

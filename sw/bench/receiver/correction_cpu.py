@@ -75,11 +75,19 @@ def on_the_cpu() -> tuple[list[dict[str, Any]], list[Target]]:
     for output, limit in TIMES_PLAIN.items():
         cpu, wall = times[NUMBA, output, 1, BATCH]
         plain = _times(times[PLAIN, output, 1, BATCH][0], cpu)
-        targets.append(Target(f"{output}: times faster than plain numba, 1 thread", plain, "", limit, "higher"))
+        targets.append(
+            Target(
+                what=f"{output}: times faster than plain numba, 1 thread",
+                value=plain,
+                unit="",
+                limit=limit,
+                better="higher",
+            )
+        )
         if len(os.sched_getaffinity(0)) > 1:
             two = min(wall) / min(times[NUMBA, output, 2, BATCH][1])
             what = f"{output}: times faster on 2 threads than on 1"
-            targets.append(Target(what, two, "", TIMES_TWO_THREADS, "higher"))
+            targets.append(Target(what=what, value=two, unit="", limit=TIMES_TWO_THREADS, better="higher"))
     return rows, targets
 
 

@@ -33,4 +33,4 @@ def in_gateware() -> tuple[list[dict[str, Any]], list[Target]]:
         **{"batch": 1, "clocks": found.cycles, "latency_clocks": found.latency},
     }
     a_clock = images[0].size / found.cycles
-    return [row], [Target("gateware: pixels a clock", a_clock, "", LANES, "higher")]
+    return [row], [Target(what="gateware: pixels a clock", value=a_clock, unit="", limit=LANES, better="higher")]

@@ -58,12 +58,26 @@ def measure() -> Measurement:
         software = [software_row(simulator, plan) for plan in SOFTWARE_PLANS]
     sent = [placement_cases.efficiency_row(*case, FRAMES) for case in efficiency_cases()]
     targets = [
-        Target("descriptors per clock inside a frame, worst", min(row["inside"] for row in given), "", 1.0, "higher")
+        Target(
+            what="descriptors per clock inside a frame, worst",
+            value=min(row["inside"] for row in given),
+            unit="",
+            limit=1.0,
+            better="higher",
+        )
     ]
     for traffic in TRAFFIC:
         if traffic.promised:
             worst = min(row["efficiency"] for row in sent if row["case"] == traffic.name)
-            targets.append(Target(f"efficiency, {traffic.name}, worst", worst, "", LIMIT_EFFICIENCY, "higher"))
+            targets.append(
+                Target(
+                    what=f"efficiency, {traffic.name}, worst",
+                    value=worst,
+                    unit="",
+                    limit=LIMIT_EFFICIENCY,
+                    better="higher",
+                )
+            )
     page = placement_page.page(given, sent, software, " ".join(("g++", *OPTIONS)), RING, REPEATS)
     rows = [dict.fromkeys(KEYS) | row for row in (*given, *sent, *software)]
     return Measurement(rows, targets, _shown(rows), page)

@@ -84,14 +84,34 @@ def measure() -> Measurement:
     cost = [cost_row(case) for case in COST]
     dead = dead_rows(DEAD_FRAMES)
     worst = min(row["measured_over_predicted"] for row in lossy)
-    targets = [Target("goodput over go-back-N's formula with time-outs, worst", worst, "", LIMIT_FORMULA, "higher")]
+    targets = [
+        Target(
+            what="goodput over go-back-N's formula with time-outs, worst",
+            value=worst,
+            unit="",
+            limit=LIMIT_FORMULA,
+            better="higher",
+        )
+    ]
     for uc, rc in itertools.pairwise(cost):
         if rc["case"] in PROMISED:
             ratio = rc["cycles_per_packet"] / uc["cycles_per_packet"]
-            targets.append(Target(f"cycles per packet over UC, {rc['case']}", ratio, "", LIMIT_COST, "lower"))
+            targets.append(
+                Target(
+                    what=f"cycles per packet over UC, {rc['case']}",
+                    value=ratio,
+                    unit="",
+                    limit=LIMIT_COST,
+                    better="lower",
+                )
+            )
     alone, *beside = (row["cycles_per_packet"] for row in dead)
     for row, cycles, limit in zip(dead[1:], beside, (LIMIT_RETRYING, LIMIT_DEAD), strict=True):
-        targets.append(Target(f"goodput, {row['case']}, over alone", alone / cycles, "", limit, "higher"))
+        targets.append(
+            Target(
+                what=f"goodput, {row['case']}, over alone", value=alone / cycles, unit="", limit=limit, better="higher"
+            )
+        )
     rows = [dict.fromkeys(KEYS) | row | {"clock_hz": CLOCK_HZ} for row in (*lossy, *cost, *dead)]
     return Measurement(rows, targets, _shown(rows), rc_page.page(lossy, cost, dead, own), "rc_speed")
 

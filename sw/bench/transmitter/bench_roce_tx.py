@@ -24,10 +24,28 @@ def measure() -> Measurement:
     reference = [row for row in rows if row["width"] == roce_tx_page.REFERENCE_WIDTH]
     payload_latency = max(row["payload_latency"] for row in rows)
     targets = [
-        Target("cycles from packet to packet over its beats at 512 bits, worst", _worst(reference), "", 1.0, "lower"),
-        Target("the same at any width", _worst(rows), "", 1.0, "lower"),
-        Target("first payload byte in to that byte out", payload_latency, "cycles", LIMIT_LATENCY, "lower"),
-        Target("bubbles that no stall explains", sum(case.unexplained for case in bubbles), "", 0, "lower"),
+        Target(
+            what="cycles from packet to packet over its beats at 512 bits, worst",
+            value=_worst(reference),
+            unit="",
+            limit=1.0,
+            better="lower",
+        ),
+        Target(what="the same at any width", value=_worst(rows), unit="", limit=1.0, better="lower"),
+        Target(
+            what="first payload byte in to that byte out",
+            value=payload_latency,
+            unit="cycles",
+            limit=LIMIT_LATENCY,
+            better="lower",
+        ),
+        Target(
+            what="bubbles that no stall explains",
+            value=sum(case.unexplained for case in bubbles),
+            unit="",
+            limit=0,
+            better="lower",
+        ),
     ]
     return Measurement(rows, targets, _selection(rows), roce_tx_page.page(rows, bubbles))
 

@@ -56,7 +56,15 @@ def measure() -> Measurement:
     return Measurement(
         rows,
         [
-            Target("a 4M image through the Verilated transmitter", slowest, "s", LIMIT_S, "lower"),
-            Target("cycles over the beats of the packets", widest, "", LIMIT_RATIO, "lower"),
+            Target(
+                what="a 4M image through the Verilated transmitter",
+                value=slowest,
+                unit="s",
+                limit=LIMIT_S,
+                better="lower",
+            ),
+            Target(
+                what="cycles over the beats of the packets", value=widest, unit="", limit=LIMIT_RATIO, better="lower"
+            ),
         ],
     )

@@ -53,7 +53,7 @@ def make(
 
     runs = {Stage.G0: dark_g0, Stage.G1: dark_g1, Stage.G2: dark_g2, Stage.HG0: dark_hg0}
     darks = {stage: path for stage, path in runs.items() if path is not None}
-    limits = DarkLimits(min_frames, max_wrong, max_noise, max_offset)
+    limits = DarkLimits(min_frames=min_frames, max_wrong=max_wrong, max_noise=max_noise, max_offset_adu=max_offset)
     detector = read_geometry(geometry) if geometry else None
     check_no_input(output, [*gain_maps, *darks.values(), *([pedestals] if pedestals else [])])
     console = Terminal()

@@ -40,7 +40,16 @@ def record(
     """
     from framelane.cli.jungfrau.jungfrau_record import RecordOptions, run
 
-    options = RecordOptions(output, pcap, host, port or [50001], modules, interfaces, frames, compress)
+    options = RecordOptions(
+        output=output,
+        pcap=pcap,
+        host=host,
+        ports=port or [50001],
+        modules=modules,
+        interfaces=interfaces,
+        frames=frames,
+        compress=compress,
+    )
     if not run(options, Terminal()):
         raise typer.Exit(1)
 
@@ -59,4 +68,16 @@ def send(
     """Send the packets of a simulated detector, to try a recorder. After 8 frames the same images come again."""
     from framelane.cli.jungfrau.jungfrau_send import SendOptions, run
 
-    run(SendOptions(host, port, modules, interfaces, frames, rate, seed, calibration), Terminal())
+    run(
+        SendOptions(
+            host=host,
+            port=port,
+            modules=modules,
+            interfaces=interfaces,
+            frames=frames,
+            rate=rate,
+            seed=seed,
+            calibration=calibration,
+        ),
+        Terminal(),
+    )

@@ -43,7 +43,7 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
     """What the user chose. `ports`: that of the first stream, or of each. ConfigError for what cannot be."""
 

@@ -20,7 +20,7 @@ _NAP_S = 0.1
 """Longest time in which a signal is not looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SendOptions:
     """What the user chose; `frames` None: until a signal. ConfigError for what cannot be."""
 

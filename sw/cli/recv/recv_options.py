@@ -24,7 +24,7 @@ class RecvOptions:
         for output in (self.output, self.drift_file):
             check_no_input(output, [*inputs, *([publish] if publish else [])])
         if publish is not None:
-            check_no_input(publish, inputs)
+            check_no_input(publish, inputs, "publish")
 
     @property
     def drift_file(self) -> Path:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
-from framelane.base.errors import ConfigError, InputError
+from framelane.base.errors import InputError, OptionError
 from framelane.base.output import check_no_input
 from framelane.base.telling import Progress, tell_nobody
 from framelane.calibration.gain_mode import GainMode, open_calibration
@@ -46,13 +46,12 @@ def correct_file(
 
     With a `geometry`, one of the package by its name, a file, or `read_geometry`'s, modules are assembled into images,
     where `double_pixels` at chip borders are kept, masked or split. `gain_mode` is of frames that do not say it
-    themselves, `dataset` is found where it is not given. Messages of errors call the arguments by the names of the
-    command's options. ConfigError for what cannot be; InputError for files that are not usable, or do not go together:
-    nothing is left behind then.
+    themselves, `dataset` is found where it is not given. ConfigError for what cannot be;
+    InputError for files that are not usable, or do not go together: nothing is left behind then.
     """
     path, target = Path(input), Path(output)
     if double_pixels is not None and geometry is None:
-        raise ConfigError("--double-pixels is for assembled images: give --geometry as well")
+        raise OptionError("{double_pixels} is for assembled images: give {geometry} as well")
     check_no_input(target, [path, Path(calibration)])
     with RawFrames(path, dataset) as file:
         _check(file)

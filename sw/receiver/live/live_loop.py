@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from time import monotonic
-from typing import Protocol
 
 from framelane.base.errors import TransportError
 from framelane.base.stopping import Stop
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.live_wire import LiveWire
 from framelane.receiver.live.packet_source import Live
-from framelane.receiver.pipeline.frame_pipeline import Processed
+from framelane.receiver.live.processing import Processing
+from framelane.receiver.pipeline.frame_pipeline import FramePipeline, Processed
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.tally import Tally
 from framelane.receiver.transport.background import POLL_S
@@ -24,27 +24,49 @@ _QUIET = 2
 _DRAIN_S, _DRAIN_FREE_S = 2.0, 0.3
 """So long at most what arrives is still taken then, with credit and without."""
 _SHOW_S = 0.5
+_FINISH_S = 1.0
 _TAKE_S = 0.001
 """So long at most frames that are over are left alone, while others are waited for in the pipeline."""
 
 
-class Work(Protocol):
-    """What becomes of frames. `fault` says why it ends by itself, if it does; it gives back what is put after that."""
+class Work:
+    """What becomes of frames: the pipeline of a run, told of each whether it is dark, and kept whatever the veto says.
 
-    fault: str
+    `fault` says why it ends, if it does; what is put after that comes back with no result.
+    """
+
+    def __init__(self, pipeline: FramePipeline, processing: Processing) -> None:
+        self.fault = ""
+        self._pipeline = pipeline
+        self._share, self._rule = processing.share, processing.dark_rule
+
+    def end(self, fault: str | None) -> None:
+        """End, for a reason; the first one stays."""
+        self.fault = self.fault or fault or ""
 
     @property
     def pending(self) -> int:
         """Frames that were put and have not been taken."""
+        return self._pipeline.pending
 
     def put(self, frame: ReceivedFrame) -> None:
-        """Take a frame."""
+        """Take a frame. Without a trailer the detector's number is not known, then it is not dark."""
+        number = next((trailer.detector_frame for trailer in frame.trailers if trailer), None)
+        keep = self._share is not None and self._share.keeps(frame.number)
+        dark = self._rule is not None and number is not None and self._rule.is_dark(number)
+        self._pipeline.put(frame, keep=keep, dark=dark)
 
     def take(self, timeout_s: float) -> Iterator[Processed]:
         """What became of frames, in their order, waiting so long at most where anything is pending."""
+        for done in self._pipeline.take(timeout_s):
+            self.end(done.fault)
+            yield done
+        self.end(self._pipeline.fault)
 
     def finish(self) -> Iterator[Processed]:
         """What became of all that are pending."""
+        while self.pending:
+            yield from self.take(_FINISH_S)
 
 
 class LiveLoop:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import OptionError
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx import wire
 from framelane.receiver.live.packet_source import Live
@@ -72,7 +72,7 @@ def _open(options: Live, memory: RingMemory) -> tuple[Session, Ring, Transport]:
 
 def _open_soft_nic(options: Live, session: Session, memory: RingMemory) -> tuple[Session, Ring, Transport]:
     if session.service != "UC":
-        raise ConfigError(f"a soft NIC serves UC, not {session.service}: choose service UC, or --transport verbs")
+        raise OptionError("a soft NIC serves UC, not {0}: choose service UC, or {transport} verbs", session.service)
     ring = Ring(session, memory(session))
     port: Port
     if options.interface is not None:

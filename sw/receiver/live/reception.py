@@ -8,22 +8,23 @@ print(run.tally)
 
 import contextlib
 import functools
+import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import Self
+from concurrent.futures import Future, wait
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import ConfigError, TransportError
 from framelane.base.stopping import Stop
-from framelane.models.pedestal.dark_frames import DarkRule
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.frame import Frame
-from framelane.receiver.live.live_loop import LiveLoop
+from framelane.receiver.live.live_loop import LiveLoop, Work
 from framelane.receiver.live.live_wire import open_wire, served
 from framelane.receiver.live.packet_source import Capture, Live
 from framelane.receiver.live.prepared_pipeline import PreparedPipeline, ring_memory
 from framelane.receiver.live.processing import Processing
-from framelane.receiver.pipeline.frame_pipeline import FramePipeline, Processed
+from framelane.receiver.pipeline.frame_pipeline import Processed
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.ring.tally import Tally
@@ -32,7 +33,11 @@ from framelane.receiver.transport.softnic import SoftNic
 from framelane.receiver.transport.transport import Counters, Transport
 from framelane.session.session import Session
 
-_FINISH_S = 1.0
+_SOURCE_S = 10.0
+"""So long at most a source beside the run may take to end after it."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def receive(
@@ -94,7 +99,7 @@ class Reception:
             self._ring, self._receiver = ring, Receiver(ring, self._transport)
             # All is compiled before anybody hears of the session: a detector does not wait.
             pipeline = opened.enter_context(self.prepared.open(ring))
-            self._work = _Work(pipeline, processing)
+            self._work = Work(pipeline, processing)
             self._held = opened.pop_all()
         self._on_gpu = not isinstance(ring.memory, np.ndarray)
         self._done = self._processed()
@@ -152,6 +157,39 @@ class Reception:
             self._link.callback(self._note_end, server.faults)
             self._address = server.address
         return self._address
+
+    @contextlib.contextmanager
+    def beside(self, source: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Iterator[Future[T]]:
+        """Call a source of a live run in a thread of its own: `with run.beside(emulate, to="127.0.0.1", frames=20)`.
+
+        It finds the session, as by `serve`. Where it raises, the run ends with what has come, `fault` says why, and the
+        block raises the same error. The block gives a future of what the source returns.
+
+        The run ends with the block; TransportError where the source goes on for 10 s after that.
+        """
+        self.serve()
+        returned: Future[T] = Future()
+
+        def call() -> None:
+            try:
+                returned.set_result(source(*args, **kwargs))
+            except BaseException as error:
+                returned.set_exception(error)
+                self.end(f"its source has failed: {str(error) or type(error).__name__}")
+
+        threading.Thread(target=call, name="source beside", daemon=True).start()
+        try:
+            yield returned
+        finally:
+            failed = returned.exception() if returned.done() else None  # later it is as the run has ended
+            self.close()
+            wait([returned], _SOURCE_S)
+            if failed is not None:
+                raise failed
+        if not returned.done():
+            raise TransportError(
+                f"the source goes on {_SOURCE_S:g} s after the receiver has ended: say how many frames it sends"
+            )
 
     def end(self, reason: str) -> None:
         """End the run early, for a reason in a sentence; the first one stays. Frames that have come still come."""
@@ -228,40 +266,3 @@ class Reception:
         self.notes = [*faults, *self._loop.gone()]
         self.packets_sent, self.sources_ended = self._loop.packets, self._loop.ended
         self.writes = self._wire.nic.writes() if self._wire.nic else None
-
-
-class _Work:
-    """The pipeline of a run: told of each frame whether it is dark, and whether it is kept whatever the veto says."""
-
-    def __init__(self, pipeline: FramePipeline, processing: Processing) -> None:
-        self.fault = ""
-        self._pipeline = pipeline
-        self._share, self._rule = processing.share, processing.dark_rule
-
-    def end(self, fault: str | None) -> None:
-        """The first one stays."""
-        self.fault = self.fault or fault or ""
-
-    @property
-    def pending(self) -> int:
-        return self._pipeline.pending
-
-    def put(self, frame: ReceivedFrame) -> None:
-        keep = self._share is not None and self._share.keeps(frame.number)
-        self._pipeline.put(frame, keep=keep, dark=_is_dark(frame, self._rule))
-
-    def take(self, timeout_s: float) -> Iterator[Processed]:
-        for done in self._pipeline.take(timeout_s):
-            self.end(done.fault)
-            yield done
-        self.end(self._pipeline.fault)
-
-    def finish(self) -> Iterator[Processed]:
-        while self.pending:
-            yield from self.take(_FINISH_S)
-
-
-def _is_dark(frame: ReceivedFrame, rule: DarkRule | None) -> bool:
-    """Whether the detector's frame is dark; without a trailer its number is not known, then it is not."""
-    number = next((trailer.detector_frame for trailer in frame.trailers if trailer), None)
-    return rule is not None and number is not None and rule.is_dark(number)

@@ -17,7 +17,7 @@ _FEWEST = 100
 """Dark frames before a share of them means anything."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DriftLimits:
     """From where on a module's drift is worth a warning. ConfigError for a limit that is not above 0."""
 

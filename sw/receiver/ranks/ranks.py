@@ -211,6 +211,6 @@ def find_ranks(environment: Mapping[str, str] = os.environ) -> Ranks | None:
         raise ConfigError(
             f"a launcher has started {size} processes of this run, but MPI knows of {comm.Get_size()}: mpi4py uses "
             f"another MPI library than the launcher ({mpi.Get_library_version().split(',')[0].strip()}); use the "
-            "launcher of that library (with srun, see --mpi=list)"
+            "launcher of that library (see `srun --mpi=list`)"
         )
     return Ranks(comm)

@@ -62,7 +62,8 @@ class VerdictFile(CheckedFile):
             self.share = RandomShare(share, int(self._attribute("accepted", "kept_seed", 0)))
         if not self.threshold:
             raise InputError(
-                f"{self.path} holds raw words, no peaks were counted: give a file of photons (recv --calibration)"
+                f"{self.path} holds raw words, no peaks were counted: give a file of photons, received with a "
+                "calibration"
             )
         self.counts = {**({} if self.judged_by == "bragg_peaks" else self._ladder(n)), self.threshold: peaks}
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
-from framelane.base.errors import InputError
+from framelane.base.errors import InputError, InputOptionError
 from framelane.receiver.pipeline.random_share import RandomShare
 from framelane.receiver.pipeline.veto import Reason, Veto
 from framelane.receiver.sinks.verdict_file import VerdictFile
@@ -109,9 +109,10 @@ def judge_again(record: VerdictFile, veto: Veto, share: RandomShare | None) -> V
     peaks were counted: their number may rise and fall with it.
     """
     if veto.threshold not in record.counts and record.judged_by == "bragg_peaks":
-        raise InputError(
-            f"{record.path}: Bragg peaks were found with pixels of at least {record.threshold} {record.unit}, nothing "
-            f"is known of {veto.threshold}: leave out --threshold"
+        raise InputOptionError(
+            "{0}: Bragg peaks were found with pixels of at least {1} {2}, nothing is known of {3}: leave out "
+            "{threshold}",
+            *(record.path, record.threshold, record.unit, veto.threshold),
         )
     below = max((t for t in record.counts if t <= veto.threshold), default=None)
     above = min((t for t in record.counts if t >= veto.threshold), default=None)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import OptionError
 from framelane.models.roce_tx.packet_batch import Batch
 from framelane.source.impairments.impairments import Impairment, parse
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImpairOptions:
     """The faults of `text` (docs/fault_injection.md), None: none; their random numbers from `seed`.
 
@@ -21,7 +21,7 @@ class ImpairOptions:
 
     def __post_init__(self) -> None:
         if self.seed < 0:
-            raise ConfigError(f"--impair-seed {self.seed} is negative: give 0 or more")
+            raise OptionError("{impair_seed} {0} is negative: give 0 or more", self.seed)
         self.make(1)
 
     def make(self, sources: int) -> Impairment | None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from framelane.base.stopping import Stop
 from framelane.models.tx import tx
 from framelane.receiver.live import live_loop
-from framelane.receiver.live.live_loop import LiveLoop
+from framelane.receiver.live.live_loop import LiveLoop, Work
 from framelane.receiver.live.live_wire import LiveWire
 from framelane.receiver.live.packet_source import Live
-from framelane.receiver.pipeline.frame_pipeline import Processed
-from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
+from framelane.receiver.live.processing import Processing
+from framelane.receiver.pipeline.cpu_frame_pipeline import CpuFramePipeline
+from framelane.receiver.pipeline.pipeline import raw_words
+from framelane.receiver.ring.receiver import Receiver
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.transport.background import Background
 from framelane.receiver.transport.softnic import SoftNic
@@ -32,27 +34,9 @@ MakeSession = Callable[..., Session]
 MakeImages = Callable[..., list[NDArray[np.uint16]]]
 
 
-class Waiting:
-    """Work that makes nothing of frames."""
-
-    fault = ""
-
-    def __init__(self) -> None:
-        self._waiting: list[ReceivedFrame] = []
-
-    @property
-    def pending(self) -> int:
-        return len(self._waiting)
-
-    def put(self, frame: ReceivedFrame) -> None:
-        self._waiting.append(frame)
-
-    def take(self, timeout_s: float) -> Iterator[Processed]:
-        while self._waiting:
-            yield Processed(self._waiting.pop(0), None)
-
-    def finish(self) -> Iterator[Processed]:
-        yield from self.take(0)
+def work() -> Work:
+    """Frames are left as they are."""
+    return Work(CpuFramePipeline(raw_words), Processing())
 
 
 class Sluggish(SoftNic):
@@ -83,7 +67,7 @@ def test_a_report_that_overtakes_the_packets_closes_no_frame(
         sender.send(tx([image.tobytes() for image in images], session.tx_config()))
         client.report(0, offered=3, dropped=0, ended=True)
         frames = []
-        for done in loop.frames(Waiting(), Stop(), print):
+        for done in loop.frames(work(), Stop(), print):
             frames.append((done.frame.number, done.frame.complete))
             receiver.release(done.frame)
         assert frames == [(0, True), (1, True), (2, True)]
@@ -130,7 +114,7 @@ def test_trailers_that_were_lost_twice_are_awaited_no_more(
 
         running = threading.Thread(target=source)
         running.start()
-        for done in loop.frames(Waiting(), stop, shown.append):
+        for done in loop.frames(work(), stop, shown.append):
             frames_back.append((done.frame.number, done.frame.complete))
             receiver.release(done.frame)
         ended = loop.ended
