@@ -24,7 +24,7 @@ from proofs import PAGE, ROOT, blocks, page
 from records import Made
 
 RECORD = records.FOLDER / "formal.json"
-SAMPLE_S = 60
+SAMPLE_S = 30
 """Seconds of recorded runs that a check runs again, as one core takes them."""
 SAMPLE_RUNS = 4
 """The least of them, however long they are said to take."""

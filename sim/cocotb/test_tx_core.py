@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
 from counter_ports import counter
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import COUNT_T
@@ -176,6 +176,6 @@ async def a_reset_forgets_what_was_under_way(dut: Any) -> None:
         await bench.check(1)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("tx_core"))
 def test_tx_core(width: int) -> None:
     run("tx_core", flat=True, DataW=width, Flows=2, Destinations=4)

@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import BD_T, TRAILER_T
 from framelane.models.placement.bd_rows import Descriptor
@@ -142,6 +142,6 @@ async def the_memory_is_read_while_messages_wait(dut: Any) -> None:
     assert_same_packets(await bench.finish(), bench.expected)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("tx_payload"))
 def test_tx_payload(width: int) -> None:
     run("tx_payload", flat=True, DataW=width)

@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, run
+from bench import ALL_STALLS, Bench, Stalls, run, some_widths
 from counter_ports import RC_PULSES_T, count_events, counter
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import BD_T, COUNT_T, TRAILER_T
@@ -301,6 +301,6 @@ async def a_packet_from_somebody_else_is_dropped_and_counted(dut: Any) -> None:
     assert bench.events == {"rc_armed": 1, "roce_source": 1, "roce_qp": 1, "roce_icrc": 1}
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("tx_rc"))
 def test_tx_rc(width: int) -> None:
     run("tx_rc", DataW=width, NumQp=4, RcQps=QPS, RcDepth=DEPTH, ClockHz=CLOCK_HZ)

@@ -10,7 +10,7 @@ from scapy.layers.inet import ICMP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from bench import ALL_STALLS, WIDTHS, Bench, Source, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, Bench, Source, Stalls, assert_same_packets, run, some_widths
 from counter_ports import NEIGHBOUR_PULSES_T, count_events
 from framelane.driver.simulated.neighbour_ports import RESOLVED_T, NeighbourConfig, resolve_t
 from framelane.models.cells import axis
@@ -177,6 +177,6 @@ async def an_address_is_resolved_or_nobody_has_it(dut: Any) -> None:
     assert (bench.events["arp_resolved"], bench.events["arp_unresolved"]) == (1, 1)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("tx_station"))
 def test_tx_station(width: int) -> None:
     run("tx_station", DataW=width)

@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Run:
 
     def start(unlucky: int, more: str = "") -> tuple[int, str]:
         (tmp_path / "test_x.py").write_text(UNLUCKY.format(unlucky=[f"n{n}" for n in range(unlucky)], more=more))
-        command = [sys.executable, ROOT / "scripts" / "again.py", "-n", "2", "-q", "test_x.py"]
+        command = [sys.executable, str(ROOT / "scripts" / "again.py"), "-n", "2", "-q", "test_x.py"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
         return done.returncode, done.stdout
 

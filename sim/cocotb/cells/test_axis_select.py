@@ -5,7 +5,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.models.cells import axis
 
 SOURCES = 2
@@ -72,6 +72,6 @@ async def packets_leave_in_the_order_of_the_selections(dut: Any, stalls: Stalls)
         assert out.taken[-1] - out.taken[0] == beats - 1
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("axis_select"))
 def test_axis_select(width: int) -> None:
     run("axis_select", DataW=width, Sources=SOURCES)

@@ -6,7 +6,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, run
+from bench import ALL_STALLS, Bench, Stalls, run, some_widths
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from plane_memory import PlaneMemory
@@ -125,6 +125,6 @@ async def a_stop_at_any_time_is_followed_by_a_fresh_start_with_other_constants(d
         assert not any(port.beats for port in fetch.memory.ports), "idle, but a read is outstanding"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("jf_constants"))
 def test_jf_constants(width: int) -> None:
     run("jf_constants", flat=True, DataW=width)

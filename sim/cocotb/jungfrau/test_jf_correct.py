@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, run
+from bench import ALL_STALLS, Bench, Stalls, run, some_widths
 from exact import exact
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_correct import PixelCode, correct_int16
@@ -198,7 +198,7 @@ async def a_reset_forgets_what_was_under_way(dut: Any) -> None:
     assert block.mismatches == 0
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("jf_correct"))
 @pytest.mark.parametrize("top", TOPS)
 def test_jf_correct(top: str, width: int) -> None:
     arguments = verilator_arguments() if top == "jf_correct_hls" else ()

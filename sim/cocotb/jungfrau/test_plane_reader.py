@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, run
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, run, some_widths
 from framelane.models.cells import axis
 
 BASE = (3 << 32) - 4096
@@ -116,6 +116,6 @@ async def a_stop_of_one_cycle_starts_anew(dut: Any) -> None:
         await reader.take(2)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("plane_reader"))
 def test_plane_reader(width: int) -> None:
     run("plane_reader", flat=True, DataW=width)

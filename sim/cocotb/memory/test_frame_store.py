@@ -6,7 +6,7 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiResp
 
-from bench import ALL_STALLS, WIDTHS, Stalls, run
+from bench import ALL_STALLS, Stalls, run, some_widths
 from framelane.models.placement.slot_ring import SlotRing
 from store_bench import BASE, SLOT_BEATS, StoreBench
 
@@ -245,6 +245,6 @@ async def whatever_happens_every_frame_is_an_event_or_counted(dut: Any, slots: i
     assert all(bench.counts.values())
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("frame_store"))
 def test_frame_store(width: int) -> None:
     run("frame_store", flat=True, DataW=width, MaxSlots=32)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, run
+from bench import ALL_STALLS, Bench, Stalls, run, some_widths
 from framelane.driver.simulated.ports import correction_t
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
@@ -228,6 +228,6 @@ async def a_frame_that_an_abort_meets_fails_or_is_right(dut: Any, after: int) ->
     assert writer.done[2] or after > 40, "nothing was left to abort"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("image_writer"))
 def test_image_writer(width: int) -> None:
     run("image_writer", flat=True, DataW=width, Correct=1, MaxFrames=16)

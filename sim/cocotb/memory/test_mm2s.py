@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from bench import ALL_STALLS, STALL_SHARE, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.driver.simulated.ports import READ_T
 from framelane.models.cells import axis
 from framelane.models.memory import mm2s
@@ -203,6 +203,6 @@ async def a_reset_leaves_nothing_of_the_command_under_way(dut: Any) -> None:
             record.clear()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("mm2s"))
 def test_mm2s(width: int) -> None:
     run("mm2s", flat=True, DataW=width)

@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.driver.simulated.ports import TRAILER_T
 from framelane.models.cells import axis
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
@@ -50,6 +50,6 @@ async def a_reset_leaves_nothing_of_the_trailer_under_way(dut: Any) -> None:
         assert_same_packets(out.packets(width), [trailer.pack()])
 
 
-@pytest.mark.parametrize("width", [*WIDTHS, 1024])
+@pytest.mark.parametrize("width", some_widths("trailer", (*WIDTHS, 1024)))
 def test_trailer(width: int) -> None:
     run("trailer", DataW=width)

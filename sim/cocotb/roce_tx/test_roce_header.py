@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import HEADER_USER_T, PACKET_T
 from framelane.models.cells import axis
@@ -128,6 +128,6 @@ async def a_reset_leaves_nothing_of_the_header_under_way(dut: Any) -> None:
         assert_same_packets(out.packets(width), [expected])
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("roce_header"))
 def test_roce_header(width: int) -> None:
     run("roce_header", DataW=width)

@@ -8,7 +8,7 @@ import pytest
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.driver.simulated.ports import PACKET_USER_T
 from framelane.models.cells import axis
 from framelane.models.roce_tx import roce_icrc, wire
@@ -116,6 +116,6 @@ async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any, stalls: Stall
         assert_same_packets(out.packets(width), [roce_icrc.append(frame)])
 
 
-@pytest.mark.parametrize("width", [*WIDTHS, 1024])
+@pytest.mark.parametrize("width", some_widths("roce_icrc", (*WIDTHS, 1024)))
 def test_roce_icrc(width: int) -> None:
     run("roce_icrc", DataW=width)

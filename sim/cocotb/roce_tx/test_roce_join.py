@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.driver.simulated.ports import HEADER_USER_T, PACKET_USER_T
 from framelane.models.cells import axis
 from framelane.models.roce_tx import roce_join
@@ -289,6 +289,6 @@ async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any, stalls: Stall
             bench.forget()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("roce_join"))
 def test_roce_join(width: int) -> None:
     run("roce_join", DataW=width)

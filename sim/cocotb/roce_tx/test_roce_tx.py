@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import ERRORS_T
 from framelane.models.cells import axis
@@ -420,6 +420,6 @@ async def a_message_that_has_begun_keeps_its_qp_while_that_is_written(dut: Any) 
     assert rkeys == [1] * 20 + [2] * 2
 
 
-@pytest.mark.parametrize(("width", "num_qp"), [(64, 16), (128, 32), (256, 16), (512, 16), (1024, 256)])
-def test_roce_tx(width: int, num_qp: int) -> None:
-    run("roce_tx", DataW=width, NumQp=num_qp)
+@pytest.mark.parametrize("width", [*some_widths("roce_tx"), *some_widths("roce_tx, other widths", (128, 256, 1024))])
+def test_roce_tx(width: int) -> None:
+    run("roce_tx", DataW=width, NumQp={128: 32, 1024: 256}.get(width, 16))

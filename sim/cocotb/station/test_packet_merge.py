@@ -5,7 +5,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
 from framelane.models.cells import axis
 from framelane.models.station.packet_merge import Origin, PacketMerge
 
@@ -220,6 +220,6 @@ async def a_reset_forgets_packets_of_both_streams(dut: Any) -> None:
         await bench.check()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("packet_merge"))
 def test_packet_merge(width: int) -> None:
     run("packet_merge", DataW=width)

@@ -10,7 +10,7 @@ from scapy.layers.inet import ICMP, TCP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, run
+from bench import ALL_STALLS, Bench, Stalls, run, some_widths
 from framelane.models.cells import axis
 from framelane.models.roce_tx.wire import LINE_BYTES, Endpoint
 from framelane.models.station import rx_path
@@ -176,6 +176,6 @@ async def a_frame_that_the_mac_cuts_anywhere_is_dropped_and_those_around_it_are_
     assert bench.dropped == {RxDrop.BAD: len(good) - 1}
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some_widths("rx_path"))
 def test_rx_path(width: int) -> None:
     run("rx_path", DataW=width, Depth=256 if width == 64 else 64, Frames=32)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import cache
 from importlib.metadata import version
@@ -38,19 +38,19 @@ WIDTHS = (64, 512)
 """Bus widths that the benches run; the sources take any power of two from 64 to 1024."""
 
 
-def some_widths(block: str) -> list[int]:
-    """The widths that a large bench runs: all of WIDTHS, but what the variable FRAMELANE_WIDTHS says.
+def some_widths(block: str, widths: Sequence[int] = WIDTHS) -> list[int]:
+    """The widths that the bench of a block runs: all of `widths`, but what the variable FRAMELANE_WIDTHS says.
 
-    A number is that width alone. `commit` is one of them, by the commit: so `make test`, while `make nightly` runs all.
-    Where there is no commit, all are run.
+    A number is that width alone, where it is one of them. `commit` is one of them, by the commit: so `make test`, while
+    `make nightly` runs all. Where there is no commit, all are run.
     """
     wanted = os.environ.get("FRAMELANE_WIDTHS", "all")
     if wanted == "commit":
         commit = _commit()
-        return [WIDTHS[zlib.crc32(f"{commit} {block}".encode()) % len(WIDTHS)]] if commit else list(WIDTHS)
+        return [widths[zlib.crc32(f"{commit} {block}".encode()) % len(widths)]] if commit else list(widths)
     if wanted != "all" and wanted not in map(str, WIDTHS):
         raise ValueError(f"FRAMELANE_WIDTHS={wanted}: give all, commit, {' or '.join(map(str, WIDTHS))}")
-    return list(WIDTHS) if wanted == "all" else [int(wanted)]
+    return [width for width in widths if wanted == str(width)] or list(widths)
 
 
 @cache
