@@ -12,6 +12,17 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ("roce_pacer", "if (rst) begin", "if (1'b0) begin"): (
         "a reset within two cycles of a packet's start may forget what it owes, and no packet is left to tell"
     ),
+    ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
+    **{
+        ("tx_stream", f".s_axis_rx_{port}    (1'b0),", f".s_axis_rx_{port}    (1'b1),"): "no station is built in it"
+        for port in ("tlast", "tuser")
+    },
+    ("neighbour", "tick_q   <= 1'b0;", "tick_q   <= 1'b1;"): (
+        "a reset counts as one millisecond more: all that waits for these begins with a time of its own"
+    ),
+    ("roce_rx", "counts1_q <= 1'b0;", "counts1_q <= 1'b1;"): (
+        "at reset: it is the sum of no packet, and the first beat of one begins it anew"
+    ),
     (
         "doctor/host/filters",
         'values = [system.number(f"{_CONF}/{name}/rp_filter") or 0 for name in ("all", interface)]',

@@ -73,11 +73,14 @@ class GrowingHdf5(NewHdf5):
             except OSError as error:
                 self._disk.error = error
 
-    def close(self) -> None:
-        """End the file."""
+    def close(self, last: bool = True) -> None:
+        """End the file; where it is not the `last` of its run, it does not say that this has ended."""
         self._stop()
         with self._lock:
-            self._end()
+            if last:
+                self._end()
+            else:
+                self._complete()
             self.check()
             self.file.close()
             if not self._whole:

@@ -15,6 +15,8 @@ from framelane.files.new_hdf5 import NewHdf5
 
 File = TypeVar("File", bound=GrowingHdf5)
 _DIGITS = 6
+_OF_BEGINNING = "start_time", "begun"
+"""Datasets and attributes of which the first part has the right one."""
 
 
 class Series(Generic[File]):
@@ -83,8 +85,10 @@ class Series(Generic[File]):
         taken = [name for name in (self._name(1), following) if not self._parts and name.exists()]
         if taken or following.exists():
             raise InputError(f"cannot write {(taken or [following])[0]}: there is a file of this name: move it away")
-        ended.close()
-        if not self._parts:
+        ended.close(last=False)
+        if self._parts:
+            link(self._path, self._parts, growing=False)  # it may have been full before its first commit
+        else:
             self._parts.append(self._name(1))
             _rename(self._path, self._parts[0])
         self._parts.append(following)
@@ -109,8 +113,9 @@ def _rename(path: Path, name: Path) -> None:
 def link(path: Path, parts: list[Path], *, growing: bool) -> None:
     """Write the file `path` that shows `parts` as one, `growing` where the last of them is still written.
 
-    Datasets that grow are virtual ones of all parts, in this order. All else is copied: what the last part has, from
-    there. Files are named relative to `path`. InputError where one cannot be read, or `path` cannot be written.
+    Datasets that grow are virtual ones of all parts, in this order. All else is copied from the last part, and when it
+    began from the first. Files are named relative to `path`. InputError where one cannot be read, or `path` cannot be
+    written.
     """
     try:
         with contextlib.ExitStack() as stack:
@@ -126,19 +131,18 @@ class _Linking:
         self._parts, self._files, self._growing = parts, files, growing
 
     def group(self, made: Any, name: str) -> None:
-        """Fill a group with what any part has in it."""
-        there = [file[name] for file in self._files if name in file]
-        for group in there:
-            made.attrs.update(group.attrs)
-        for child in dict.fromkeys(key for group in there for key in group):
-            found = there[-1][child] if child in there[-1] else next(g[child] for g in there if child in g)
+        """Fill a group with what the last part has in it."""
+        first, last = self._files[0][name], self._files[-1][name]
+        made.attrs.update(last.attrs)
+        made.attrs.update({key: value for key, value in first.attrs.items() if key in _OF_BEGINNING})
+        for child, found in last.items():
             inner = f"{name.rstrip('/')}/{child}"
             if isinstance(found, h5py.Group):
                 self.group(made.create_group(child), inner)
             elif found.maxshape and found.maxshape[0] is None:
                 self._dataset(made, child, inner, found)
             else:
-                found.file.copy(found, made, child)
+                found.file.copy(first[child] if child in _OF_BEGINNING else found, made, child)
 
     def _dataset(self, made: Any, child: str, name: str, found: Any) -> None:
         lengths = [len(file[name]) for file in self._files]

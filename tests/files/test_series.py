@@ -83,7 +83,7 @@ def test_one_file_shows_the_frames_of_all(tmp_path: Path, begin: Begin, n: int) 
 
 
 def test_the_file_can_be_read_while_it_grows(tmp_path: Path, begin: Begin) -> None:
-    path, n = tmp_path / "frames.h5", 0
+    path, n, begun = tmp_path / "frames.h5", 0, set[bytes]()
     with begin() as series:
         for _ in range(12):
             for _ in range(3):
@@ -91,8 +91,20 @@ def test_the_file_can_be_read_while_it_grows(tmp_path: Path, begin: Begin) -> No
                 n += 1
             series.current.commit()
             check(path, n)
+            with h5py.File(path) as file:
+                assert "end_time" not in file["entry"]
+                begun.add(file["entry/start_time"][()])
             with h5py.File(path, swmr=True) as file:
                 assert len(file["entry/data/data"]) == n
+    assert len(begun) == 1
+
+
+def test_parts_that_are_full_before_a_commit_are_shown_all_the_same(tmp_path: Path, begin: Begin) -> None:
+    series = begin()
+    for number in range(3 * MOST + 1):
+        write(series, number)
+    check(tmp_path / "frames.h5", 3 * MOST)
+    series.leave()
 
 
 def test_what_is_left_as_it_was_committed_has_all_of_that(tmp_path: Path, begin: Begin) -> None:

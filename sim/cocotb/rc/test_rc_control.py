@@ -53,15 +53,20 @@ async def commands_are_given_once(dut: Any) -> None:
 
 
 @cocotb.test()
-async def a_refusal_is_seen_until_the_next_command(dut: Any) -> None:
+async def a_refusal_is_seen_until_the_next_command_or_reset(dut: Any) -> None:
     bench = ControlBench(dut, Stalls.NONE)
-    await bench.reset()
-    for qp in (9, 1, 9):
-        dut.refused_i.value = int(qp == 9)
-        await bench.give("arm", qp, 7)
-        for _ in range(5):
-            await bench.step()
-        assert int(dut.refused_o.value) == (qp == 9)
+    early: list[int] = []
+    bench.watch(lambda: early.append(int(dut.busy_o.value) and int(dut.refused_o.value)))
+    for _ in range(2):
+        await bench.reset()
+        assert not int(dut.refused_o.value)
+        for qp in (9, 1, 9):
+            dut.refused_i.value = int(qp == 9)
+            await bench.give("arm", qp, 7)
+            for _ in range(5):
+                await bench.step()
+            assert int(dut.refused_o.value) == (qp == 9)
+    assert not any(early), "refused before the command was taken"
 
 
 @cocotb.test()

@@ -137,7 +137,7 @@ async def what_is_not_of_rc_passes_in_order_and_is_not_kept_back(dut: Any, stall
         bench.frame(0, bd)
         if bd.last:
             for k in range(4):
-                other = Descriptor(n, n, 100 + k, (5, 200)[n % 2], 9, k == 3, n)
+                other = Descriptor(n, n, 100 + k, (5, int(dut.RcQps.value), 200)[n % 3], 9, k == 3, n)
                 bench.frame(5, other)
                 sent.append(asdict(other))
     await bench.finish()

@@ -177,6 +177,26 @@ async def a_clear_under_full_load_counts_from_its_beginning(dut: Any) -> None:
 
 
 @cocotb.test()
+async def a_reset_zeroes_all_and_takes_no_snapshot(dut: Any) -> None:
+    bench = CountersBench(dut)
+    await bench.start()
+    amounts_of(bench, 20)
+    bench.drive(bench.every)
+    await bench.until(lambda: not bench.amounts.items)
+    await bench.command("snapshot")
+    assert all([await bench.read(index) for index in range(bench.model.pulses)])
+    await bench.quiet()
+    await bench.start()
+    for _ in range(len(bench.model.values) + 8):
+        await bench.step()
+    bench.drive(bench.every)
+    for _ in range(len(bench.model.values) + 4 * bench.period):
+        await bench.step()
+    assert not any([await bench.read(index) for index in range(len(bench.model.values))])
+    await bench.check()
+
+
+@cocotb.test()
 async def amounts_right_behind_a_clear_are_added_to_zero(dut: Any) -> None:
     """Those of the last counters: the clear has just left them."""
     bench = CountersBench(dut)

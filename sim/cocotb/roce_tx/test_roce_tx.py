@@ -79,6 +79,17 @@ class RoceTxBench(Bench):
         self.qp_table.items.append({"tdata": ports.qp_write_t(index, qp, set_psn)})
         await self.hand_over(self.qp_table)
 
+    async def set_rate(self, index: int, rate: int) -> None:
+        """Write the rate of a QP and nothing else of it."""
+        self.dut.s_axis_rate_tvalid.value = 1
+        self.dut.s_axis_rate_index.value, self.dut.s_axis_rate_tdata.value = index, rate
+        await self.step()
+        await self.until(lambda: bool(int(self.dut.s_axis_rate_tready.value)))
+        self.dut.s_axis_rate_tvalid.value = 0
+        self.dut.s_axis_rate_index.value = self.dut.s_axis_rate_tdata.value = 0
+        for _ in range(20):
+            await self.step()
+
     def send(
         self,
         length: int,
@@ -350,6 +361,23 @@ async def a_limit_that_is_lifted_frees_the_packets_that_wait_for_it(dut: Any, en
         await bench.step()
     assert len(bench.statuses) == 0
     await bench.write(0, dataclasses.replace(limited, rate=0, enabled=enabled), set_psn=False)
+    await bench.check()
+
+
+@cocotb.test()
+async def a_rate_that_is_written_alone_limits_and_frees_its_qp(dut: Any) -> None:
+    bench = RoceTxBench(dut)
+    await bench.start(context(mtu=256), context(mtu=256))
+    dut.pace_all_i.value = 1
+    await bench.set_rate(0, 1)
+    bench.send(5000)
+    bench.send(100, qp=1)
+    for _ in range(3000):
+        await bench.step()
+    assert len(bench.statuses) == 0
+    await bench.set_rate(1, 1 << roce_pacer.RATE_BITS)
+    assert len(bench.statuses) == 0, "the rate of another QP"
+    await bench.set_rate(0, 0)
     await bench.check()
 
 
