@@ -131,7 +131,8 @@ def _fill(file: Any, files: Mapping[int, RankFile], folder: Path) -> None:
         if name in first.entry:
             first.entry.copy(name, entry)
     entry["start_time"] = min(each.time("start_time") for each in files.values())
-    entry["end_time"] = max(each.time("end_time") for each in files.values())
+    if all(each.ended for each in files.values()):
+        entry["end_time"] = max(each.time("end_time") for each in files.values())
     images = nxmx.group(entry, "data", "NXdata", signal="data")
     of, places = order([each.numbers for each in files.values()], nxmx.UNKNOWN_FRAME)
     sources = [(_relative(each.path, folder), np.flatnonzero(of == n)) for n, each in enumerate(files.values())]

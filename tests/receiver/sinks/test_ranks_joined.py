@@ -83,6 +83,36 @@ def test_whatif_of_a_master_names_frames_by_the_number_of_the_detector(run_cli: 
     assert "numbers:  frame_number, the receiver's own\n" in out
 
 
+def test_the_file_of_a_killed_rank_is_linked_with_the_frames_that_it_has(run_cli: RunCli, tmp_path: Path) -> None:
+    killed, ended = run_of_two(tmp_path)
+    with h5py.File(killed, "a") as file:  # as it is between two writes of its last commit
+        del file["entry/end_time"]
+        for name in ("detector_frame", "peaks", "reason"):
+            file["entry/data"][name].resize(35, axis=0)
+    assert run_cli("master", tmp_path / "run.h5", killed, ended)[0] == 0
+    with h5py.File(tmp_path / "run.h5") as file:
+        data = file["entry/data"]
+        assert "end_time" not in file["entry"]
+        assert np.count_nonzero(data["rank"][()] == 0) == 35
+        assert len(data["data"]) == len(data["holes"]) == 75
+        assert data["detector_frame"][()].tolist() == sorted(
+            [
+                *range(10, 20),
+                *range(30, 40),
+                *range(50, 60),
+                *range(70, 80),
+                *range(10),
+                *range(20, 30),
+                *range(40, 50),
+                *range(60, 65),
+            ]
+        )
+        pixels = np.count_nonzero(data["data"][()] > 0, axis=(1, 2))
+        accepted = data["accepted"][()]
+        assert accepted.any()
+        assert (pixels == np.where(accepted, data["frame_number"][()], 0)).all()
+
+
 def test_whatif_of_a_master_names_frames_without_a_number_by_rank_and_frame(run_cli: RunCli, tmp_path: Path) -> None:
     files = [write(tmp_path / f"run_{r}.h5", numbers) for r, numbers in enumerate(([0, 2, None], [1, None, 5, 7]))]
     assert run_cli("master", tmp_path / "run.h5", *files)[0] == 0
