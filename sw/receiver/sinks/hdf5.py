@@ -65,8 +65,6 @@ class Hdf5Sink(GrowingHdf5):
         self._first_value, self._values = before.values if before else 0, 0
         if sparse:
             self._make_sparse()
-        self._sealed = False
-        """Whether the last chunk of sparse rows is committed: it is not written again."""
         if judging and judging.rungs:
             self._records["ladder"] = nxmx.make_ladder(self._entry["data"], judging.rungs, session.unit)
         if judging and judging.bragg:
@@ -132,7 +130,6 @@ class Hdf5Sink(GrowingHdf5):
 
     def _complete(self) -> None:
         self._flush(self._frames % nxmx.RECORDS_A_CHUNK)
-        self._sealed = True
 
     def _end(self) -> None:
         self._complete()
@@ -157,8 +154,6 @@ class Hdf5Sink(GrowingHdf5):
         if self._sparse is None:
             self._make_sparse()
         start = self._values
-        if self._sealed and rows and len(rows.values):
-            start, self._sealed = -(-start // _SPARSE_CHUNK) * _SPARSE_CHUNK, False
         self._sparse["pointers"].resize(self._frames, axis=0)
         self._sparse["pointers"][-1] = self._first_value + start + (rows.pointers if rows else 0)
         if rows and len(rows.values):
