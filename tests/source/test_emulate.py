@@ -216,7 +216,9 @@ def test_credit_that_never_grows_is_used_up_and_said(
     assert status == 1
     offered, dropped = (20, 16) if rate else (4, 0)
     assert f"frames: {offered} offered, 4 sent, {dropped} dropped for want of credit" in out
-    assert "the session's file gives credit up to frame 3, and nobody gives more: give --to, or let the receiver" in out
+    assert (
+        "the session's file gives credit up to frame 3, and nobody gives more: use the receiver's link, or let" in out
+    )
 
 
 def test_just_the_frames_that_have_credit_are_no_fault(
