@@ -30,6 +30,7 @@ from framelane.models.placement.slots import SlotLayout
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.session.session import Session
 from on_a_gpu import cp, way_and_ring  # noqa: F401  (fixtures)
+from own_source import own_address, own_port
 from receiver_chain import make_chain  # noqa: F401  (a fixture)
 from simulated_boards import board, link, make_found, make_rc, simulated  # noqa: F401  (fixtures)
 
@@ -40,12 +41,14 @@ set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" 
 def make_session() -> Callable[..., Session]:
     """Make a session on loopback with credit for its whole ring: 4 slots of 16 x 100 pixels, 3 packets and a rest each.
 
-    The source's address is this process's own, so that tests may run side by side.
+    The source's address and port are this test's own, so that tests may run side by side.
     """
+    port = own_port()
 
     def make(**changes: Any) -> Session:
         fields: dict[str, Any] = {
-            "source": {"mac": "02:00:00:00:00:01", "ip": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"},
+            "source": {"mac": "02:00:00:00:00:01", "ip": own_address()},
+            "src_port": port,
             "receiver": {"mac": "02:00:00:00:00:02", "ip": "127.0.0.1"},
             "qpn": 0x12345,
             "psn": 0xFFFFFE,

@@ -47,6 +47,7 @@ class PartFile:
 
     def keep(self) -> None:
         """Give the file the target's name; an older file of that name is gone."""
+        self._kept = self.shown
         _sync(self.path)
         self.show()
         self._kept = True

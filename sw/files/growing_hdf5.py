@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from framelane.base.errors import InputError
 from framelane.files.committed_file import LAYOUT, CommittedFile
 from framelane.files.new_hdf5 import NewHdf5
 
@@ -65,13 +66,20 @@ class GrowingHdf5(NewHdf5):
                 self.file.flush()
                 write = self._committed.begin()
             write()
-            try:
-                if not self._disk.error and not self._part.shown:
-                    self._part.show()
-                    if self._shown:
-                        self._shown()
-            except OSError as error:
-                self._disk.error = error
+            if not self._disk.error:
+                self._show()
+
+    def _show(self) -> None:
+        """Give the file its name with its first commit, and say so; where that fails, with the next one again."""
+        try:
+            self._part.show()
+        except OSError as error:
+            self._disk.error = error
+            return
+        if self._shown:
+            with contextlib.suppress(InputError):
+                self._shown()
+                self._shown = None
 
     def close(self, last: bool = True) -> None:
         """End the file; where it is not the `last` of its run, it does not say that this has ended."""
@@ -101,7 +109,8 @@ class GrowingHdf5(NewHdf5):
         if not self._whole:
             self._committed.frozen = True
             if self._part.shown:
-                self._part.keep()
+                with contextlib.suppress(OSError):  # the disk has gone: it has what it has
+                    self._part.keep()
         self.discard()
 
     def _stop(self) -> None:

@@ -30,6 +30,7 @@ class Series(Generic[File]):
     def __init__(self, path: Path, make: Callable[[Path, File | None], File]) -> None:
         self._path, self._make = path, make
         self._parts: list[Path] = []
+        self._ended = False
         self.current = make(path, None)
 
     @property
@@ -48,15 +49,16 @@ class Series(Generic[File]):
 
     def close(self) -> None:
         """End the files."""
-        self.current.close()
+        if not self.current.closed:
+            self.current.close()
         if self._parts:
             link(self._path, self._parts, growing=False)
+        self._ended = True
 
     def discard(self) -> None:
         """Leave nothing behind, unless they are closed."""
-        closed = self.current.closed
         self.current.discard()
-        if not closed:
+        if not self._ended:
             for part in self._parts:
                 part.unlink(missing_ok=True)
             if self._parts:
@@ -65,9 +67,9 @@ class Series(Generic[File]):
     def leave(self) -> None:
         """Let all be as it was committed last, unless they are closed."""
         self.current.leave()
-        if self._parts and not self.current.closed:
-            parts = [part for part in self._parts if part.is_file()]
-            link(self._path, parts, growing=False)
+        if self._parts and not self._ended:
+            with contextlib.suppress(InputError):  # the disk is full, say: then it stays as it was linked last
+                link(self._path, [part for part in self._parts if part.is_file()], growing=False)
 
     def __enter__(self) -> Self:
         return self
@@ -91,9 +93,9 @@ class Series(Generic[File]):
         else:
             self._parts.append(self._name(1))
             _rename(self._path, self._parts[0])
+        self.current = self._make(following, ended)
         self._parts.append(following)
         parts = list(self._parts)
-        self.current = self._make(following, ended)
         self.current.when_shown(lambda: link(self._path, parts, growing=True))
 
     def _name(self, number: int) -> Path:

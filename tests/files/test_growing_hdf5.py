@@ -142,7 +142,7 @@ def recorded(session: Session, path: Path, log: Log, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jungfrau_recorder, "MODULE_ROWS", session.rows)
     monkeypatch.setattr(jungfrau_recorder, "MODULE_COLUMNS", session.columns)
     rng, number = np.random.default_rng(2), 0
-    with jungfrau_recorder.Recorder(path, modules=8, compress=True) as file:
+    with jungfrau_recorder.RawFile(path, modules=8, compress=True) as file:
         for _ in range(COMMITS):
             for _ in range(rng.integers(1, 40)):
                 pixels = image(number, (8 * session.rows, session.columns)).view(np.uint16)

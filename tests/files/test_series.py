@@ -1,5 +1,7 @@
 """Files that go on in others: one file shows all frames, at any moment, and whatever ends the run."""
 
+import errno
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import InputError
+from framelane.files import series as series_of_files
 from framelane.files.series import Series
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.result import Counts, Result, SparseRows
@@ -143,3 +146,50 @@ def test_a_part_replaces_no_file(tmp_path: Path, begin: Begin) -> None:
         write(series, MOST)
     series.leave()
     assert (tmp_path / "frames_data_000002.h5").read_bytes() == b"mine"
+
+
+def test_a_part_that_cannot_be_begun_costs_nothing_of_those_before(
+    tmp_path: Path, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = begin()
+    for number in range(2 * MOST):
+        write(series, number)
+
+    def full(self: Hdf5Sink, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Hdf5Sink, "_open", full)
+    with pytest.raises(InputError, match=r"frames_data_000003\.h5: No space left on device"):
+        write(series, 2 * MOST)
+    series.close()
+    series.leave()
+    check(tmp_path / "frames.h5", 2 * MOST)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_link_that_fails_is_made_with_the_next_commit(
+    tmp_path: Path, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = begin()
+    for number in range(MOST + 1):
+        write(series, number)
+    made = series_of_files.link
+
+    def fails(*arguments: object, **options: object) -> None:
+        monkeypatch.setattr(series_of_files, "link", made)
+        raise InputError("no room")
+
+    monkeypatch.setattr(series_of_files, "link", fails)
+    series.current.commit()
+    check(tmp_path / "frames.h5", MOST)
+    write(series, MOST + 1)
+    series.current.commit()
+    check(tmp_path / "frames.h5", MOST + 2)
+    series.leave()
+
+
+def test_a_file_that_cannot_be_begun_leaves_nothing_behind(tmp_path: Path, session: Session) -> None:
+    with pytest.raises(AttributeError):
+        Hdf5Sink(tmp_path / "frames.h5", session, share=0.5)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+    assert "commit" not in [thread.name for thread in threading.enumerate()]

@@ -77,16 +77,14 @@ def test_other_traffic_is_not_even_looked_at(
 
 def test_the_source_port_of_another_program_is_refused(make_session: MakeSession) -> None:
     session = make_session()
-    with (
-        UdpSender(session),
-        pytest.raises(TransportError, match=r"cannot send from UDP 127.*:49152: Address already in use: stop"),
-    ):
+    sentence = rf"cannot send from UDP 127.*:{session.src_port}: Address already in use: stop"
+    with UdpSender(session), pytest.raises(TransportError, match=sentence):
         UdpSender(session)
 
 
 def test_a_source_address_of_another_machine_is_refused(make_session: MakeSession) -> None:
     session = make_session(source={"mac": "02:00:00:00:00:01", "ip": "203.0.113.9"})
-    with pytest.raises(TransportError, match=r"UDP 203.0.113.9:49152: .*correct the session's source.ip"):
+    with pytest.raises(TransportError, match=rf"UDP 203.0.113.9:{session.src_port}: .*correct the session's source.ip"):
         UdpSender(session)
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import os
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from framelane.models.tx import Tx
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.source.sender import UdpSender
+from own_source import own_address, own_port
 
 PROGRAM = "from framelane.cli import main; main()"
 FRAMELANE = [sys.executable, "-c", PROGRAM]
@@ -55,7 +55,8 @@ class Source:
 def write_plan(folder: Path, port: int, **changes: object) -> list[object]:
     """Write a plan; the options of a receiver of it."""
     lines: dict[str, object] = {"rows": ROWS, "columns": COLUMNS, "n_slots": SLOTS, "mtu": 256, "sources": 1}
-    ends = {"source": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}", "receiver": "127.0.0.1"}
+    lines["src_port"] = own_port()
+    ends = {"source": own_address(), "receiver": "127.0.0.1"}
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in (lines | changes).items())
     text += "".join(f'{end} = {{ mac = "02:00:00:00:00:01", ip = "{ip}" }}\n' for end, ip in ends.items())
     (folder / "plan.toml").write_text(text)

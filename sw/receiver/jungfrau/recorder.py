@@ -56,10 +56,6 @@ class Recorder:
         self._files.file.write(frame)
         self.frames += 1
 
-    def commit(self) -> None:
-        """Make all that was written readable now, and wait until the disk has it."""
-        self._files.current.commit()
-
     def __enter__(self) -> Self:
         return self
 

@@ -15,9 +15,10 @@ from framelane.receiver.sinks.hdf5 import Hdf5Sink
 
 
 class Recorder:
-    """Writes frames of `run` to the file `path` (docs/files.md), which is there with the first of them and grows.
+    """Writes frames of `run` to the file `path` (docs/files.md): live it is there with the first of them and grows.
 
-    Where no frame came there is none. Where the block raises, a file of frames from the wire is kept, which nobody can
+    Of a capture it appears whole, and nothing of it where the block raises: an older file stays. Where no frame came
+    there is none. Where the block raises, a file of frames from the wire is kept, which nobody can
     send again: with all of them, or, where it is the disk that fails, with those that were committed. When the disk is
     full the run is ended, and the file has all frames that fitted; the others are `unwritten`. InputError where `path`
     cannot be written, or is an input of the run.
@@ -42,6 +43,7 @@ class Recorder:
                 share=processing.share,
                 reserve=True,
                 sparse=processing.sparse is not None,
+                whole=not run.live,
                 before=before,
             )
 

@@ -1,5 +1,6 @@
 """The HDF5 sink: images and the record of every frame, laid out like NXmx (manual.nexusformat.org, NXmx)."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ class Hdf5Sink(GrowingHdf5):
     `judging` is that of the results, None where nothing is counted, and `share` the rejected frames that are kept: both
     are said in the file, so that `VerdictFile` can replay the verdicts. Every result has the counts of `judging.rungs`,
     and with `judging.bragg` its verdict is on Bragg peaks. With `sparse` there are sparse rows from the beginning, else
-    from the first frame that has them. In a `Series`, `before` is the file of the frames before: pointers go on there.
+    from the first frame that has them. With `whole` it appears when it is closed. In a `Series`, `before` is the file of
+    the frames before: pointers go on there.
 
     `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
     of a corrected one photons all the same. With `reserve` room is held back on the disk: when that is `full`, the
@@ -52,10 +54,25 @@ class Hdf5Sink(GrowingHdf5):
         share: RandomShare | None = None,
         reserve: bool = False,
         sparse: bool = False,
+        whole: bool = False,
         before: "Hdf5Sink | None" = None,
     ) -> None:
         self._session, self._reserve = session, reserve
-        super().__init__(path, rdcc_nbytes=_CACHE_BYTES)
+        super().__init__(path, whole=whole, rdcc_nbytes=_CACHE_BYTES)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.discard)
+            self._make(photon_energy_kev, judging, share, sparse, before)
+            undo.pop_all()
+
+    def _make(
+        self,
+        photon_energy_kev: float | None,
+        judging: Judging | None,
+        share: RandomShare | None,
+        sparse: bool,
+        before: "Hdf5Sink | None",
+    ) -> None:
+        session = self._session
         self._frames = 0
         self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
         self._entry = nxmx.group(self.file, "entry", "NXentry", default="data")
@@ -82,7 +99,7 @@ class Hdf5Sink(GrowingHdf5):
     @property
     def filled(self) -> bool:
         """Whether what follows should go to another file."""
-        return max(self._frames, self._values // _SPARSE_CHUNK) >= MOST_CHUNKS
+        return not self._whole and max(self._frames, self._values // _SPARSE_CHUNK) >= MOST_CHUNKS
 
     @property
     def values(self) -> int:

@@ -1,6 +1,5 @@
 """The receiver as an iterator, used as from a notebook: each frame once, in order, lost pixels known one by one."""
 
-import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -31,6 +30,7 @@ from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_plan import SessionPlan
 from live_recv import Source
+from own_source import own_address, own_port
 
 MakeSession = Callable[..., Session]
 LOST = 1
@@ -184,9 +184,10 @@ def port() -> int:
 
 
 def plan() -> SessionPlan:
-    ends = {"source": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}", "receiver": "127.0.0.1"}
-    nodes = {end: {"mac": "02:00:00:00:00:01", "ip": ip} for end, ip in ends.items()}
-    return SessionPlan.model_validate({"rows": 16, "columns": 128, "n_slots": 3, "mtu": 1024} | nodes)
+    ends = {"source": own_address(), "receiver": "127.0.0.1"}
+    nodes: dict[str, object] = {end: {"mac": "02:00:00:00:00:01", "ip": ip} for end, ip in ends.items()}
+    fields = {"rows": 16, "columns": 128, "n_slots": 3, "mtu": 1024, "src_port": own_port()}
+    return SessionPlan.model_validate(fields | nodes)
 
 
 class Sending:

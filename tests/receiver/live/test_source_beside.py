@@ -1,6 +1,5 @@
 """A source beside a run, in a thread of its own: what goes wrong with it ends the run, and is raised."""
 
-import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from framelane.receiver.live.reception import Reception, receive
 from framelane.session.session import Session
 from framelane.session.session_plan import SessionPlan
 from framelane.source import Outcome, emulate
+from own_source import own_address, own_port
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -30,9 +30,10 @@ def port() -> int:
 @pytest.fixture
 def run(port: int) -> Iterator[Reception]:
     """A run that ends when its sources say so, and not by itself."""
-    ends = {"source": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}", "receiver": "127.0.0.1"}
-    nodes = {end: {"mac": "02:00:00:00:00:01", "ip": ip} for end, ip in ends.items()}
-    plan = SessionPlan.model_validate({"rows": 16, "columns": 128, "n_slots": 3, "mtu": 1024} | nodes)
+    ends = {"source": own_address(), "receiver": "127.0.0.1"}
+    nodes: dict[str, object] = {end: {"mac": "02:00:00:00:00:01", "ip": ip} for end, ip in ends.items()}
+    fields = {"rows": 16, "columns": 128, "n_slots": 3, "mtu": 1024, "src_port": own_port()}
+    plan = SessionPlan.model_validate(fields | nodes)
     with receive(Live(transport="udp", plan=plan, port=port, link_port=0)) as opened:
         yield opened
 

@@ -3,7 +3,6 @@
 The same cases run on the Linux driver in `sim/softroce/test_contract.py`.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -23,6 +22,7 @@ from framelane.session.session import Session
 from framelane.source.sender import PacketSender, UdpSender
 from lossless_cases import LOSSLESS, LOSSLESS_RC
 from lossy_cases import LOSSY, WRONG
+from own_source import own_address, own_port
 from transport_cases import Case, Outcome, outcome, refusals
 
 Connect = Callable[[Session, Ring, list[bytes]], AbstractContextManager[Transport]]
@@ -64,10 +64,11 @@ def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Connect:
 
 @pytest.fixture
 def session(case: Case) -> Session:
-    """Give the session of the case on loopback. The source's address is this process's own: tests run side by side."""
-    source = {"mac": "02:00:00:00:00:01", "ip": f"127.1.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"}
+    """Give the session of the case on loopback. The source's address and port are this test's own."""
+    source = {"mac": "02:00:00:00:00:01", "ip": own_address()}
     made = Session.random(case.plan(source, {"mac": "02:00:00:00:00:02", "ip": "127.0.0.1"}))
-    return made if case.psn is None else made.model_copy(update={"psn": case.psn})
+    changes = {} if "src_port" in case.changes else {"src_port": own_port()}
+    return made.model_copy(update=changes | ({} if case.psn is None else {"psn": case.psn}))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
