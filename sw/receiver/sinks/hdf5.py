@@ -36,8 +36,8 @@ class Hdf5Sink(GrowingHdf5):
     `judging` is that of the results, None where nothing is counted, and `share` the rejected frames that are kept: both
     are said in the file, so that `VerdictFile` can replay the verdicts. Every result has the counts of `judging.rungs`,
     and with `judging.bragg` its verdict is on Bragg peaks. With `sparse` there are sparse rows from the beginning, else
-    from the first frame that has them. With `whole` it appears when it is closed. In a `Series`, `before` is the file of
-    the frames before: pointers go on there.
+    from the first frame that has them. With `whole` it appears when it is closed. In a `Series`, `before` is the file
+    of the frames before: pointers go on there.
 
     `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
     of a corrected one photons all the same. With `reserve` room is held back on the disk: when that is `full`, the
