@@ -77,7 +77,7 @@ class RawFrames(CheckedFile):
     def _load(self) -> None:
         self.name = self._locate() if self._wanted is None else _plain(self._wanted)
         self._raw = self._dataset(self.name, (None, None, None), "u2")
-        self.n_frames, self.rows, self.columns = map(int, self._raw.shape)
+        self.n_frames, self.rows, self.columns = self._shape(self._raw)
         good = self._beside("is_good_frame")
         self._good = np.ones(self.n_frames, np.bool_) if good is None else good != 0
         self.n_good = int(np.count_nonzero(self._good))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane.base.errors import FramelaneError
-from framelane.cli import doctor, emulate, master, replay, tap, whatif
+from framelane.cli import doctor, emulate, master, recover, replay, tap, whatif
 from framelane.cli.board import board
 from framelane.cli.calibration import calibrate
 from framelane.cli.jungfrau import jungfrau
@@ -135,6 +135,7 @@ app.command(epilog=emulate.STATUS)(emulate.emulate)
 app.command(epilog=replay.STATUS)(replay.replay)
 app.command(epilog=whatif.STATUS)(whatif.whatif)
 app.command(epilog=master.STATUS)(master.master)
+app.command(epilog=recover.STATUS)(recover.recover)
 app.command(epilog=doctor.STATUS)(doctor.doctor)
 app.command(epilog=tap.STATUS, context_settings={"allow_interspersed_args": False})(tap.tap)
 

@@ -1,5 +1,6 @@
 """An HDF5 file that a user gave: whatever is wrong with it is one sentence, which names the file and the dataset."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
 from framelane.base.errors import InputError
+from framelane.files.unended import Unended, grows, unended
 
 _KINDS = {"u2": "uint16", "f": "a floating type", "b": "bool", "u": "unsigned integers", "i": "integers"}
 
@@ -18,7 +20,8 @@ _KINDS = {"u2": "uint16", "f": "a floating type", "b": "bool", "u": "unsigned in
 class CheckedFile:
     """An open file, whose datasets a subclass checks and reads in `_load`. InputError where that fails, or no file is.
 
-    h5py raises any of half a dozen errors for a damaged file: `_try` makes each of them an InputError.
+    h5py raises any of half a dozen errors for a damaged file: `_try` makes each of them an InputError. Of a file of
+    ours that was not ended, datasets of frames are as long as the shortest of them.
     """
 
     needed: ClassVar[str] = ""
@@ -28,8 +31,11 @@ class CheckedFile:
         self.path = path = Path(path)
         if not path.is_file():
             raise InputError(f"there is no file {path}: give an HDF5 file")
+        self._unended: Unended | None = None
         self._file = self._try("open it", lambda: h5py.File(path, "r"))
         try:
+            with contextlib.suppress(InputError):  # `_load` says what is wrong with it
+                self._unended = self._try("count its frames", lambda: unended(self._file))
             self._load()
         except BaseException:
             self._file.close()
@@ -53,7 +59,7 @@ class CheckedFile:
         self, name: str, shape: tuple[int | None, ...], kind: str | tuple[str, ...], dtype: type[np.generic]
     ) -> NDArray[Any]:
         dataset = self._dataset(name, shape, kind)
-        array: NDArray[Any] = self._try(f"read {name}", lambda: np.asarray(dataset[()], dtype))
+        array: NDArray[Any] = self._try(f"read {name}", lambda: np.asarray(self._values(dataset), dtype))
         return array
 
     def _has(self, name: str) -> bool:
@@ -75,16 +81,26 @@ class CheckedFile:
     def _dataset(self, name: str, shape: tuple[int | None, ...], kind: str | tuple[str, ...]) -> Any:
         """The dataset, whose shape must be `shape` (None: any size but 0) and whose dtype of `kind`."""
         dataset = self._find(name)
-        if len(dataset.shape) != len(shape) or any(
-            n != (wanted or n or 1) for n, wanted in zip(dataset.shape, shape, strict=True)
-        ):
+        found = self._shape(dataset)
+        if len(found) != len(shape) or any(n != (wanted or n or 1) for n, wanted in zip(found, shape, strict=True)):
             sizes = ", ".join("any" if n is None else str(n) for n in shape)
-            raise InputError(f"{self.path}: dataset {name} has the shape {dataset.shape}, needed is ({sizes})")
+            raise InputError(f"{self.path}: dataset {name} has the shape {found}, needed is ({sizes})")
         kinds = (kind,) if isinstance(kind, str) else kind
         if not dataset.dtype.str[1:].startswith(kinds):
             wanted_kinds = " or ".join(_KINDS[each] for each in kinds)
             raise InputError(f"{self.path}: dataset {name} has the dtype {dataset.dtype}, needed is {wanted_kinds}")
         return dataset
+
+    def _shape(self, dataset: Any) -> tuple[int, ...]:
+        """The shape of a dataset, with no more frames than all have that are beside it."""
+        shape: tuple[int, ...] = dataset.shape
+        if self._unended and grows(dataset) and dataset.parent.name == self._unended.group:
+            return (min(shape[0], self._unended.frames), *shape[1:])
+        return shape
+
+    def _values(self, dataset: Any) -> NDArray[Any]:
+        """All of a dataset, with no more frames than that."""
+        return np.asarray(dataset[: self._shape(dataset)[0]] if dataset.shape else dataset[()])
 
     def _try(self, what: str, action: Callable[[], Any]) -> Any:
         """What the HDF5 library makes of it: each of these is how it says that it cannot."""

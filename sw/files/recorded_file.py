@@ -31,7 +31,7 @@ class RecordedFile(CheckedFile):
 
     def _load(self) -> None:
         self._raw: Any = self._dataset("raw", (None, None, None), "u2")
-        self.n_frames, self.rows, self.columns = map(int, self._raw.shape)
+        self.n_frames, self.rows, self.columns = self._shape(self._raw)
         self.high_gain: bool | None = None
         """Whether the detector was in high gain; None where the file does not say."""
         if self._has("high_gain"):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -12,6 +13,7 @@ import numpy as np
 from framelane.base.errors import InputError
 from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.files.new_hdf5 import NewHdf5
+from framelane.files.unended import Unended, unended
 
 File = TypeVar("File", bound=GrowingHdf5)
 _DIGITS = 6
@@ -103,6 +105,15 @@ class Series(Generic[File]):
         return path.with_name(f"{path.stem}_data_{number:0{_DIGITS}}{path.suffix}")
 
 
+def parts_of(path: Path) -> list[Path]:
+    """The files that are named as parts of the series of `path`, in their order."""
+    path = Path(os.path.realpath(path))
+    stem, suffix = re.escape(path.stem), re.escape(path.suffix)
+    named = re.compile(rf"{stem}_data_\d{{{_DIGITS}}}{suffix}")
+    folder = path.parent
+    return sorted(each for each in folder.iterdir() if named.fullmatch(each.name)) if folder.is_dir() else []
+
+
 def _rename(path: Path, name: Path) -> None:
     """Give the file another name; it keeps the old one as well, until that is replaced, where the disk can do this."""
     path = Path(os.path.realpath(path))
@@ -123,14 +134,17 @@ def link(path: Path, parts: list[Path], *, growing: bool) -> None:
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(h5py.File(part, "r")) for part in parts]
             new = stack.enter_context(NewHdf5(path))
-            _Linking(parts, files, growing).group(new.file, "/")
+            folder = Path(os.path.realpath(path)).parent
+            names = [os.path.relpath(os.path.realpath(part), folder) for part in parts]
+            _Linking(names, files, growing).group(new.file, "/")
     except (OSError, KeyError, RuntimeError, ValueError) as error:
         raise InputError(f"cannot link {parts[0]} and the files behind it in {path}: {error}") from error
 
 
 class _Linking:
-    def __init__(self, parts: list[Path], files: list[Any], growing: bool) -> None:
-        self._parts, self._files, self._growing = parts, files, growing
+    def __init__(self, names: list[str], files: list[Any], growing: bool) -> None:
+        self._names, self._files, self._growing = names, files, growing
+        self._left = [unended(file) for file in files]
 
     def group(self, made: Any, name: str) -> None:
         """Fill a group with what the last part has in it."""
@@ -147,17 +161,20 @@ class _Linking:
                 found.file.copy(first[child] if child in _OF_BEGINNING else found, made, child)
 
     def _dataset(self, made: Any, child: str, name: str, found: Any) -> None:
-        lengths = [len(file[name]) for file in self._files]
+        lengths = [self._length(file[name], left) for file, left in zip(self._files, self._left, strict=True)]
         tail = found.shape[1:]
         # A part that grows counts with what it has by then, which HDF5 looks up when the file is opened.
         least = 1 if self._growing else 0
         layout = h5py.VirtualLayout((sum(lengths[:-1]) + max(least, lengths[-1]), *tail), found.dtype, (None, *tail))
         at = 0
-        for part, file, length in zip(self._parts, self._files, lengths, strict=True):
+        for part, file, length in zip(self._names, self._files, lengths, strict=True):
             last = self._growing and file is self._files[-1]
             if length or last:
                 source = h5py.VirtualSource(
-                    part.name, name, shape=(max(1, length), *tail), maxshape=(None, *tail) if last else None
+                    part.replace("%", "%%"),
+                    name,
+                    shape=(max(1, length), *tail),
+                    maxshape=(None, *tail) if last else None,
                 )
                 if last:
                     layout[at : h5py.h5s.UNLIMITED] = source[0 : h5py.h5s.UNLIMITED]
@@ -167,3 +184,7 @@ class _Linking:
         fill = found.fillvalue if np.dtype(found.dtype).metadata is None else None
         made.create_virtual_dataset(child, layout, fillvalue=fill)
         made[child].attrs.update(found.attrs)
+
+    def _length(self, found: Any, left: Unended | None) -> int:
+        """Of a dataset of frames in a file that was not ended, as many as all have."""
+        return min(len(found), left.frames) if left and found.parent.name == left.group else len(found)

@@ -10,6 +10,7 @@ from framelane.base.lazily import lazily
 __all__ = [
     "Capture",
     "Correction",
+    "FoundRun",
     "Frame",
     "Live",
     "Panel",
@@ -22,8 +23,10 @@ __all__ = [
     "correct",
     "correct_file",
     "find_peaks",
+    "link_run",
     "read_geometry",
     "receive",
+    "recover",
     "replay_veto",
 ]
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from framelane.receiver.live.recorder import Recorder
     from framelane.receiver.peaks.peak_search import find_peaks
     from framelane.receiver.pipeline.correction import Correction, correct
+    from framelane.receiver.recovery.found_run import FoundRun, link_run, recover
     from framelane.receiver.sinks.what_if import VetoReplay, replay_veto
 else:
     __getattr__, __dir__ = lazily(
@@ -55,6 +59,10 @@ else:
             "find_peaks": "framelane.receiver.peaks.peak_search",
             "read_geometry": "framelane.receiver.geometry.geometry_file:load",
             "replay_veto": "framelane.receiver.sinks.what_if",
+            # What runs have left.
+            "FoundRun": "framelane.receiver.recovery.found_run",
+            "link_run": "framelane.receiver.recovery.found_run",
+            "recover": "framelane.receiver.recovery.found_run",
             # The receiver, live or from a capture.
             "Capture": "framelane.receiver.live.packet_source",
             "Frame": "framelane.receiver.live.frame",

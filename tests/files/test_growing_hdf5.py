@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from framelane.calibration.raw_frames import RawFrames
 from framelane.files.committed_file import PAGE
 from framelane.files.forgiving import ForgivingFile
+from framelane.files.recorded_file import RecordedFile
 from framelane.models.jungfrau.jf_packet import JfHeader
 from framelane.receiver.jungfrau import recorder as jungfrau_recorder
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
@@ -25,6 +27,8 @@ from framelane.receiver.pipeline.result import Counts, Result, SparseRows
 from framelane.receiver.pipeline.veto import Reason, Verdict
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
+from framelane.receiver.sinks.rank_file import RankFile
+from framelane.receiver.sinks.verdict_file import VerdictFile
 from framelane.session.session import Session
 
 RUNGS = (1, 2, 4, 8)
@@ -231,3 +235,29 @@ def test_a_machine_that_loses_its_power_leaves_all_that_was_committed(run: Run) 
             waiting = []
         else:
             waiting.append(event)
+
+
+def test_our_own_readers_take_a_file_whose_commit_ended_between_two_datasets(run: Run, tmp_path: Path) -> None:
+    log, _ = run
+    disk, path, uneven = Disk(), tmp_path / "left.h5", 0
+    for number, n in promised(log):
+        event = log.events[number]
+        disk.apply(event)
+        if not n or not isinstance(event, tuple) or event[1][:4] not in (b"OHDR", b"OCHK"):
+            continue
+        path.write_bytes(disk.bytes)
+        with h5py.File(path) as file:
+            received = "entry" in file
+            lengths = {len(found) for found in (file["entry/data"] if received else file).values()}
+        uneven += len(lengths) > 1
+        if received:
+            with VerdictFile(path) as verdicts, RankFile(path) as rank:
+                numbers = verdicts.numbers
+                assert len(verdicts.counts[10]) == len(rank.numbers) == len(rank.record("peaks")) == len(numbers)
+        else:
+            with RawFrames(path) as frames, RecordedFile(path) as recorded:
+                numbers = recorded.records()["frame_number"]
+                assert frames.n_good == recorded.n_frames == len(frames.records()["holes"]) == len(numbers)
+        assert n <= min(lengths) == len(numbers)
+        assert (numbers == np.arange(len(numbers))).all()
+    assert uneven > 20

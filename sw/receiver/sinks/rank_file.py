@@ -16,8 +16,7 @@ _JUDGED = "peaks", "accepted", "ladder", "bragg_peaks"
 class RankFile(CheckedFile):
     """A file that an `Hdf5Sink` has written, or was writing when it was killed. InputError for any other.
 
-    Of a file that was not ended (`ended`), one of the records may have frames that others do not have yet: those are
-    left out.
+    A file that was not `ended` has the frames that all of its records have.
     """
 
     needed: ClassVar[str] = "give a file that framelane recv has written"
@@ -41,9 +40,7 @@ class RankFile(CheckedFile):
         self.entry = self._try("open its entry", lambda: self._file["entry"])
         self.ended = "end_time" in self.entry
         self.numbers = self._read(f"{_DATA}/detector_frame", (None,), "u", np.uint64)
-        if not self.ended:
-            self.numbers = self.numbers[: self._try("count its frames", self._common)]
-        if len(self.data.shape) != 3 or (self.ended and len(self.data) != len(self.numbers)):
+        if len(self.data.shape) != 3 or self._shape(self.data)[0] != len(self.numbers):
             raise InputError(f"{self.path}: images of the shape {self.data.shape} cannot be: {self.needed}")
         rows, columns = self.data.shape[1:]
         pixels = {"rows": rows, "columns": columns, "pixels": str(self.data.dtype)}
@@ -60,8 +57,7 @@ class RankFile(CheckedFile):
     def record(self, name: str) -> NDArray[Any]:
         """One row a frame."""
         found = self._find(f"{_DATA}/{name}")
-        n = None if self.ended else len(self.numbers)
-        rows: NDArray[Any] = self._try(f"read {name}", lambda: found[:n])
+        rows: NDArray[Any] = self._try(f"read {name}", lambda: self._values(found))
         if rows.shape[:1] != self.numbers.shape:
             raise InputError(f"{self.path}: {name} has the shape {rows.shape}, the file has {len(self.numbers)} frames")
         return rows
@@ -70,10 +66,6 @@ class RankFile(CheckedFile):
         """The dtype and the attributes of a record."""
         found = self._find(f"{_DATA}/{name}")
         return found.dtype, self._try(f"read the attributes of {name}", lambda: dict(found.attrs))
-
-    def _common(self) -> int:
-        """How many frames all records have."""
-        return min(len(found) for found in self.entry["data"].values())
 
     def _attributes(self, name: str, prefix: str) -> dict[str, Any]:
         """Those of a dataset, as values that can be compared."""

@@ -1,0 +1,1 @@
+"""What runs have left behind that were not ended."""
