@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(failed) > MOST:
         return status
     print(f"\n{len(failed)} failed: once more, alone", flush=True)
-    if pytest(["-p", "no:cacheprovider", *failed]):
+    if pytest(failed):
         return status
     print("\nunsteady, failed at first:\n  " + "\n  ".join(failed), flush=True)
     return 0

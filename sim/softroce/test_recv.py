@@ -29,7 +29,7 @@ def test_frames_on_credit_reach_the_file_and_lost_packets_are_holes(testbed: Rdm
     (tmp_path / "plan.toml").write_text(PLAN.format(**{name: getattr(link, name) for name in names}))
     framelane = [sys.executable, "-c", "from framelane.cli import main; main()"]
     command = ["sh", str(HERE / "recv_and_emulate.sh"), *framelane]
-    with Run(testbed, command, tmp_path, timeout_s=240) as run:
+    with Run(testbed, command, tmp_path, timeout_s=480) as run:
         outcome = run.wait()
     said = (tmp_path / "recv.txt").read_text()
     assert outcome.status == 0, said + (tmp_path / "emulate.txt").read_text()

@@ -31,7 +31,7 @@ Run = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\ncache_dir = "build/cache/pytest"\n')
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
 
     def start(unlucky: int, more: str = "") -> tuple[int, str]:
         (tmp_path / "test_x.py").write_text(UNLUCKY.format(unlucky=[f"n{n}" for n in range(unlucky)], more=more))

@@ -48,7 +48,7 @@ def test_every_frame_older_than_two_seconds_is_there_when_the_receiver_is_killed
     old = max(frames for at, frames in given_back if at < killed - OLD_S)
     assert old > 100
     if quiet_s:
-        assert old == number - 1
+        assert old >= number - 1
     with h5py.File(tmp_path / "frames.h5") as file:
         assert "end_time" not in file["entry"]
         numbers, complete = file["entry/data/frame_number"][()], file["entry/data/complete"][()]
