@@ -58,3 +58,21 @@ class SlotLayout:
     def trailer_offset(self, source: int) -> int:
         """Offset of a source's trailer in its slot, in bytes: the trailers end with the slot."""
         return self.slot_bytes - (self.sources - source) * trailer.TRAILER_BYTES
+
+    def trailer_place(self, frame_number: int, source: int) -> int:
+        """Offset of a source's trailer of a frame in the ring, in bytes."""
+        return self.slot_offset(frame_number) + self.trailer_offset(source)
+
+    def ends_frame(self, imm: int, data: bytes, end: int) -> bool:
+        """Whether a message WITH_IMM ends a frame: whether the trailer that `imm` names is at its place in the ring.
+
+        `data` is the payload of the message's last packet, which ends at offset `end` of the ring.
+        """
+        found = trailer.unpack(data[-trailer.TRAILER_BYTES :]) if len(data) >= trailer.TRAILER_BYTES else None
+        return (
+            found is not None
+            and found.source < self.sources
+            and found.slot == self.slot(found.frame_number)
+            and trailer.immediate(found.source, found.frame_number) == imm
+            and end == self.trailer_place(found.frame_number, found.source) + trailer.TRAILER_BYTES
+        )

@@ -34,8 +34,14 @@ _STATUS = """Exit status 0: {good}.
 128 + n: ended by signal n; nothing is written."""
 _DEMO_GOOD = "every frame is what was sent, but for exactly what --drop has lost"
 _DEMO_BAD = "something else is wrong, and is said"
-_RECV_GOOD = "frames were received and the loss identity holds; incomplete ones and refused packets are said"
-_RECV_BAD = "nothing was received, the identity does not hold, or the run failed, and all that could be written is"
+_RECV_GOOD = (
+    "frames were received and the loss identity holds; incomplete ones and refused packets are said. With --strict "
+    "every frame that was sent is complete, with --expect there are exactly so many"
+)
+_RECV_BAD = (
+    "nothing was received, the identity does not hold, not all is as --strict or --expect demands, or the run failed; "
+    "all that could be written is"
+)
 
 
 def main() -> None:

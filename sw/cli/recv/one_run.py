@@ -24,6 +24,8 @@ class Received:
 
     tally: Tally
     fault: str = ""
+    unmet: str = ""
+    """What of the user's demand is not so, in a sentence."""
     statistics: RunStatistics | None = None
     """Of a live run."""
     notes: tuple[str, ...] = ()
@@ -31,8 +33,9 @@ class Received:
 
     @property
     def good(self) -> bool:
-        """Frames came, all are accounted for, and the run ended as it should."""
-        return self.tally.holds and bool(self.tally.complete + self.tally.incomplete) and not self.fault
+        """Frames came, all are accounted for and as the user demands, and the run ended as it should."""
+        came = bool(self.tally.complete + self.tally.incomplete)
+        return self.tally.holds and came and not self.fault and not self.unmet
 
 
 def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -> Received:
@@ -52,14 +55,14 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
             recorder.write(frame)
     tally, fault = reception.tally, reception.fault
     notes = [*reception.notes, *summary.thresholds(reception)]
-    packets = summary.packets(reception.counters, reception.strays, reception.first_stray)
+    strange = (reception.strays, reception.first_stray, reception.first_misfit)
+    packets = summary.packets(reception.counters, *strange)
     lines = [*notes, *_writes(reception), *packets] if live else [*packets, *notes]
     lines += summary.frames(reception, recorder, options.drift_file)
-    watch.say([*lines, fault] if fault else lines)
-    statistics = RunStatistics(
-        tally, reception.counters, recorder.reasons, recorder.frames, reception.strays, reception.first_stray
-    )
-    return Received(tally, fault, statistics, tuple(notes))
+    unmet = options.demand.unmet(tally)
+    watch.say([*lines, *filter(None, (fault, unmet))])
+    statistics = RunStatistics(tally, reception.counters, recorder.reasons, recorder.frames, *strange)
+    return Received(tally, fault, unmet, statistics, tuple(notes))
 
 
 @contextlib.contextmanager

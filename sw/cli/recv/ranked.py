@@ -186,8 +186,9 @@ def _sentence(error: BaseException) -> str:
 def of_rank(options: RecvOptions, ranks: Ranks) -> RecvOptions:
     """The options of one rank: files and ports of its own. ConfigError where that cannot be.
 
-    `{rank}` and `{local_rank}` in names stand for numbers. Without `{rank}` the output, and the published session, get
-    `_<rank>` behind their names. Ports count up with the ranks of a host.
+    What the user demands is of the frames of all ranks. `{rank}` and `{local_rank}` in names stand for numbers. Without
+    `{rank}` the output, and the published session, get `_<rank>` behind their names. Ports count up with the ranks of a
+    host.
     """
     live = options.source
     if not isinstance(live, Live):
@@ -264,13 +265,20 @@ def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: C
         say(console, line)
     there = [each.statistics for each in told if isinstance(each, RankOutcome) and each.statistics]
     total = sum(there, RunStatistics.none())
-    lines = summary.packets(total.counters, total.strays, total.first_stray)
+    lines = summary.packets(total.counters, total.strays, total.first_stray, total.first_misfit)
     if options.processing.minimum_peaks:
         lines.append(summary.verdicts(total.reasons))
     if unwritten := total.tally.complete + total.tally.incomplete - total.written:
         lines.append(f"{unwritten} frames came that are not in the files")
-    say(console, "\n".join([f"{len(there)} of {len(told)} ranks:", *lines, f"loss identity: {total.tally}", see]))
-    return not master.left_out and bool(master.frames) and all(isinstance(t, RankOutcome) and t.good for t in told)
+    unmet = options.demand.unmet(total.tally)
+    ends = [f"loss identity: {total.tally}", see, *filter(None, [unmet])]
+    say(console, "\n".join([f"{len(there)} of {len(told)} ranks:", *lines, *ends]))
+    return (
+        not unmet
+        and not master.left_out
+        and bool(master.frames)
+        and all(isinstance(t, RankOutcome) and t.good for t in told)
+    )
 
 
 def notes(told: Sequence[RankOutcome | Lost]) -> list[str]:

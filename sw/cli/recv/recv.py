@@ -120,6 +120,13 @@ def recv(
         int | None,
         typer.Option(help="Also write pixels of at least so many photons, or keV as above.", rich_help_panel=_JUDGE),
     ] = None,
+    expect: Annotated[
+        int | None,
+        typer.Option(help="Exit status 1 unless exactly so many frames were sent, and all of them are complete."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit status 1 unless every frame that was sent is complete.")
+    ] = False,
     dark_period: Annotated[
         int | None,
         typer.Option(
@@ -140,7 +147,7 @@ def recv(
     has arrived is written.
     """
     from framelane.cli.recv import one_run, ranked
-    from framelane.cli.recv.recv_options import RecvOptions, chosen_source, live_options
+    from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
     from framelane.cli.terminal import Terminal
     from framelane.receiver.live.processing import Processing, ladder_of
     from framelane.receiver.ranks.ranks import find_ranks
@@ -177,7 +184,12 @@ def recv(
         dark_period=dark_period,
         dark_phase=dark_phase,
     )
-    options = RecvOptions(source=chosen_source(pcap, session, live), processing=processing, output=output)
+    options = RecvOptions(
+        source=chosen_source(pcap, session, live),
+        processing=processing,
+        output=output,
+        demand=Demand(strict=strict, expect=expect),
+    )
     ranks = find_ranks()
     good = one_run.run(options, Terminal()).good if ranks is None else ranked.run(options, ranks, Terminal())
     if not good:

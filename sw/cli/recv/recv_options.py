@@ -8,6 +8,30 @@ from framelane.base.errors import OptionError
 from framelane.base.output import check_no_input
 from framelane.receiver.live.packet_source import Capture, Live
 from framelane.receiver.live.processing import Processing
+from framelane.receiver.ring.tally import Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What the frames of a run have to be for a script: complete, all of them, and so many as it expects.
+
+    OptionError where fewer than one are expected.
+    """
+
+    strict: bool = False
+    expect: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.expect is not None and self.expect < 1:
+            raise OptionError("{expect} {0} is too few: give 1 or more", self.expect)
+
+    def unmet(self, tally: Tally) -> str:
+        """What of it is not so, in a sentence; empty where all is."""
+        if self.expect is not None and not tally.complete == tally.sent == self.expect:
+            return f"--expect {self.expect}: {tally.complete} frames are complete, of {tally.sent} sent"
+        if self.strict and not tally.whole:
+            return f"--strict: {tally.complete} frames are complete, of {tally.sent} sent"
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +41,7 @@ class RecvOptions:
     source: Capture | Live
     processing: Processing
     output: Path
+    demand: Demand = Demand()
 
     def __post_init__(self) -> None:
         inputs = [*self.source.inputs, *self.processing.inputs]

@@ -15,19 +15,23 @@ from framelane.receiver.transport.transport import Counters
 _MOST_NAMED = 20
 
 
-def packets(counters: Counters, strays: int, first_stray: str) -> list[str]:
+def packets(counters: Counters, strays: int, first_stray: str, first_misfit: str) -> list[str]:
     """What came over the wire, and what was wrong with it."""
     lines = [f"{counters.packets} packets, {counters.placed} of them placed in the ring"]
     if counters.completions and not counters.packets:  # an RDMA device places them, and tells of trailers only
         lines = [f"{counters.completions} trailers came"]
     lines += [f"{n} refused for {why}, first {counters.examples[why]}" for why, n in counters.refused.items()]
+    name = "immediate" if strays == 1 else "immediates"
     oddities = {
         f"{counters.skipped} skipped: PSNs whose packets did not come, or come later": counters.skipped,
         f"{counters.behind} behind: packets that come late, or twice": counters.behind,
         f"{counters.queue_drops} dropped by the kernel, whose queue was full": counters.queue_drops,
-        f"{strays} stray: trailers that fit no open frame, first {first_stray}": strays,
+        f"{strays} stray {name}, without a trailer of an open frame, first {first_stray}": strays,
     }
-    return lines + [line for line, n in oddities.items() if n]
+    lines += [line for line, n in oddities.items() if n]
+    return (
+        [*lines, f"frames of another size than the session's are not kept: {first_misfit}"] if first_misfit else lines
+    )
 
 
 def thresholds(reception: Reception) -> list[str]:

@@ -112,7 +112,7 @@ class LiveLoop:
             self._end(error)
         try:
             if not self._enough:
-                self._put(work, self._receiver.settle())
+                self._put(work, self._last() + self._receiver.settle())
         except GpuError as error:
             self._end(error)
         yield from work.finish()
@@ -165,6 +165,15 @@ class LiveLoop:
             if transport.fruitless >= _QUIET and transport.polls - begun > _QUIET:
                 break
 
+    def _last(self) -> list[ReceivedFrame]:
+        """The frames that were over when the last packet was placed: from here on whatever is in the ring is kept."""
+        self._transport.halt()
+        try:
+            return self._receiver.poll(0)
+        except TransportError as error:
+            self._end(error)
+            return []
+
     def _put(self, work: Work, frames: list[ReceivedFrame]) -> None:
         for frame in frames:
             self._frames += 1
@@ -182,7 +191,8 @@ class LiveLoop:
         """
         transport, reports = self._transport, self._server.reports
         for report in self._given_up:
-            self._lost[report.source] = report.offered - report.dropped - self._trailers[report.source]
+            came = self._trailers[report.source] + self._receiver.withheld[report.source]
+            self._lost[report.source] = report.offered - report.dropped - came
         self._given_up = []
         for source, report in reports.items():
             if report.ended and self._here(report):
@@ -202,7 +212,8 @@ class LiveLoop:
     def _here(self, report: Report) -> bool:
         """Whether every trailer that a source has sent has come, but for those that were given up."""
         source = report.source
-        return report.offered - report.dropped == self._trailers[source] + self._lost[source]
+        came = self._trailers[source] + self._receiver.withheld[source]
+        return report.offered - report.dropped == came + self._lost[source]
 
     def _close(self, told: list[Report]) -> list[ReceivedFrame]:
         self._told = []
@@ -229,7 +240,8 @@ class LiveLoop:
         refused = sum(counters.refused.values())
         return (
             f"frames: {tally.complete} complete, {tally.incomplete} incomplete, {tally.missing} missing, "
-            f"{tally.dropped_at_source + tally.dropped_by_host} dropped, {rate:.0f}/s; packets: {counters.packets}, "
+            + (f"{tally.wrong_size} of another size, " if tally.wrong_size else "")
+            + f"{tally.dropped_at_source + tally.dropped_by_host} dropped, {rate:.0f}/s; packets: {counters.packets}, "
             f"{refused} refused, {counters.queue_drops} lost in the queue"
             + "".join(f"; source {source} has gone" for source in self._server.gone)
         )

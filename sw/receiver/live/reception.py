@@ -128,13 +128,18 @@ class Reception:
 
     @property
     def strays(self) -> int:
-        """Trailers that fit no open frame; `first_stray` says what was wrong with the first."""
+        """Immediates that bring no trailer of an open frame; `first_stray` says what was wrong with the first."""
         return self._receiver.strays
 
     @property
     def first_stray(self) -> str:
         """See `strays`."""
         return self._receiver.first_stray
+
+    @property
+    def first_misfit(self) -> str:
+        """Of what size the first frame was that is of another size than the session's; empty where none was."""
+        return self._receiver.first_misfit
 
     @property
     def tally(self) -> Tally:

@@ -84,6 +84,7 @@ class Recorder:
     def __exit__(self, kind: object, *error: object) -> None:
         try:
             if self.frames and (kind is None or (self._run.live and not self._writing)):
+                self._files.current.note_loss(self._run.tally)
                 self._files.close()
         finally:
             if self._run.live:

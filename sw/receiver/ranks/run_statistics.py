@@ -11,7 +11,10 @@ from framelane.receiver.transport.transport import Counters
 
 @dataclass(frozen=True, slots=True)
 class RunStatistics:
-    """Of one run: frames, packets, verdicts. `written` frames are in its file; `strays` are trailers of no open frame.
+    """Of one run: frames, packets, verdicts.
+
+    `written` frames are in its file; `strays` are immediates of no open frame, and `first_misfit` says what was wrong
+    with the first frame of another size than the session's.
 
     `a + b` are those of both.
     """
@@ -22,6 +25,7 @@ class RunStatistics:
     written: int = 0
     strays: int = 0
     first_stray: str = ""
+    first_misfit: str = ""
 
     def __add__(self, other: Self) -> "RunStatistics":
         return RunStatistics(
@@ -31,6 +35,7 @@ class RunStatistics:
             self.written + other.written,
             self.strays + other.strays,
             self.first_stray or other.first_stray,
+            self.first_misfit or other.first_misfit,
         )
 
     @classmethod

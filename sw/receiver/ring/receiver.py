@@ -58,9 +58,10 @@ class Receiver:
     """Takes the frames that `transport` places in `ring`.
 
     A frame is over when every source has sent its trailer or that of a later frame: a source keeps its order. Then it
-    is complete, incomplete, or (nothing was written) missing, unless its source has dropped it. Completions that fit no
-    open frame (late, foreign, of another size, or without credit) are ignored and counted in `strays`; `first_stray`
-    says in a sentence what was wrong with the first.
+    is complete, incomplete, or (nothing was written) missing, unless its source has dropped it. One whose trailer says
+    another size than the session is no frame: `first_misfit` says in a sentence what the first said. A completion that
+    brings no trailer of an open frame (late, foreign, empty, or without credit) is ignored and counted in `strays`;
+    `first_stray` says in a sentence what was wrong with the first.
     """
 
     def __init__(self, ring: Ring, transport: Transport) -> None:
@@ -71,13 +72,17 @@ class Receiver:
         self._drops = [0] * ring.layout.sources
         self._ended: set[int] = set()
         self._arrived: set[int] = set()
+        self._wrong_size: set[int] = set()
+        """Those of them of which a trailer says another size than the session."""
         self._out: dict[int, ReceivedFrame] = {}
         """Frames that were handed out, and are not released."""
-        self._complete = self._incomplete = self._overwritten = self._empty = 0
+        self._complete = self._incomplete = self._overwritten = self._empty = self._misfits = 0
         self._astray = False
-        """Whether the last completion was a stray."""
+        """Whether the last message that could write to the ring did not keep to the session."""
         self.strays = 0
-        self.first_stray = ""
+        self.first_stray = self.first_misfit = ""
+        self.withheld = [0] * ring.layout.sources
+        """How many trailers of each source came with frames of another size, which nobody was given."""
 
     def poll(self, timeout_s: float) -> list[ReceivedFrame]:
         """Wait at most `timeout_s` seconds for something to come; the frames that are over, in their order."""
@@ -131,6 +136,7 @@ class Receiver:
             dropped_at_source=dropped,
             dropped_by_host=self._overwritten,
             missing=self._empty - dropped,
+            wrong_size=self._misfits,
         )
 
     def _note(self, completion: Completion) -> None:
@@ -138,18 +144,31 @@ class Receiver:
         source, low = trailer.split_immediate(completion.imm)
         window = self._ring.window
         number = window.next + (low - window.next) % (1 << 24)
+        if completion.empty:  # needs no rkey: whoever sent it may know nothing of the session
+            self._stray(completion, "of a message of no bytes, which brings no trailer")
+            return
         fault = self._fault(number, source)
         self._astray = fault is not None
         if fault:
-            self.strays += 1
-            self.first_stray = self.first_stray or f"immediate {completion.imm:#010x}: {fault}"
+            self._stray(completion, fault)
             return
-        found = self._ring.trailer(number, source)
+        found = self._ring.trailer_at(number, source)
+        if found and found.frame_number == number and found.payload_bytes != self._ring.share_bytes:
+            self._wrong_size.add(number)
+            self._astray = True
+            self.first_misfit = self.first_misfit or (
+                f"frame {number} has {found.payload_bytes} bytes of pixels, {self._ring.share_bytes} by the session: "
+                "give the source the session of this run"
+            )
         self._arrived.add(number)
         self._newest[source] = max(self._newest[source], number)
         window.newest = max(window.newest, number)
-        if found:
+        if found and found.frame_number == number:
             self._drops[source] = max(self._drops[source], found.frames_dropped - self._first)
+
+    def _stray(self, completion: Completion, fault: str) -> None:
+        self.strays += 1
+        self.first_stray = self.first_stray or f"immediate {completion.imm:#010x}: {fault}"
 
     def _fault(self, number: int, source: int) -> str | None:
         """What is wrong with a completion for this frame, if anything is."""
@@ -158,17 +177,14 @@ class Receiver:
             return f"there is no source {source} in a session of {ring.layout.sources}"
         if number >= ring.window.end:
             return f"of no frame from {ring.window.next} to {ring.window.end - 1}: late, or sent without credit"
-        if ring.trailer(number, source) or ring.overwritten(number):
+        if ring.overwritten(number):
             return None
         found = ring.trailer_at(number, source)
         if found is None:
             return f"for frame {number}, but slot {ring.layout.slot(number)} has no trailer at its place"
         if found.frame_number != number:
             return f"for frame {number}, but the trailer in its slot is of frame {found.frame_number}"
-        return (
-            f"frame {number} has {found.payload_bytes} bytes of pixels, {ring.share_bytes} by the session: "
-            "is it the session of this run?"
-        )
+        return None
 
     def _close(self, stop: int) -> list[ReceivedFrame]:
         """Sort the open frames below `stop`."""
@@ -177,12 +193,17 @@ class Receiver:
             return []
         arrived = {n for n in self._arrived if n < stop}
         self._arrived -= arrived
+        misfits = self._wrong_size & arrived
+        self._wrong_size -= misfits
         looked = sorted(arrived.union(ring.window.live(stop)))
         ring.window.close(stop, looked)
         self._empty += stop - first - len(looked)
         frames = []
         for number in looked:
             sound = ring.sound(number)
+            if sound and number in misfits:
+                self._withhold(number)
+                continue
             if sound and not ring.blank(number):
                 self._out[number] = self._frame(number)
                 frames.append(self._out[number])
@@ -193,6 +214,15 @@ class Receiver:
                 self._empty += 1
             ring.release(number)
         return frames
+
+    def _withhold(self, number: int) -> None:
+        """Make no frame of it: its pixels are not where the session has them."""
+        ring = self._ring
+        self._misfits += 1
+        for source in range(ring.layout.sources):
+            found = ring.trailer_at(number, source)
+            self.withheld[source] += found is not None and found.frame_number == number
+        ring.release(number)
 
     def _last_written(self) -> int:
         """The last open frame of which anything came for sure: a trailer, or pixels that can only be its own.

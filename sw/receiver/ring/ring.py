@@ -53,7 +53,7 @@ class Ring:
     def trailer_at(self, frame: int, source: int) -> Trailer | None:
         """A source's trailer in the slot of `frame`, of whichever frame of that slot and whatever size."""
         slot = self.layout.slot(frame)
-        start = slot * self.layout.slot_bytes + self.layout.trailer_offset(source)
+        start = self.layout.trailer_place(frame, source)
         found = trailer.unpack(self.memory[start : start + TRAILER_BYTES].tobytes())
         fits = found and (found.source, found.slot) == (source, slot) and self.layout.slot(found.frame_number) == slot
         return found if fits else None

@@ -8,7 +8,8 @@ class Tally:
     """Frames of a run. `sent` is what the source says it offered; the others are what became of them here.
 
     `incomplete` frames arrived with holes or without a trailer; of `missing` frames nothing arrived;
-    `dropped_at_source` had no credit; `dropped_by_host` were overwritten before they were read.
+    `dropped_at_source` had no credit; `dropped_by_host` were overwritten before they were read; those of the
+    `wrong_size` came with a trailer that says another size than the session: no image can be made of them.
     """
 
     sent: int
@@ -17,11 +18,18 @@ class Tally:
     dropped_at_source: int
     dropped_by_host: int
     missing: int
+    wrong_size: int = 0
 
     @property
     def accounted(self) -> int:
         """The frames whose fate is known."""
-        return self.complete + self.incomplete + self.dropped_at_source + self.dropped_by_host + self.missing
+        lost = self.dropped_at_source + self.dropped_by_host + self.missing
+        return self.complete + self.incomplete + self.wrong_size + lost
+
+    @property
+    def whole(self) -> bool:
+        """Whether frames came, and every one that was sent is complete."""
+        return self.complete == self.sent == self.accounted > 0
 
     @property
     def holds(self) -> bool:
@@ -33,6 +41,6 @@ class Tally:
         line = (
             f"{self.sent} sent = {self.complete} complete + {self.incomplete} incomplete "
             f"+ {self.dropped_at_source} dropped at source + {self.dropped_by_host} dropped by host "
-            f"+ {self.missing} missing"
+            f"+ {self.missing} missing" + (f" + {self.wrong_size} of another size" if self.wrong_size else "")
         )
         return line if self.holds else f"{line}: DOES NOT HOLD, {self.accounted} accounted for"

@@ -1,6 +1,7 @@
 """The HDF5 sink: images and the record of every frame, laid out like NXmx (manual.nexusformat.org, NXmx)."""
 
 import contextlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.random_share import RandomShare
 from framelane.receiver.pipeline.result import Result, SparseRows
 from framelane.receiver.ring.receiver import ReceivedFrame
+from framelane.receiver.ring.tally import Tally
 from framelane.receiver.sinks import nxmx
 from framelane.session.session import Session
 
@@ -144,6 +146,13 @@ class Hdf5Sink(GrowingHdf5):
             for name in ("columns", "values"):
                 self._sparse[name].resize(start, axis=0)
             self._values = start
+
+    def note_loss(self, tally: Tally) -> None:
+        """Say what became of all frames of the run, in `/entry/loss`. Before the file is closed, once."""
+        with self.changing():
+            loss = self._entry.create_group("loss")
+            loss.attrs.update({name: np.uint64(count) for name, count in asdict(tally).items()})
+        self.check()
 
     def _complete(self) -> None:
         self._flush(self._frames % nxmx.RECORDS_A_CHUNK)

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from framelane.base.compiled import compiled
 from framelane.base.vector_loops import inlined
+from framelane.models.placement.trailer import MAGIC, TRAILER_BYTES, VERSION
 from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.roce_segment import MAX_MESSAGE_BYTES
 from framelane.models.roce_tx.wire import Opcode
 from framelane.packets.packet_bytes import SCRATCH_BYTES, copy_bytes, has_icrc, number16, number32, number64
 from framelane.receiver.transport.refusals import Refusal
 
-RULES = np.dtype(
-    [("base", "u8")] + [(name, "i8") for name in ("local_mac", "local_ip", "remote_ip", "rkey", "qpn", "mtu", "alone")]
-)
+_SIGNED = ("local_mac", "local_ip", "remote_ip", "rkey", "qpn", "mtu", "alone", "sources", "n_slots", "slot_bytes")
+RULES = np.dtype([("base", "u8")] + [(name, "i8") for name in _SIGNED])
 """What the session says; `alone`: of one source, whose PSNs tell what is late."""
 
 COUNTERS = ("packets", "placed", "payload_bytes", "completions", "skipped", "behind")
@@ -110,9 +110,10 @@ def place(
         state.placed += 1
         state.payload_bytes += size
         if _has_imm(opcode):
-            state.ended = psn
             state.completions += 1
             state.imm = number32(data, body - wire.IMM_BYTES)
+            if size >= TRAILER_BYTES and _ends_frame(ring, offset + size - TRAILER_BYTES, state.imm, rule):
+                state.ended = psn
             return i + 1, COMPLETION
     return starts.size, ALL
 
@@ -203,6 +204,30 @@ def _target(data: NDArray[np.uint8], reth: int, rule: Any, ring_bytes: int) -> t
     if address < rule.base or address - rule.base > np.uint64(ring_bytes - length):
         return -1, length
     return int(np.int64(address - rule.base)), length
+
+
+@inlined
+def _ends_frame(ring: NDArray[np.uint8], at: int, imm: int, rule: Any) -> bool:
+    """See `SlotLayout.ends_frame`: whether the trailer that the immediate names lies at its place, which is `at`."""
+    source, slot = _little(ring, at + 6, 2), _little(ring, at + 8, 4)
+    frame = _little(ring, at + 16, 8)
+    return bool(
+        _little(ring, at, 4) == MAGIC
+        and _little(ring, at + 4, 2) == VERSION
+        and source < rule.sources
+        and slot == np.int64(frame % np.uint64(rule.n_slots))
+        and imm == (np.int64(source) << 24 | np.int64(frame & np.uint64(0xFFFFFF)))
+        and at == np.int64(slot) * rule.slot_bytes + rule.slot_bytes - (rule.sources - np.int64(source)) * TRAILER_BYTES
+    )
+
+
+@inlined
+def _little(ring: NDArray[np.uint8], at: int, size: int) -> np.uint64:
+    """The number in so many bytes, the least significant first."""
+    value = np.uint64(0)
+    for n in range(size):
+        value |= np.uint64(ring[at + n]) << np.uint64(8 * n)
+    return value
 
 
 @inlined

@@ -54,10 +54,17 @@ class Background:
             raise self._error
         return completions
 
-    def close(self) -> None:
-        """See `Transport`."""
+    def halt(self) -> None:
+        """Place nothing more; `poll` still gives what was placed before. May be called twice.
+
+        An RDMA device goes on by itself until `close`.
+        """
         self._closing = True
         self._thread.join()
+
+    def close(self) -> None:
+        """See `Transport`."""
+        self.halt()
         self._transport.close()
 
     def __enter__(self) -> Self:
@@ -79,6 +86,8 @@ class Background:
                 else:
                     self.fruitless += 1
                 self.polls += 1
+            if self._closing:  # a device may have placed a trailer since the last look
+                self._completions.extend(self._transport.poll(0))
         except BaseException as error:
             self._error = error
         self._came.set()

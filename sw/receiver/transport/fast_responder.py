@@ -22,7 +22,8 @@ class FastResponder:
         self._memory = memory
         local = session.receiver.endpoint()
         rules = (session.base, local.mac, local.ip, int(session.source.ip), session.rkey, session.qpn)
-        self._rules = np.array([(*rules, session.mtu, session.sources == 1)], RULES)
+        ring = (session.sources == 1, session.sources, session.n_slots, session.layout.slot_bytes)
+        self._rules = np.array([(*rules, session.mtu, *ring)], RULES)
         self._state = np.zeros(1, STATE)
         self._take(EMPTY, 0)  # what is not compiled yet is compiled now, and not while packets come
 

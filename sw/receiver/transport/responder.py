@@ -37,7 +37,7 @@ class QpState:
     psn: int = 0
     """The open message: its next byte in the memory, the bytes to come (0: none is open), its next PSN."""
     ended: int | None = None
-    """PSN of the last message WITH_IMM that was placed: a trailer."""
+    """PSN of the last trailer that was placed. An immediate without a trailer at its place ends nothing."""
 
 
 class Responder:
@@ -54,6 +54,7 @@ class Responder:
         self.state = QpState(newest_psn=session.psn - 1 & _PSN_MASK)
         self._memory = memory.data
         self._session = session
+        self._layout = session.layout
         self._local = session.receiver.endpoint()
         self._remote_ip = int(session.source.ip)
 
@@ -83,9 +84,10 @@ class Responder:
         counters.payload_bytes += size
         if headers.imm is None:
             return None
-        state.ended = headers.psn
+        if self._layout.ends_frame(headers.imm, payload, state.offset):
+            state.ended = headers.psn
         counters.completions += 1
-        return Completion(headers.imm)
+        return Completion(headers.imm, empty=not size)
 
     def _admit(self, frame: bytes, h: Headers) -> None:
         """Whether the packet is whole, and of this QP."""

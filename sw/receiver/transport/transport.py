@@ -7,9 +7,13 @@ from typing import Protocol, Self
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A message WITH_IMM has ended: its immediate. On UC it proves nothing about the messages before."""
+    """A message WITH_IMM has ended: its immediate. On UC it proves nothing about the messages before.
+
+    An `empty` message has no bytes: it needs no rkey, so that it proves nothing at all.
+    """
 
     imm: int
+    empty: bool = False
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from framelane.receiver.live.live_wire import LiveWire
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.live.processing import Processing
 from framelane.receiver.pipeline.cpu_frame_pipeline import CpuFramePipeline
+from framelane.receiver.pipeline.frame_pipeline import Processed
 from framelane.receiver.pipeline.pipeline import raw_words
 from framelane.receiver.ring.receiver import Receiver
 from framelane.receiver.ring.ring import Ring
@@ -130,3 +131,46 @@ def wait_for(done: Callable[[], bool], patience_s: float = 10.0) -> None:
     end = time.monotonic() + patience_s
     while not done() and time.monotonic() < end:
         time.sleep(0.01)
+
+
+class Late(CpuFramePipeline):
+    """It gives nothing before the end of the run."""
+
+    def take(self, timeout_s: float) -> list[Processed]:
+        return super().take(timeout_s) if timeout_s >= 1 else []
+
+
+@pytest.mark.parametrize(("pipeline", "sources"), [(Late, 1), (Late, 2), (CpuFramePipeline, 2)])
+def test_all_that_is_placed_until_the_end_is_a_frame_however_long_the_writing_takes(
+    make_session: MakeSession, make_images: MakeImages, pipeline: type[CpuFramePipeline], sources: int
+) -> None:
+    session = make_session(sources=sources)
+    shares = [image.reshape(sources, -1) for image in make_images(session, 3)]
+    sent = [tx([share[k].tobytes() for share in shares], session.tx_config(k)) for k in range(sources)]
+    a_frame = len(sent[0]) // 3
+    ring = Ring(session)
+    port = UdpPort(session, 0)
+    stop, frames = Stop(), []
+    with (
+        SessionServer(session, "127.0.0.1", 0) as server,
+        UdpSender(session, port.address[1]) as sender,
+        Background(SoftNic(port, ring.memory, session)) as transport,
+    ):
+        receiver = Receiver(ring, transport)
+        loop = LiveLoop(
+            LiveWire(session, ring, transport), receiver, server, Live(transport="udp", session=Path("session.json"))
+        )
+
+        def send(number: int) -> None:
+            sender.send([packet for packets in sent for packet in packets[number * a_frame :][:a_frame]])
+
+        send(0)
+        stop.wanted = True
+        for done in loop.frames(Work(pipeline(raw_words), Processing()), stop, print):
+            frames.append(done.frame.number)
+            if len(frames) < 3:
+                send(len(frames))
+                time.sleep(0.4)  # a disk that is slow
+            receiver.release(done.frame)
+        assert transport.counters.placed == a_frame * sources * len(frames)
+        assert receiver.tally().complete == receiver.tally().sent == len(frames) > 0

@@ -173,7 +173,7 @@ def test_what_is_odd_about_a_capture_is_said(replay: RunCli, live: Path, tmp_pat
     _, out, _ = replay(pcap=tmp_path / "odd.pcap")
     assert " skipped: " in out
     assert " behind: " in out
-    assert "1 stray: trailers that fit no open frame, first immediate 0x00000002" in out
+    assert "1 stray immediate, without a trailer of an open frame, first immediate 0x00000002" in out
 
 
 @pytest.mark.parametrize(

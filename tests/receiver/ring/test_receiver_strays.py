@@ -1,10 +1,12 @@
 """Packets that are late, repeated, without credit or of another session: none makes a frame, or spoils one unseen."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from framelane.models.placement.slots import FREE_RUNNING
+from framelane.models.roce_tx import roce_icrc, wire
 from framelane.models.roce_tx.roce_segment import Message
 from framelane.models.roce_tx.roce_tx import RoceTx
 from framelane.receiver.ring.tally import Tally
@@ -112,16 +114,57 @@ def test_frames_of_other_numbers_than_the_sessions_are_strays_and_no_frames(make
 
 
 @pytest.mark.parametrize("rows", [15, 17, 1])
-def test_frames_of_another_size_than_the_sessions_are_strays_and_no_frames(make_chain: MakeChain, rows: int) -> None:
+def test_frames_of_another_size_than_the_sessions_are_counted_apart_and_no_frames(
+    make_chain: MakeChain, rows: int
+) -> None:
     sender, chain = make_chain(), make_chain(rows=rows)
     for number in range(4):
         chain.cable.waiting.extend(sender.offer(number))
-    assert chain.take() + chain.receiver.settle() == []
-    assert chain.receiver.strays == 4
-    assert chain.receiver.first_stray == (
-        f"immediate 0x00000000: frame 0 has 3200 bytes of pixels, {rows * 200} by the session: "
-        "is it the session of this run?"
+    assert chain.take() + chain.receiver.settle(offered=6) == []
+    assert (chain.receiver.strays, chain.receiver.withheld) == (0, [4])
+    assert chain.receiver.tally(6) == Tally(6, 0, 0, 0, 0, missing=2, wrong_size=4)
+    assert str(chain.receiver.tally(6)).endswith("2 missing + 4 of another size")
+    assert chain.receiver.first_misfit == (
+        f"frame 0 has 3200 bytes of pixels, {rows * 200} by the session: give the source the session of this run"
     )
+
+
+def test_a_frame_of_another_size_leaves_no_pixel_to_the_next_one_in_its_slot(make_chain: MakeChain) -> None:
+    sender, chain = make_chain(rows=15), make_chain()
+    chain.cable.waiting.extend(sender.offer(0))
+    assert chain.read() == []
+    chain.offer(0)  # so that its PSNs go on
+    for number in range(1, 5):
+        chain.send(number, lost={0} if number == 4 else set())
+    holes = {frame.number: frame.holes for frame in chain.take()}
+    assert holes == {1: 0, 2: 0, 3: 0, 4: 512}
+    assert chain.receiver.tally() == Tally(5, 3, 1, 0, 0, 0, wrong_size=1)
+
+
+def test_a_frame_is_of_another_size_where_one_of_its_sources_says_so(make_chain: MakeChain) -> None:
+    sender, chain = make_chain(sources=2, rows=14), make_chain(sources=2)
+    for number in range(2):
+        chain.send(number, source=0)
+        chain.cable.waiting.extend(sender.offer(number, source=1) if number else chain.offer(number, source=1))
+    assert [frame.number for frame in chain.take()] == [0]
+    assert chain.receiver.tally() == Tally(2, 1, 0, 0, 0, 0, wrong_size=1)
+    assert chain.receiver.withheld == [1, 1]
+
+
+def test_an_immediate_of_no_bytes_makes_no_frame_and_takes_no_trust_away(make_chain: MakeChain) -> None:
+    chain = make_chain()
+    first = chain.offer(0)
+    chain.cable.waiting.extend(first)
+    assert [frame.number for frame in chain.take()] == [0]
+    headers = wire.parse(first[TRAILER])[0]
+    for imm in (0, 1, 1 << 24):
+        empty = replace(headers, imm=imm, reth=wire.Reth(0, 0, 0), payload_bytes=0, psn=headers.psn + 100_000)
+        chain.cable.waiting.append(roce_icrc.append(wire.pack(empty)))
+    chain.send(1)
+    chain.send(2, lost={TRAILER})
+    assert [f.number for f in chain.take() + chain.receiver.settle()] == [1, 2]
+    assert chain.receiver.strays == 3
+    assert chain.receiver.first_stray == "immediate 0x00000000: of a message of no bytes, which brings no trailer"
 
 
 def test_after_a_stray_a_source_that_keeps_to_the_session_is_believed_again(make_chain: MakeChain) -> None:

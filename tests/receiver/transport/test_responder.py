@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from framelane.models.placement.trailer import Trailer
 from framelane.models.roce_tx import roce_icrc, wire
+from framelane.models.roce_tx.packet_batch import Batch
 from framelane.models.roce_tx.roce_segment import Message
 from framelane.models.roce_tx.roce_tx import RoceTx
 from framelane.models.roce_tx.wire import UC, Opcode
+from framelane.receiver.transport.fast_responder import FastResponder
 from framelane.receiver.transport.refusals import Refusal
 from framelane.receiver.transport.responder import Responder
 from framelane.receiver.transport.transport import Completion
@@ -21,20 +24,44 @@ MakeSession = Callable[..., Session]
 GUARD = 4096
 
 
+class Compiled:
+    """The compiled responder, a packet at a time."""
+
+    def __init__(self, memory: NDArray[np.uint8], session: Session) -> None:
+        self._fast = FastResponder(memory, session)
+        self.state, self.counters = self._fast.state, self._fast.counters
+
+    def receive(self, frame: bytes) -> Completion | None:
+        return self._fast.receive(Batch.of([frame]), 0)[1]
+
+
 class Target:
     """A responder whose ring lies between guard bytes, and a sender for it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, make: type[Responder] | type[Compiled] = Responder) -> None:
         self.session = session
         self._all = np.full(session.layout.ring_bytes + 2 * GUARD, 0xEE, np.uint8)
         self.memory: NDArray[np.uint8] = self._all[GUARD:-GUARD]
-        self.responder = Responder(self.memory, session)
+        self.responder = make(self.memory, session)
         self._sender = RoceTx(session.source.endpoint(), (session.qp_context(),))
 
     def packets(self, length: int, at: int = 0, imm: int | None = None) -> tuple[bytes, list[bytes]]:
         """Random payload and the packets that carry it to offset `at` of the ring."""
         payload = np.random.default_rng(length).bytes(length)
         return payload, self._sender.send(Message(self.session.base + at, length, imm=imm), payload)[1]
+
+    def trailer(
+        self, number: int, *, at: int | None = None, imm: int | None = None, spoiled: int | None = None, **changes: int
+    ) -> list[bytes]:
+        """The packet of a frame's trailer, but for these changes, and with byte number `spoiled` wrong."""
+        layout = self.session.layout
+        made = replace(Trailer(0, layout.slot(number), number, 0, 0, self.session.image_bytes, 4, 0), **changes)
+        place = layout.trailer_place(number, 0) if at is None else at
+        message = Message(self.session.base + place, 64, imm=number if imm is None else imm)
+        data = bytearray(made.pack())
+        if spoiled is not None:
+            data[spoiled] ^= 1
+        return self._sender.send(message, bytes(data))[1]
 
     def receive(self, frame: bytes) -> Completion | None:
         """Hand one packet to the responder; the guards hold in any case."""
@@ -55,6 +82,11 @@ class Target:
 @pytest.fixture
 def target(make_session: MakeSession) -> Target:
     return Target(make_session())
+
+
+@pytest.fixture(params=[Responder, Compiled])
+def either(make_session: MakeSession, request: pytest.FixtureRequest) -> Target:
+    return Target(make_session(), request.param)
 
 
 @pytest.fixture
@@ -153,7 +185,7 @@ def test_zero_bytes_write_nothing_and_need_no_rkey_or_address(target: Target, im
     packet = target.packets(64)[1][0]
     opcode = UC + (Opcode.WRITE_ONLY if imm is None else Opcode.WRITE_ONLY_IMM)
     empty = forge(packet, payload=b"", reth=wire.Reth(0, 0, 0), opcode=opcode, imm=imm)
-    assert target.receive(empty) == (None if imm is None else Completion(0x1234))
+    assert target.receive(empty) == (None if imm is None else Completion(0x1234, empty=True))
     assert target.responder.counters.placed == 1
     assert (target.memory == 0xEE).all()
 
@@ -290,7 +322,7 @@ def test_lost_late_and_repeated_packets_are_told_by_their_psn(target: Target) ->
 
 
 def test_what_was_sent_before_the_last_trailer_is_late_also_where_the_psn_wraps(target: Target) -> None:
-    old, trailer = (target.packets(1024 * n, imm=imm)[1] for n, imm in ((3, None), (1, 7)))  # PSN fffffe to 000001
+    old, trailer = target.packets(3 * 1024)[1], target.trailer(7)  # PSN fffffe to 000001
     new = target.packets(2048)[1]
     for packet in (old[0], old[2], trailer[0], new[1]):
         target.receive(packet)
@@ -306,14 +338,69 @@ def test_what_was_sent_before_the_last_trailer_is_late_also_where_the_psn_wraps(
 
 
 def test_a_refused_trailer_makes_nothing_late(target: Target) -> None:
-    pixels, trailer = target.packets(1024)[1], target.packets(64, imm=7)[1]
+    pixels, trailer = target.packets(1024)[1], target.trailer(7)
     assert target.refuse(forge_reth(trailer[0], rkey=1)) == Refusal.RKEY
     target.receive(pixels[0])
     assert target.responder.counters.placed == 1
 
 
+@pytest.mark.parametrize("psn", [0, 1, 5000, (1 << 23) - 1])
+def test_an_immediate_of_no_bytes_which_needs_no_rkey_makes_nothing_late(either: Target, psn: int) -> None:
+    target = either
+    trailer = target.trailer(7)
+    target.receive(trailer[0])
+    empty: dict[str, Any] = {
+        "payload": b"",
+        "reth": wire.Reth(0, 0, 0),
+        "psn": target.responder.state.newest_psn + psn & 0xFFFFFF,
+    }
+    for imm in (6, 7, 8, 1 << 24):
+        target.responder.receive(forge(trailer[0], imm=imm, **empty))
+    payload, pixels = target.packets(1024)
+    target.receive(pixels[0])
+    assert target.memory[:1024].tobytes() == payload
+    assert target.responder.state.ended == wire.parse(trailer[0])[0].psn
+
+
+def _with(**changes: int) -> Callable[[Target], list[bytes]]:
+    return lambda target: target.trailer(**{"number": 7} | changes)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda target: target.packets(64, at=3 * 4096 + 4032, imm=7)[1],
+        lambda target: target.packets(1024, imm=7)[1],
+        lambda target: target.packets(63, at=3 * 4096 + 4033, imm=7)[1],
+        _with(imm=8),
+        _with(imm=1 << 24 | 7),
+        _with(at=2 * 4096 + 4032),
+        _with(at=2 * 4096 + 4032, slot=2),
+        _with(frame_number=8),
+        _with(number=6, at=3 * 4096, source=1, imm=1 << 24 | 6),
+        _with(spoiled=0),
+        _with(spoiled=4),
+    ],
+    ids=["none", "pixels", "short", "frame", "source", "place", "slot", "number", "no source", "magic", "version"],
+)
+def test_an_immediate_without_the_trailer_that_it_names_ends_no_frame(
+    either: Target, make: Callable[[Target], list[bytes]]
+) -> None:
+    for packet in make(either):
+        either.receive(packet)
+    assert either.responder.counters.completions == 1
+    assert either.responder.state.ended is None
+
+
+@pytest.mark.parametrize("number", [7, (1 << 24) + 7, (1 << 64) - 1])
+def test_a_trailer_of_another_size_ends_its_frame_all_the_same(either: Target, number: int) -> None:
+    (packet,) = either.trailer(number, imm=number & 0xFFFFFF, payload_bytes=1)
+    assert either.receive(packet) == Completion(number & 0xFFFFFF)
+    assert either.responder.state.ended == wire.parse(packet)[0].psn
+
+
 def test_a_late_packet_does_not_break_into_an_open_message(message_target: Target) -> None:
-    old, _ = message_target.packets(64)[1], [message_target.receive(p) for p in message_target.packets(64, imm=1)[1]]
+    old, _ = message_target.packets(64)[1], [message_target.receive(p) for p in message_target.trailer(1)]
     payload, packets = message_target.packets(3000)
     message_target.receive(packets[0])
     assert message_target.refuse(old[0]) == Refusal.LATE
@@ -324,7 +411,7 @@ def test_a_late_packet_does_not_break_into_an_open_message(message_target: Targe
 
 def test_the_psns_of_several_sources_interleave_and_none_is_late(make_session: MakeSession) -> None:
     target = Target(make_session(sources=2))
-    packets = target.packets(1024)[1] + target.packets(64, imm=1)[1]
+    packets = target.packets(1024)[1] + target.trailer(1)
     for packet in reversed(packets):
         target.receive(packet)
     assert target.responder.counters.placed == 2

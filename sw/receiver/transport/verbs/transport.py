@@ -148,7 +148,7 @@ class VerbsTransport:
             elif each.opcode != enums.IBV_WC_RECV_RDMA_WITH_IMM:
                 self._refuse("send", "somebody sends messages that are no RDMA WRITE: nothing of them was written")
             else:
-                found.append(Completion(socket.ntohl(each.imm_data)))
+                found.append(Completion(socket.ntohl(each.imm_data), empty=not each.byte_len))
         if found:
             self._region.flush()
         self._counters.completions += len(found)
