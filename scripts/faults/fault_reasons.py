@@ -17,12 +17,20 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         ("tx_stream", f".s_axis_rx_{port}    (1'b0),", f".s_axis_rx_{port}    (1'b1),"): "no station is built in it"
         for port in ("tlast", "tuser")
     },
+    ("tx_station", ".s_axis_data_tuser    (1'b0),", ".s_axis_data_tuser    (1'b1),"): (
+        "a mark on packets that are merged: where they come out it is not connected"
+    ),
     ("neighbour", "tick_q   <= 1'b0;", "tick_q   <= 1'b1;"): (
         "a reset counts as one millisecond more: all that waits for these begins with a time of its own"
     ),
     ("roce_rx", "counts1_q <= 1'b0;", "counts1_q <= 1'b1;"): (
         "at reset: it is the sum of no packet, and the first beat of one begins it anew"
     ),
+    (
+        "reception",
+        "yield from self._all(self._receiver.poll(0))",
+        "yield from self._all(self._receiver.poll(1))",
+    ): "a capture has all its packets: nothing is waited for, however long that may take",
     (
         "doctor/host/filters",
         'values = [system.number(f"{_CONF}/{name}/rp_filter") or 0 for name in ("all", interface)]',

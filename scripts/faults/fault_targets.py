@@ -32,7 +32,7 @@ CORE: dict[str, tuple[str, ...]] = {
     "reception": ("test_reception", "test_recv_live"),
     "live/recorder": ("test_reception", "test_recv_recovery"),
     "live_loop": ("test_live_loop", "test_recv_live"),
-    "frame_pipeline": ("test_frame_pipeline", "test_gpu_pipeline"),
+    "make_frame_pipeline": ("test_frame_pipeline", "test_gpu_pipeline"),
     "cpu_frame_pipeline": ("test_frame_pipeline",),
     "hdf5": ("test_hdf5", "test_hdf5_full"),
     "new_hdf5": ("test_hdf5", "test_hdf5_full"),
@@ -51,6 +51,7 @@ OF_DOCTOR: dict[str, tuple[str, ...]] = {
     "doctor/noise": ("test_doctor_said", "test_doctor_answers", "test_doctor"),
     "doctor/report": ("test_doctor_report", "test_doctor_partial", "test_cli_doctor", "test_doctor_mutations"),
     "doctor/advice": ("test_doctor_report", "test_doctor_partial", "test_cli_doctor", "test_doctor"),
+    "doctor/doctor_run": ("test_cli_doctor",),
     "doctor/*": (
         "test_doctor_said",
         "test_doctor_details",
@@ -141,7 +142,7 @@ def _with_helpers(suite: Path) -> set[Path]:
 def gateware() -> list[Target]:
     """All blocks but packages, whose constants every bench checks, and what is generated.
 
-    A block's own benches come first, then those of the smallest block that contains it and has one.
+    A block's own benches come first, then all those of the smallest block that contains it and has one of its name.
     """
     sources = {p.name: p.read_text() for p in sorted((ROOT / "hw").rglob("*.sv"))}
     paths = {p.stem: p for p in sorted((ROOT / "hw").rglob("*.sv")) if not p.stem.endswith("_pkg")}
@@ -149,15 +150,14 @@ def gateware() -> list[Target]:
     size = {name: sum(map(len, records.parts([name], sources).values())) for name in paths}
     instances = {name: _instances(sources[f"{name}.sv"]) & paths.keys() for name in paths}
     inside = {name: _closure(name, instances) for name in paths}
+    of = {name: tuple(benches[bench] for bench in sorted(benches) if _of(bench, paths) == name) for name in paths}
     targets = []
     for name, path in paths.items():
         if name in GENERATED:
             continue
-        own = [benches[bench] for bench in sorted(benches) if _of(bench, paths) == name]
         around = (top for top in paths if name in inside[top] and top in benches)
-        larger = min(around, key=size.__getitem__, default=None)
-        suites = (*own, *([benches[larger]] if larger else []))
-        targets.append(Target(name, GATEWARE, path, suites, size[name]))
+        larger = min(around, key=size.__getitem__, default="")
+        targets.append(Target(name, GATEWARE, path, (*of[name], *of.get(larger, ())), size[name]))
     return targets
 
 

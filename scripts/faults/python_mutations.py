@@ -1,6 +1,7 @@
 """Single faults in Python: an operator, a constant, a condition, an order or a statement of one line changed.
 
-Found in the syntax tree, so that annotations, docstrings and decorators stay; the texts of messages do, too.
+Found in the syntax tree, so that annotations, docstrings and decorators stay; the texts of messages do, too. A protocol
+has no faults: nothing of it runs.
 """
 
 import ast
@@ -66,6 +67,8 @@ class _Finder:
 
     def _visit(self, node: ast.AST) -> Iterator[Mutation]:
         if isinstance(node, ast.JoinedStr | ast.Import | ast.ImportFrom):  # before 3.12 the first has no places
+            return
+        if isinstance(node, ast.ClassDef) and any(isinstance(b, ast.Name) and b.id == "Protocol" for b in node.bases):
             return
         yield from self._of(node)
         for name, value in ast.iter_fields(node):

@@ -258,6 +258,10 @@ async def congestion_notifications_slow_their_queue_pair_down_and_no_other(dut: 
     bench.check_frames(2, range(6))
     assert await bench.station_counters("cnps", "rc_timed_out", "rc_again") == [4, 0, 0]
     assert [await bench.get_register(CNP_COUNTER, index) for index in (1, 2)] == [4, 0]
+    await bench.put_register("dcqcn_burst", 1 << 14)
+    for _ in range(9000):
+        await bench.step()
+    assert await bench.transmit(1) < fast, "a whole frame, for which idle time has filled the burst"
     await bench.put_register("dcqcn", 0)
     assert await bench.transmit(3) < 1.2 * fast + 200
 

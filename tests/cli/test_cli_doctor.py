@@ -1,13 +1,16 @@
 """`framelane doctor` as a user meets it: reports, the document for machines, exit status, and a live interface."""
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from doctor_cases import make, send, stream
+from framelane.doctor.doctor_run import DoctorOptions, run
 from framelane.packets.pcap import PcapWriter
 from framelane.session.session import Session
 
@@ -60,6 +63,19 @@ def test_a_fault_is_told_with_its_first_packet_time_value_and_what_to_do(doctor:
     (cause,) = [cause for cause in document["packets"]["causes"] if cause["cause"] == "qpn"]
     assert (cause["count"], cause["first_packet"], cause["counter"]) == (15, 6, "qpn")
     assert cause["not_placed_by"] == ["soft_nic", "soft_roce", "rnic"]
+
+
+def test_in_a_terminal_faults_and_warnings_stand_out(session: Session, tmp_path: Path) -> None:
+    with PcapWriter(tmp_path / "x.pcap") as writer:
+        for packet in stream(make(qpn=0x777)):
+            writer.write(packet)
+    out = io.StringIO()
+    options = DoctorOptions(session=tmp_path / "session.json", pcap=tmp_path / "x.pcap", interface="lo")
+    assert not run(options, Console(file=out, force_terminal=True, color_system="standard", no_color=False))
+    lines = out.getvalue().splitlines()
+    assert any(line.startswith("\x1b[1;31mfault: qpn") for line in lines), lines
+    assert any(line.startswith("\x1b[31mfault: address") for line in lines), lines
+    assert any(line.startswith("ok: interface") for line in lines), lines
 
 
 def test_a_session_of_the_last_run_is_recognized(doctor: Any) -> None:

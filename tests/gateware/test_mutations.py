@@ -45,6 +45,10 @@ def m(a: tuple[int, "stays"], b: int = None, c: stays[1, 2] = None) -> stays[1, 
     for low, high in ((a, b), (b, a)):
         d = [x for x in sorted(c) if x != low]
     return int.from_bytes(c[-1:], "big"), min(d, high)
+
+
+class P(Protocol):
+    def stays(self, a: bool = False) -> int: ...  # stays
 '''
 
 
@@ -127,7 +131,7 @@ def test_a_fault_of_python_changes_one_line(line: str, became: str) -> None:
     assert (line, became) in {(m.old, m.new) for m in python_mutations.every("m", PYTHON)}
 
 
-def test_texts_types_and_decorators_of_python_stay_as_they_are() -> None:
+def test_texts_types_decorators_and_protocols_of_python_stay_as_they_are() -> None:
     changed = {m.number for m in python_mutations.every("m", PYTHON)}
     lines = PYTHON.splitlines()
     assert not [lines[number - 1] for number in changed if "stays" in lines[number - 1]]

@@ -26,6 +26,9 @@ from framelane.receiver.live.processing import Processing
 from framelane.receiver.live.reception import Reception, receive
 from framelane.receiver.live.recorder import Recorder
 from framelane.receiver.pipeline.cpu_frame_pipeline import CpuFramePipeline
+from framelane.receiver.pipeline.pipeline import Pipeline
+from framelane.receiver.pipeline.result import Result
+from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_plan import SessionPlan
@@ -161,6 +164,52 @@ def test_a_gpu_that_fails_under_a_frame_ends_the_run_and_keeps_what_was_written(
     assert (recorder.frames, recorder.unwritten) == (2, 1)
     with h5py.File(tmp_path / "frames.h5") as file:
         assert file["entry/data/frame_number"][:].tolist() == [0, 1]
+
+
+def test_a_gpu_that_fails_as_a_slot_is_given_back_ends_the_run(
+    capture: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = Receiver.release
+
+    def failing(receiver: Receiver, frame: ReceivedFrame) -> bool:
+        if frame.number == 1:
+            raise GpuError("the GPU cannot go on: it was unplugged")
+        return release(receiver, frame)
+
+    monkeypatch.setattr(Receiver, "release", failing)
+    with receive(capture) as run:
+        assert [frame.number for frame in run] == [0, 1]
+    assert run.fault == "the run ended early: the GPU cannot go on: it was unplugged"
+
+
+def test_every_frame_that_cannot_be_processed_is_counted(
+    session: Session, capture: Capture, calibration: Calibration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source(session, 0)
+
+    def refusing(pipeline: object, frame: object, keep: bool) -> Result:
+        raise ConfigError("the image does not fit")
+
+    monkeypatch.setattr(Pipeline, "__call__", refusing)
+    with PcapWriter(capture.path) as pcap:
+        for packet in source.packets(0)[:-1] + source.packets(1):  # without its trailer frame 0 is over with frame 1
+            pcap.write(packet)
+    with receive(capture, Processing(calibration=tmp_path / "calibration.h5")) as run:
+        assert list(run) == []
+    assert run.unprocessed == 2
+    assert run.fault == "the run ended early: the image does not fit"
+
+
+def test_a_recorder_of_a_capture_leaves_nothing_where_its_block_raises(capture: Capture, tmp_path: Path) -> None:
+    def broken_off() -> None:
+        with receive(capture) as run, Recorder(run, tmp_path / "frames.h5") as recorder:
+            recorder.write(next(run))
+            raise ZeroDivisionError
+
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ZeroDivisionError):
+        broken_off()
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_recorder_never_writes_over_what_it_reads(capture: Capture) -> None:
