@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane.base.errors import FramelaneError
-from framelane.cli import doctor, emulate, master, recover, replay, tap, whatif
+from framelane.cli import correct, doctor, emulate, master, recover, replay, tap, whatif
 from framelane.cli.board import board
 from framelane.cli.calibration import calibrate
 from framelane.cli.jungfrau import jungfrau
@@ -144,47 +144,7 @@ app.command(epilog=master.STATUS)(master.master)
 app.command(epilog=recover.STATUS)(recover.recover)
 app.command(epilog=doctor.STATUS)(doctor.doctor)
 app.command(epilog=tap.STATUS, context_settings={"allow_interspersed_args": False})(tap.tap)
-
-
-@app.command()
-def correct(
-    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/calibration.md.")],
-    calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
-    output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
-    geometry: Annotated[
-        str | None, typer.Option(help="jungfrau_4m, or a file (docs/geometry.md): assemble images.")
-    ] = None,
-    double_pixels: Annotated[
-        Literal["keep", "mask", "split"] | None, typer.Option(help="At chip borders, in assembled images; else keep.")
-    ] = None,
-    output_type: Annotated[Literal["int16", "float32"], typer.Option(help="Whole numbers, or not.")] = "int16",
-    unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values.")] = "photons",
-    gain_mode: Annotated[
-        Literal["normal", "hg0"] | None,
-        typer.Option(help="Of the frames; needed where --calibration has both, and they do not say it."),
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
-) -> None:
-    """Correct recorded raw frames, and assemble the modules into images of the detector."""
-    from framelane.base.progress import Stages, say
-    from framelane.receiver import correct_file
-
-    console = Terminal()
-    with Stages(console) as stages:
-        done, left_out = correct_file(
-            input,
-            calibration,
-            output,
-            geometry=geometry,
-            double_pixels=double_pixels,
-            output_type=output_type,
-            unit=unit,
-            gain_mode=gain_mode,
-            dataset=dataset,
-            progress=stages.show,
-        )
-    bad = f", {left_out} left out whose is_good_frame is 0" if left_out else ""
-    say(console, f"{done} frames corrected{bad}: see {output}")
+app.command(epilog=correct.STATUS)(correct.correct)
 
 
 @app.command()

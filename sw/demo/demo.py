@@ -29,6 +29,7 @@ from framelane.packets.pcap import PcapWriter
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pipeline.corrected import CorrectedImages
 from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.ladder import powers_of_two
 from framelane.receiver.pipeline.pipeline import Pipeline, Process
 from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.ring import Ring
@@ -88,7 +89,8 @@ def run(options: DemoOptions, console: Console) -> Summary:
         path = options.input if options.input or options.modules else sources.real_frames()
         inputs = [given for given in (path, options.calibration) if given]
         source = _source(options, path, stack)
-        fixed, judging = quantize(source.calibration), Judging(veto=Veto(options.threshold))
+        fixed = quantize(source.calibration)
+        judging = Judging(veto=Veto(options.threshold), rungs=powers_of_two())
         session = _session(options, source)
         ring = Ring(session)
         sender, port = stack.enter_context(link.open_link(options.link, session))

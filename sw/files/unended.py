@@ -27,7 +27,8 @@ def unended(file: Any) -> Unended | None:
         if not isinstance(entry, h5py.Group) or not isinstance(entry.get("data"), h5py.Group):
             return None
         group, ended = "/entry/data", "end_time" in entry or _text(entry, "program_name") != "framelane"
-    lengths = [len(found) for found in file[group].values() if grows(found)]
+    beside = file.get("entry/result_1", {}).values()
+    lengths = [len(found) for found in (*file[group].values(), *beside) if grows(found)]
     return None if ended or not lengths else Unended(group, min(lengths))
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "Correction",
     "FoundRun",
     "Frame",
+    "JudgingOptions",
     "Live",
     "Panel",
     "PeakSettings",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from framelane.receiver.live.recorder import Recorder
     from framelane.receiver.peaks.peak_search import find_peaks
     from framelane.receiver.pipeline.correction import Correction, correct
+    from framelane.receiver.pipeline.judging_options import JudgingOptions
     from framelane.receiver.recovery.found_run import FoundRun, link_run, recover
     from framelane.receiver.sinks.what_if import VetoReplay, replay_veto
 else:
@@ -50,6 +52,7 @@ else:
         {
             # Arrays and files.
             "Correction": "framelane.receiver.pipeline.correction",
+            "JudgingOptions": "framelane.receiver.pipeline.judging_options",
             "Panel": "framelane.models.peaks.peak_settings",
             "PeakSettings": "framelane.models.peaks.peak_settings",
             "RawFrames": "framelane.calibration.raw_frames",

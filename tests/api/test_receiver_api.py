@@ -24,6 +24,7 @@ from framelane.receiver import (
     find_peaks,
     read_geometry,
 )
+from framelane.receiver.pipeline.veto import Reason
 from peak_images import spots
 
 
@@ -102,7 +103,7 @@ def test_a_file_is_corrected_into_another_and_tells_how_far_it_is(
 ) -> None:
     told: list[tuple[str, int, int]] = []
     done = correct_file(small_file, str(small_file), tmp_path / "photons.h5", progress=lambda *now: told.append(now))
-    assert done == (3, 0)
+    assert (done.corrected, done.left_out, dict(done.reasons)) == (3, 0, {Reason.ENOUGH_PEAKS: 3})
     assert told == [("prepare the correction", 0, 0), ("correct: small.h5", 0, 1)]
     with h5py.File(small_file) as file, h5py.File(tmp_path / "photons.h5") as photons:
         np.testing.assert_array_equal(photons["entry/data/data"], correct(file["raw"][()], calibration))

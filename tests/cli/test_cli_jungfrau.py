@@ -21,7 +21,6 @@ import pytest
 from framelane.calibration.calibration_file import CalibrationFile, write_calibration
 from framelane.files.forgiving import ForgivingFile
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
-from framelane.receiver.geometry.corrected_file import CorrectedFile
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.frame_file import FrameFile
 from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
@@ -204,8 +203,6 @@ def test_datasets_that_cannot_be_made_leave_nothing_behind(tmp_path: Path, monke
     monkeypatch.setattr(FrameFile, "make_records", fail)
     with pytest.raises(MemoryError):
         Recorder(tmp_path / "raw.h5", 1)
-    with pytest.raises(MemoryError):
-        CorrectedFile(tmp_path / "c.h5", (512, 1024), np.int16, "keV", [], 12.4, np.zeros((512, 1024), np.uint32))
     assert list(tmp_path.iterdir()) == []
 
 

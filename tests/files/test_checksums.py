@@ -13,9 +13,12 @@ from framelane.calibration.calibration_file import CalibrationFile, write_calibr
 from framelane.calibration.raw_frames import RawFrames
 from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_packet import JfHeader
+from framelane.models.peaks.peak_settings import PeakSettings
 from framelane.receiver.geometry.corrected_file import CorrectedFile
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.recorder import Recorder
+from framelane.receiver.pipeline.corrected import CorrectedImages
+from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.pipeline import raw_words
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
@@ -87,10 +90,14 @@ def test_a_flipped_bit_of_received_raw_frames(tmp_path: Path, make_session: Call
     refuse_flips(path, "entry/data/data", read)
 
 
-@pytest.mark.parametrize("name", ["entry/data/data", "entry/instrument/detector/pixel_mask"])
+@pytest.mark.parametrize(
+    "name", ["entry/data/data", "entry/instrument/detector/pixel_mask", "entry/result_1/peakXPosRaw"]
+)
 def test_a_corrected_file_has_checksums(tmp_path: Path, name: str) -> None:
-    arguments: Any = (MODULE.shape, np.int16, "photons", (), 12.4, np.zeros(MODULE.shape, np.uint32))
-    with CorrectedFile(tmp_path / "out.h5", *arguments) as sink:
-        sink.write(MODULE.astype(np.int16), {})
+    judging = Judging(bragg=PeakSettings())
+    known: Any = {"records": ["frame_number"], "photon_energy_kev": 12.4, "judging": judging}
+    known["pixel_mask"] = np.zeros(MODULE.shape, np.uint32)
+    with CorrectedFile(tmp_path / "out.h5", MODULE.shape, np.int16, "photons", **known) as sink:
+        sink.write({"frame_number": 0}, CorrectedImages(MODULE.shape, judging)(MODULE))
     with h5py.File(tmp_path / "out.h5") as file:
         assert file[name].fletcher32

@@ -12,14 +12,16 @@ import pytest
 from framelane.base.errors import InputError
 from framelane.files import series as series_of_files
 from framelane.files.series import Series
+from framelane.models.peaks.peak_settings import PeakSettings
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.result import Counts, Result, SparseRows
 from framelane.receiver.pipeline.veto import Reason, Verdict
 from framelane.receiver.ring.receiver import ReceivedFrame
-from framelane.receiver.sinks import hdf5
+from framelane.receiver.sinks import judged_frames
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.receiver.sinks.verdict_file import VerdictFile
 from framelane.session.session import Session
+from made_peaks import check_peaks, made_peaks
 
 MOST = 7
 Begin = Callable[[], Series[Hdf5Sink]]
@@ -32,10 +34,10 @@ def session(make_session: Callable[..., Session]) -> Session:
 
 @pytest.fixture
 def begin(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> Begin:
-    monkeypatch.setattr(hdf5, "MOST_CHUNKS", MOST)
+    monkeypatch.setattr(judged_frames, "MOST_CHUNKS", MOST)
 
     def make(path: Path, before: Hdf5Sink | None) -> Hdf5Sink:
-        judging = Judging(rungs=(1, 2))
+        judging = Judging(rungs=(1, 2), bragg=PeakSettings(limit=3))
         return Hdf5Sink(path, session, photon_energy_kev=12.4, judging=judging, sparse=True, before=before)
 
     return lambda: Series(tmp_path / "frames.h5", make)
@@ -48,7 +50,8 @@ def write(series: Series[Hdf5Sink], number: int) -> None:
     verdict = Verdict(number, 10, 0, Reason.ENOUGH_PEAKS)
     frame = ReceivedFrame(number, 0, pixels.view(np.uint16), 0, (None,))
     with series.changing() as file:
-        file.write(frame, Result(pixels, Counts(0, 0, 0, 0, number), verdict, rows, np.array([number, number])))
+        counts, rungs = Counts(0, 0, 0, 0, number), np.array([number, number])
+        file.write(frame, Result(pixels, counts, verdict, rows, rungs, made_peaks(number)))
 
 
 def check(path: Path, n: int) -> None:
@@ -62,6 +65,7 @@ def check(path: Path, n: int) -> None:
         assert h5py.check_enum_dtype(data["reason"].dtype) == {reason.name: reason.value for reason in Reason}
         assert data["data"].attrs["code_hole"] == -32768
         assert data["data"].fillvalue == -32768
+        check_peaks(file, range(n))
         for f in range(n):
             pointers = sparse["pointers"][f]
             assert (pointers - pointers[0]).tolist() == [0, 0, 2, 4, 5]

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-_CAPTURE, _LIVE, _JUDGE = "From a capture", "From the wire", "What becomes of the frames"
+from framelane.cli import judging
+
+_CAPTURE, _LIVE = "From a capture", "From the wire"
 
 
 def recv(
@@ -77,49 +79,20 @@ def recv(
     calibration: Annotated[
         Path | None,
         typer.Option(
-            help="HDF5 file; without, raw words are kept. Corrected images take none.", rich_help_panel=_JUDGE
+            help="HDF5 file; without, raw words are kept. Corrected images take none.", rich_help_panel=judging.PANEL
         ),
     ] = None,
     gpu: Annotated[
-        bool, typer.Option("--gpu", help="Frames are corrected and judged by a GPU.", rich_help_panel=_JUDGE)
+        bool, typer.Option("--gpu", help="Frames are corrected and judged by a GPU.", rich_help_panel=judging.PANEL)
     ] = False,
-    threshold: Annotated[
-        int | None,
-        typer.Option(
-            help="Photons, or keV where the session says keV, from which a pixel is a peak; 20, of Bragg peaks 5.",
-            rich_help_panel=_JUDGE,
-        ),
-    ] = None,
-    minimum_peaks: Annotated[
-        int | None, typer.Option(help="Reject frames with fewer peaks.", rich_help_panel=_JUDGE)
-    ] = None,
-    peaks: Annotated[
-        Literal["pixels", "bragg"] | None,
-        typer.Option(
-            help="What the veto counts: pixels, or Bragg peaks of such pixels (docs/peaks.md); else pixels.",
-            rich_help_panel=_JUDGE,
-        ),
-    ] = None,
-    snr: Annotated[
-        float | None, typer.Option(help="Of a Bragg peak's pixels; 6, if not given.", rich_help_panel=_JUDGE)
-    ] = None,
-    keep_rejected: Annotated[
-        float | None,
-        typer.Option(help="Keep this share of the rejected frames all the same, 0 to 1.", rich_help_panel=_JUDGE),
-    ] = None,
-    keep_seed: Annotated[
-        int | None, typer.Option(help="Of the draw of those frames; 0, if not given.", rich_help_panel=_JUDGE)
-    ] = None,
-    ladder: Annotated[
-        str | None,
-        typer.Option(
-            help="Thresholds for framelane whatif, as 5,10,20; powers of two, if not given.", rich_help_panel=_JUDGE
-        ),
-    ] = None,
-    sparse: Annotated[
-        int | None,
-        typer.Option(help="Also write pixels of at least so many photons, or keV as above.", rich_help_panel=_JUDGE),
-    ] = None,
+    threshold: judging.Threshold = None,
+    minimum_peaks: judging.MinimumPeaks = None,
+    peaks: judging.PeaksOf = None,
+    snr: judging.Snr = None,
+    keep_rejected: judging.KeepRejected = None,
+    keep_seed: judging.KeepSeed = None,
+    ladder: judging.Ladder = None,
+    sparse: judging.Sparse = None,
     expect: Annotated[
         int | None,
         typer.Option(help="Exit status 1 unless exactly so many frames were sent, and all of them are complete."),
@@ -130,15 +103,16 @@ def recv(
     dark_period: Annotated[
         int | None,
         typer.Option(
-            help="Every so many frames of the detector one is dark: track the pedestal.", rich_help_panel=_JUDGE
+            help="Every so many frames of the detector one is dark: track the pedestal.", rich_help_panel=judging.PANEL
         ),
     ] = None,
     dark_phase: Annotated[
-        int | None, typer.Option(help="The dark frame of a period, from 0; else the last.", rich_help_panel=_JUDGE)
+        int | None,
+        typer.Option(help="The dark frame of a period, from 0; else the last.", rich_help_panel=judging.PANEL),
     ] = None,
     gain_mode: Annotated[
         Literal["normal", "hg0"] | None,
-        typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=_JUDGE),
+        typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=judging.PANEL),
     ] = None,
 ) -> None:
     """Receive frames, live or from a capture: correct them, judge them and write them to a file.
@@ -149,7 +123,8 @@ def recv(
     from framelane.cli.recv import one_run, ranked
     from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
     from framelane.cli.terminal import Terminal
-    from framelane.receiver.live.processing import Processing, ladder_of
+    from framelane.receiver.live.processing import Processing
+    from framelane.receiver.pipeline.judging_options import ladder_of
     from framelane.receiver.ranks.ranks import find_ranks
 
     live = live_options(

@@ -1,5 +1,6 @@
 """A file of raw frames to one of photons, module by module or as the detector's image."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -15,18 +16,25 @@ from framelane.calibration.gain_mode import GainMode, open_calibration
 from framelane.calibration.raw_frames import RawFrames
 from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_geometry import Geometry
+from framelane.models.peaks.peak_settings import Panel
 from framelane.receiver.geometry.assembly import DEAD, Assembly
 from framelane.receiver.geometry.assembly_map import DoublePixels
 from framelane.receiver.geometry.corrected_file import CorrectedFile
 from framelane.receiver.geometry.geometry_file import load
+from framelane.receiver.pipeline.corrected import CorrectedImages
 from framelane.receiver.pipeline.correction import Correction, Unit
+from framelane.receiver.pipeline.judging_options import JudgingOptions
+from framelane.receiver.pipeline.veto import Reason
 
 
 class CorrectedFrames(NamedTuple):
-    """How many frames of a file were corrected, and how many left out as their `is_good_frame` is 0."""
+    """What became of the frames of a file."""
 
     corrected: int
     left_out: int
+    """Frames whose `is_good_frame` is 0."""
+    reasons: Counter[Reason]
+    """Of the verdicts on the others."""
 
 
 def correct_file(
@@ -40,15 +48,19 @@ def correct_file(
     unit: Unit = "photons",
     gain_mode: GainMode | None = None,
     dataset: str | None = None,
+    judging: JudgingOptions | None = None,
     progress: Progress = tell_nobody,
 ) -> CorrectedFrames:
     """Correct the raw frames of the HDF5 file `input` (docs/calibration.md) into the HDF5 file `output`.
 
     With a `geometry`, one of the package by its name, a file, or `read_geometry`'s, modules are assembled into images,
     where `double_pixels` at chip borders are kept, masked or split. `gain_mode` is of frames that do not say it
-    themselves, `dataset` is found where it is not given. ConfigError for what cannot be;
+    themselves, `dataset` is found where it is not given. Images are counted and judged as `judging` says, in whole
+    `unit`s, and recorded as by a receiver (docs/files.md): the same frames have the same verdicts there. A number that
+    a file does not give is the frame's place in it. ConfigError for what cannot be;
     InputError for files that are not usable, or do not go together: nothing is left behind then.
     """
+    judging = judging or JudgingOptions()
     path, target = Path(input), Path(output)
     if double_pixels is not None and geometry is None:
         raise OptionError("{double_pixels} is for assembled images: give {geometry} as well")
@@ -57,18 +69,52 @@ def correct_file(
         _check(file)
         constants = _calibration(Path(calibration), gain_mode, file)
         progress("prepare the correction", 0, 0)
-        correct = Correction(constants, output_type, unit)
+        correct = Correction(constants, "int16", unit)
+        exact = Correction(constants, "float32", unit) if output_type == "float32" else None
         geometry = load(geometry) if isinstance(geometry, str) else geometry
         arrange, shape, mask = _arrangement(geometry, double_pixels, constants)
-        dtype = np.int16 if output_type == "int16" else np.float32
-        records, energy = file.records(), constants.photon_energy_kev
-        with CorrectedFile(target, shape, dtype, unit, records, energy, mask) as sink:
+        asked, share = judging.judging(shape, panels=_panels(geometry)), judging.share
+        judge = CorrectedImages(shape, asked)
+        known, reasons = _records(file), Counter[Reason]()
+        with CorrectedFile(
+            *(target, shape, np.float32 if exact else np.int16, unit),
+            records=[*known, "complete"],
+            photon_energy_kev=constants.photon_energy_kev,
+            pixel_mask=mask,
+            judging=asked,
+            share=share,
+        ) as sink:
             for turn, first in enumerate(file.starts):
                 progress(f"correct: {file.path.name}", turn, len(file.starts))
                 indices, raw = file.batch(first)
-                for index, image in zip(indices, arrange(correct(raw)) if indices.size else (), strict=True):
-                    sink.write(image, {name: int(column[index]) for name, column in records.items()})
-        return CorrectedFrames(file.n_good, file.n_frames - file.n_good)
+                if not indices.size:
+                    continue
+                images = arrange(correct(raw))
+                shown = arrange(exact(raw)) if exact else images
+                for index, image, written in zip(indices, images, shown, strict=True):
+                    record = {name: int(column[index]) for name, column in known.items()}
+                    keep = share is not None and share.keeps(record["frame_number"])
+                    result = judge(image.view(np.uint16), keep=keep)
+                    record.setdefault("complete", not result.counts.holes)
+                    sink.write(record, result, written)
+                    reasons[result.verdict.reason] += 1
+        return CorrectedFrames(file.n_good, file.n_frames - file.n_good, reasons)
+
+
+def _records(file: RawFrames) -> dict[str, NDArray[np.uint64]]:
+    """What is known of every frame beside its pixels. A file that says one number only says the detector's."""
+    known = file.records()
+    if "detector_frame" not in known and "frame_number" in known:
+        known["detector_frame"] = known["frame_number"]
+    known.setdefault("frame_number", np.arange(file.n_frames, dtype=np.uint64))
+    return known
+
+
+def _panels(geometry: Geometry | None) -> list[Panel] | None:
+    """Where modules lie in the image: no Bragg peak crosses their borders. None where they lie as in the raw frame."""
+    if geometry is None:
+        return None
+    return [Panel(module.y, module.x, *module.shape) for module in geometry.module if not module.masked]
 
 
 def _check(file: RawFrames) -> None:

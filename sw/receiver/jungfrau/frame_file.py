@@ -20,14 +20,14 @@ Columns = Mapping[str, tuple[str, tuple[int, ...]]]
 
 
 class FrameFile(GrowingHdf5):
-    """A `GrowingHdf5` of frames, or with `whole` one that appears when it is closed.
+    """A `GrowingHdf5` of frames.
 
     A subclass gives the function that makes its datasets, and appends to them. InputError when the file cannot be
     written.
     """
 
-    def __init__(self, path: Path, format: str, make: Callable[[], None], *, whole: bool = False) -> None:
-        super().__init__(path, whole=whole)
+    def __init__(self, path: Path, format: str, make: Callable[[], None]) -> None:
+        super().__init__(path)
         self.frames = 0
         self._waiting: dict[str, NDArray[Any]] = {}
         with contextlib.ExitStack() as undo:

@@ -1,6 +1,5 @@
 """The pipeline of a run, and the memory of its ring: what `Processing` asks for, for the images of a session."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -11,7 +10,6 @@ from framelane.base.errors import InputError, OptionError
 from framelane.calibration.gain_mode import open_calibration
 from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
 from framelane.models.jungfrau.jf_scene import CHIP
-from framelane.models.peaks.peak_settings import Panel
 from framelane.models.pedestal.jf_pedestal_state import TrackerState
 from framelane.receiver.live.live_wire import RingMemory
 from framelane.receiver.live.packet_source import Capture, Live
@@ -28,9 +26,6 @@ from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.ring.ring import Ring
 from framelane.session.session import Session
 from framelane.session.session_plan import SessionPlan
-
-MODULE = (512, 1024)
-"""Rows and columns of a JUNGFRAU module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class PreparedPipeline:
         self.judging: Judging | None = None
         """How photons, or keV, are judged; None where there are none."""
         if self._correction is not None or session.pixels == "corrected":
-            self.judging = _judging(processing, session)
+            self.judging = processing.judging((session.rows, session.columns), session.fraction_bits)
 
     @property
     def photon_energy_kev(self) -> float | None:
@@ -137,22 +132,6 @@ def gpu_library() -> ModuleType:
 
     library: ModuleType = cupy()
     return library
-
-
-def _judging(options: Processing, session: Session) -> Judging:
-    return Judging(
-        veto=options.veto,
-        sparse=options.sparse,
-        rungs=options.rungs(session.fraction_bits),
-        bragg=options.bragg,
-        panels=_panels((session.rows, session.columns)),
-    )
-
-
-def _panels(shape: tuple[int, int]) -> Sequence[Panel] | None:
-    """Whole modules, one above the other and side by side; None for an image of one piece."""
-    modules = not (shape[0] % MODULE[0] or shape[1] % MODULE[1])
-    return Panel.grid(shape, *MODULE) if modules else None
 
 
 def _correction(options: Processing, session: Session, source: Capture | Live) -> Correction | None:

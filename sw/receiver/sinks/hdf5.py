@@ -3,25 +3,24 @@
 import contextlib
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from framelane.files.committed_file import MOST_CHUNKS
 from framelane.files.forgiving import ForgivingFile
 from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.files.reserving import ReservingFile
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.random_share import RandomShare
-from framelane.receiver.pipeline.result import Result, SparseRows
+from framelane.receiver.pipeline.result import Result
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.ring.tally import Tally
 from framelane.receiver.sinks import nxmx
+from framelane.receiver.sinks.judged_frames import JudgedFrames
+from framelane.receiver.sinks.peak_table import table_bytes
 from framelane.session.session import Session
 
 _CACHE_BYTES = 1 << 20
 """Of each dataset so much waits to be written, at most: all of it has to fit what is reserved."""
-_SPARSE_CHUNK = 1 << 16
 _COMPRESSED = 1.02
 """What cannot be compressed grows by less."""
 
@@ -33,7 +32,7 @@ class Hdf5Sink(GrowingHdf5):
     their plugin, are a frame's number, time, counts and verdict. A rejected frame has these and no image: its pixels
     all read as holes. A timestamp or bunch id that did not arrive reads 0, the detector's number `UNKNOWN_FRAME`.
     `/entry/sparse` has the rows of accepted frames where the pipeline makes them: those of row r of frame f are at
-    `pointers[f, r]` to `pointers[f, r + 1]` of `columns` and `values`.
+    `pointers[f, r]` to `pointers[f, r + 1]` of `columns` and `values`. `/entry/result_1` has the places of Bragg peaks.
 
     `judging` is that of the results, None where nothing is counted, and `share` the rejected frames that are kept: both
     are said in the file, so that `VerdictFile` can replay the verdicts. Every result has the counts of `judging.rungs`,
@@ -60,6 +59,7 @@ class Hdf5Sink(GrowingHdf5):
         before: "Hdf5Sink | None" = None,
     ) -> None:
         self._session, self._reserve = session, reserve
+        self._peak_bytes = table_bytes(judging.bragg.limit) if judging and judging.bragg else 0
         super().__init__(path, whole=whole, rdcc_nbytes=_CACHE_BYTES)
         with contextlib.ExitStack() as undo:
             undo.callback(self.discard)
@@ -75,21 +75,18 @@ class Hdf5Sink(GrowingHdf5):
         before: "Hdf5Sink | None",
     ) -> None:
         session = self._session
-        self._frames = 0
-        self._records = {name: np.zeros(nxmx.RECORDS_A_CHUNK, dtype) for name, dtype in nxmx.RECORD.items()}
-        self._entry = nxmx.group(self.file, "entry", "NXentry", default="data")
+        self._entry = nxmx.make_entry(self.file)
         raw = session.pixels == "raw" and photon_energy_kev is None
-        self._data = nxmx.make_data(self._entry, session, raw)
-        self._sparse: Any = None
-        self._first_value, self._values = before.values if before else 0, 0
-        if sparse:
-            self._make_sparse()
-        if judging and judging.rungs:
-            self._records["ladder"] = nxmx.make_ladder(self._entry["data"], judging.rungs, session.unit)
-        if judging and judging.bragg:
-            self._records["bragg_peaks"] = nxmx.make_bragg_peaks(self._entry["data"], judging.bragg)
-        if share:
-            self._entry["data/accepted"].attrs.update({"kept_share": share.share, "kept_seed": np.uint64(share.seed)})
+        nxmx.make_data(self._entry, session, raw)
+        self._judged = JudgedFrames(
+            self._entry,
+            unit=session.unit,
+            fraction_bits=session.fraction_bits,
+            judging=judging,
+            share=share,
+            sparse=sparse,
+            first_value=before.values if before else 0,
+        )
         if not raw:
             nxmx.describe_instrument(self._entry, photon_energy_kev)
 
@@ -101,51 +98,29 @@ class Hdf5Sink(GrowingHdf5):
     @property
     def filled(self) -> bool:
         """Whether what follows should go to another file."""
-        return not self._whole and max(self._frames, self._values // _SPARSE_CHUNK) >= MOST_CHUNKS
+        return not self._whole and self._judged.filled
 
     @property
     def values(self) -> int:
         """How many values the sparse rows have, with those of the files before."""
-        return self._first_value + self._values
+        return self._judged.values
 
     def write(self, frame: ReceivedFrame, result: Result) -> None:
         """Append one frame. What it needs of `result` is copied."""
-        counts, verdict = result.counts, result.verdict
-        values = (
-            *(frame.number, frame.timestamp_ns or 0, frame.bunch_id or 0, _detector_frame(frame), frame.complete),
-            *(counts.holes, counts.saturated, counts.invalid, counts.masked, counts.peaks),
-            *(verdict.accepted, verdict.reason),
-            *([result.ladder] if "ladder" in self._records else []),
-            *([verdict.peaks] if "bragg_peaks" in self._records else []),
-        )
+        record = {
+            "frame_number": frame.number,
+            "timestamp_ns": frame.timestamp_ns or 0,
+            "bunch_id": frame.bunch_id or 0,
+            "detector_frame": _detector_frame(frame),
+            "complete": frame.complete,
+        }
         with self.changing():
-            for column, value in zip(self._records.values(), values, strict=True):
-                column[self._frames % nxmx.RECORDS_A_CHUNK] = value
-            if not self._frames:
-                self._entry["data/peaks"].attrs.update(
-                    {"threshold": verdict.threshold, "threshold_units": self._session.unit}
-                )
-                self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
-            self._frames += 1
-            self._data.resize(self._frames, axis=0)
-            if verdict.accepted:
-                self._data[-1] = result.image
-            if result.sparse is not None or self._sparse is not None:
-                self._append_rows(result.sparse)
-            if self._frames % nxmx.RECORDS_A_CHUNK == 0:
-                self._flush(nxmx.RECORDS_A_CHUNK)
+            self._judged.append(record, result)
         self.check()
 
     def retract(self) -> None:
         """Take the last frame out again: its slot was overwritten while it was read. Not twice in a row."""
-        self._frames -= 1
-        self._data.resize(self._frames, axis=0)
-        if self._sparse is not None:
-            start = int(self._sparse["pointers"][-1, 0]) - self._first_value
-            self._sparse["pointers"].resize(self._frames, axis=0)
-            for name in ("columns", "values"):
-                self._sparse[name].resize(start, axis=0)
-            self._values = start
+        self._judged.retract()
 
     def note_loss(self, tally: Tally) -> None:
         """Say what became of all frames of the run, in `/entry/loss`. Before the file is closed, once."""
@@ -155,7 +130,7 @@ class Hdf5Sink(GrowingHdf5):
         self.check()
 
     def _complete(self) -> None:
-        self._flush(self._frames % nxmx.RECORDS_A_CHUNK)
+        self._judged.complete()
 
     def _end(self) -> None:
         self._complete()
@@ -166,34 +141,7 @@ class Hdf5Sink(GrowingHdf5):
         if not self._reserve:
             return super()._open(path)
         rows = 8 * (self._session.rows + 1)
-        return ReservingFile(path, round(_COMPRESSED * (4 * self._session.image_bytes + rows)))
-
-    def _make_sparse(self) -> None:
-        self._sparse = self._entry.create_group("sparse")
-        self._sparse.attrs["first_value"] = self._first_value
-        nxmx.compressed(self._sparse, "pointers", "i8", (self._data.shape[1] + 1,), chunk=1)
-        for name, dtype in (("columns", "i4"), ("values", "i2")):
-            nxmx.compressed(self._sparse, name, dtype, (), chunk=_SPARSE_CHUNK)
-
-    def _append_rows(self, rows: SparseRows | None) -> None:
-        """Add the rows of the newest frame; none for a rejected one."""
-        if self._sparse is None:
-            self._make_sparse()
-        start = self._values
-        self._sparse["pointers"].resize(self._frames, axis=0)
-        self._sparse["pointers"][-1] = self._first_value + start + (rows.pointers if rows else 0)
-        if rows and len(rows.values):
-            for name, part in (("columns", rows.columns), ("values", rows.values)):
-                self._sparse[name].resize(start + len(part), axis=0)
-                self._sparse[name][start:] = part
-            self._values = start + len(rows.values)
-
-    def _flush(self, n: int) -> None:
-        """Write the records of the last `n` frames."""
-        for name, column in self._records.items() if n else ():
-            dataset = self._entry["data"][name]
-            dataset.resize(self._frames, axis=0)
-            dataset[self._frames - n :] = column[:n]
+        return ReservingFile(path, round(_COMPRESSED * (4 * self._session.image_bytes + rows + self._peak_bytes)))
 
 
 def _detector_frame(frame: ReceivedFrame) -> int:

@@ -14,6 +14,7 @@ from framelane.base.errors import InputError
 from framelane.files.new_hdf5 import NewHdf5
 from framelane.receiver.sinks import nxmx
 from framelane.receiver.sinks.frame_order import Integers, order, pieces, twice
+from framelane.receiver.sinks.peak_table import GROUP
 from framelane.receiver.sinks.rank_file import RankFile
 
 _COPIED = "definition", "program_name", "instrument"
@@ -47,7 +48,8 @@ def write_master(path: Path, parts: Sequence[Part], whole: bool = False) -> Mast
     """Write the master of `parts`, which are in rank order. It appears whole, and not at all where no frame came.
 
     `/entry/data/data` is one virtual dataset of all images, in the order of `detector_frame`. The records of frames
-    beside it are copied in that order, with `rank`, and with `rank_frame`, the place in that rank's file.
+    beside it are copied in that order, with `rank`, and with `rank_frame`, the place in that rank's file. Those of
+    `/entry/result_1`, where Bragg peaks are, are virtual too.
     `/entry/ranks/<rank>` says what is `about` a rank, and links the `entry` of its file. Files are named relative to
     the master: the folder may be moved. A file that cannot be read, has other images than the first, or was judged
     by other settings, is left out; with `whole` that is an InputError, and so are files that have the same frame of the
@@ -136,7 +138,8 @@ def _fill(file: Any, files: Mapping[int, RankFile], folder: Path) -> None:
     images = nxmx.group(entry, "data", "NXdata", signal="data")
     of, places = order([each.numbers for each in files.values()], nxmx.UNKNOWN_FRAME)
     sources = [(_relative(each.path, folder), np.flatnonzero(of == n)) for n, each in enumerate(files.values())]
-    _link_images(images, first, [(name, at, places[at]) for name, at in sources])
+    linked = [(name, at, places[at]) for name, at in sources]
+    _link(images, "data", first.data, linked)
     starts = np.cumsum([0, *(len(each.numbers) for each in files.values())])
     for name in first.records:
         if not all(name in each.records for each in files.values()):
@@ -144,34 +147,40 @@ def _fill(file: Any, files: Mapping[int, RankFile], folder: Path) -> None:
         dtype, attributes = first.described(name)
         rows = np.concatenate([each.record(name) for each in files.values()])
         images.create_dataset(name, dtype=dtype, data=rows[starts[of] + places]).attrs.update(attributes)
+    if all(each.peaks for each in files.values()):
+        table = nxmx.group(entry, GROUP, "NXcollection")
+        for name, found in first.peaks.items():
+            _link(table, name, found, linked)
     images["rank"] = np.array(list(files), np.uint16)[of]
     images["rank_frame"] = places.astype(np.uint64)
 
 
-def _link_images(images: Any, first: RankFile, sources: Sequence[tuple[str, Integers, Integers]]) -> None:
-    """The virtual dataset: of each file its name, where its frames are here, and where they are there.
+def _link(group: Any, name: str, first: Any, sources: Sequence[tuple[str, Integers, Integers]]) -> None:
+    """The virtual dataset `name` of those that are called as `first`, that of the first file.
 
-    By HDF5's own calls: h5py's layouts know no blocks, without which a mapping a frame would be needed.
+    `sources` has of each file its name, where its frames are here, and where they are there. It is made by HDF5's own
+    calls: h5py's layouts know no blocks, without which a mapping a frame would be needed.
     """
-    rows, columns = first.data.shape[1:]
-    total = sum(len(at) for _, at, _ in sources)
+    tail = first.shape[1:]
+    zeros, ones = (0,) * len(tail), (1,) * len(tail)
+    shape = (sum(len(at) for _, at, _ in sources), *tail)
     properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    properties.set_fill_value(np.array(first.data.fillvalue, first.data.dtype))
-    for name, at, places in sources:
+    properties.set_fill_value(np.array(first.fillvalue, first.dtype))
+    for file, at, places in sources:
         for piece in pieces(at, places):
-            here = h5py.h5s.create_simple((total, rows, columns))
+            here = h5py.h5s.create_simple(shape)
             here.select_hyperslab(
-                start=(piece.start, 0, 0),
-                count=(piece.count, 1, 1),
-                stride=(piece.stride, rows, columns),
-                block=(piece.block, rows, columns),
+                start=(piece.start, *zeros),
+                count=(piece.count, *ones),
+                stride=(piece.stride, *tail),
+                block=(piece.block, *tail),
             )
-            there = h5py.h5s.create_simple((len(at), rows, columns))
-            there.select_hyperslab((piece.index, 0, 0), (piece.count * piece.block, rows, columns))
-            properties.set_virtual(here, name.replace("%", "%%").encode(), b"/entry/data/data", there)
-    kind, space = h5py.h5t.py_create(first.data.dtype), h5py.h5s.create_simple((total, rows, columns))
-    h5py.h5d.create(images.id, b"data", kind, space, properties)
-    images["data"].attrs.update(first.data.attrs)
+            there = h5py.h5s.create_simple((len(at), *tail))
+            there.select_hyperslab((piece.index, *zeros), (piece.count * piece.block, *tail))
+            properties.set_virtual(here, file.replace("%", "%%").encode(), first.name.encode(), there)
+    kind, space = h5py.h5t.py_create(first.dtype), h5py.h5s.create_simple(shape)
+    h5py.h5d.create(group.id, name.encode(), kind, space, properties)
+    group[name].attrs.update(first.attrs)
 
 
 def _list_ranks(

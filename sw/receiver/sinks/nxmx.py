@@ -10,6 +10,7 @@ import hdf5plugin
 import numpy as np
 
 import framelane
+from framelane.files.compact_group import compact_group
 from framelane.models.jungfrau.jf_correct import ERROR_WORD, G1_ZERO_WORD, MAX_VALUE, SATURATED_WORD, PixelCode
 from framelane.models.peaks.peak_settings import PeakSettings
 from framelane.models.placement.slots import HOLE_WORD
@@ -46,8 +47,16 @@ RECORD: dict[str, Any] = {
 }
 """What is kept of every frame, rejected ones too, and as which type."""
 
+OF_SOURCE = "frame_number", "timestamp_ns", "bunch_id", "detector_frame", "complete"
+"""Those of them that only the frame's source knows; the others are of its pixels."""
+
 UNKNOWN_FRAME = (1 << 64) - 1
 """The detector's number of a frame whose trailers did not come."""
+
+RECORD_ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "timestamp_ns": {"units": "ns"},
+    "detector_frame": {"unknown": np.uint64(UNKNOWN_FRAME)},
+}
 
 RECORDS_A_CHUNK = 256
 
@@ -64,6 +73,13 @@ def group(parent: Any, name: str, nx_class: str, **attributes: str) -> Any:
     return made
 
 
+def make_entry(file: Any) -> Any:
+    """The group of all that is in a file, to which `end_time` can be added at any moment."""
+    made = compact_group(file, "entry")
+    made.attrs.update({"NX_class": "NXentry", "default": "data"})
+    return made
+
+
 def extensible(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk: int, **options: Any) -> Any:
     """A dataset that grows along its first axis, from 0."""
     return group.create_dataset(name, (0, *shape), dtype, maxshape=(None, *shape), chunks=(chunk, *shape), **options)
@@ -76,7 +92,7 @@ def compressed(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk:
 
 
 def make_data(entry: Any, session: Session, raw: bool) -> Any:
-    """The group of images and records; the dataset of the images."""
+    """The group of images, and the dataset of these; records come beside it (`JudgedFrames`)."""
     entry["definition"] = "NXmx"
     entry["start_time"] = now()
     entry["program_name"] = "framelane"
@@ -92,10 +108,6 @@ def make_data(entry: Any, session: Session, raw: bool) -> Any:
     if session.fraction_bits:
         data.attrs["scale_factor"] = 2.0**-session.fraction_bits
     data.attrs.update({f"code_{name}": dtype.type(code) for name, code in codes.items()})
-    for name, column in RECORD.items():
-        extensible(images, name, column, (), chunk=RECORDS_A_CHUNK)
-    images["timestamp_ns"].attrs["units"] = "ns"
-    images["detector_frame"].attrs["unknown"] = np.uint64(UNKNOWN_FRAME)
     return data
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from framelane.base.errors import InputError
 from framelane.files.checked_file import CheckedFile
+from framelane.receiver.sinks.peak_table import GROUP
 
 _DATA = "entry/data"
 _JUDGED = "peaks", "accepted", "ladder", "bragg_peaks"
@@ -31,6 +32,8 @@ class RankFile(CheckedFile):
     """What verdicts must have in common to be judged again together: thresholds, minimum, unit, share; by name."""
     records: list[str]
     """The names of what is kept of every frame."""
+    peaks: dict[str, Any]
+    """The datasets that say where Bragg peaks are, (frames, ...); empty where there are none."""
     entry: Any
     ended: bool
     """Whether its run has come to its end."""
@@ -39,6 +42,7 @@ class RankFile(CheckedFile):
         self.data = self._find(f"{_DATA}/data")
         self.entry = self._try("open its entry", lambda: self._file["entry"])
         self.ended = "end_time" in self.entry
+        self.peaks = self._try("open its peaks", lambda: dict(self.entry.get(GROUP, {})))
         self.numbers = self._read(f"{_DATA}/detector_frame", (None,), "u", np.uint64)
         if len(self.data.shape) != 3 or self._shape(self.data)[0] != len(self.numbers):
             raise InputError(f"{self.path}: images of the shape {self.data.shape} cannot be: {self.needed}")

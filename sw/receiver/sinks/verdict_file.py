@@ -15,13 +15,13 @@ _DATA = "entry/data"
 
 
 class VerdictFile(CheckedFile):
-    """The record of an `Hdf5Sink`, one element a frame, as it is read when the file is opened.
+    """The record of `JudgedFrames`, one element a frame, as it is read when the file is opened.
 
     `counts` has the pixels of a frame that reach a threshold, int64 (frames,), for every threshold that was recorded.
-    InputError for a file without such a record.
+    InputError for a file without such a record, or without a frame.
     """
 
-    needed: ClassVar[str] = "give a file that framelane recv has written"
+    needed: ClassVar[str] = "give a file of frames that framelane recv, correct or demo has judged"
 
     numbers: NDArray[np.uint64]
     """The receiver's own: in a file of several receivers each has its own."""
@@ -42,6 +42,9 @@ class VerdictFile(CheckedFile):
     """What was counted: "peaks" (pixels), or "bragg_peaks", of which only those of the run's own settings are known."""
 
     def _load(self) -> None:
+        numbers = self._find(f"{_DATA}/frame_number")
+        if numbers.shape == (0,):
+            raise InputError(f"{self.path} has no frames: nothing was judged")
         self.numbers = self._read(f"{_DATA}/frame_number", (None,), "u", np.uint64)
         n = len(self.numbers)
         self._number(n)

@@ -13,7 +13,7 @@ import pytest
 
 from live_recv import PROGRAM, Source, receiving, wait_until, write_plan
 
-SHORT_PARTS = "from framelane.receiver.sinks import hdf5; hdf5.MOST_CHUNKS = 60; "
+SHORT_PARTS = "from framelane.receiver.sinks import judged_frames; judged_frames.MOST_CHUNKS = 60; "
 SLOTS = 16
 OLD_S = 2.0
 

@@ -330,7 +330,7 @@ def _attribute(dataset: str, name: str, value: Any) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (_without("reason"), "has no dataset entry/data/reason: give a file that framelane recv has written"),
+        (_without("reason"), "has no dataset entry/data/reason: give a file of frames that framelane"),
         (_without("peaks"), "has no dataset entry/data/peaks"),
         (_with("holes", np.zeros(299, np.uint32)), "has the shape"),
         (_with("ladder", np.zeros((300, 4), np.uint32)), "has the shape"),

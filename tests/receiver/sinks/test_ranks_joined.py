@@ -89,7 +89,9 @@ def test_the_file_of_a_killed_rank_is_linked_with_the_frames_that_it_has(run_cli
         del file["entry/end_time"]
         for name in ("detector_frame", "peaks", "reason"):
             file["entry/data"][name].resize(35, axis=0)
+    assert run_cli("whatif", killed, "--minimum-peaks", 15)[0] == 0
     assert run_cli("master", tmp_path / "run.h5", killed, ended)[0] == 0
+    assert run_cli("whatif", tmp_path / "run.h5", "--minimum-peaks", 15)[0] == 0
     with h5py.File(tmp_path / "run.h5") as file:
         data = file["entry/data"]
         assert "end_time" not in file["entry"]
@@ -213,3 +215,23 @@ def test_the_master_says_how_many_frames_of_a_rank_came_and_are_not_in_its_file(
     with h5py.File(tmp_path / "run.h5") as file:
         ranks = [dict(file[f"entry/ranks/{rank}"].attrs) for rank in range(4)]
     assert [rank.get("unwritten") for rank in ranks] == [0, 1, 2, None]
+
+
+def test_a_master_has_the_bragg_peaks_of_all_frames(run_cli: RunCli, tmp_path: Path) -> None:
+    """Frame k of a rank has k bright pixels in a row, of which the finder sees one peak where their rings allow it."""
+    given = replace(AS_USUAL, minimum=1, bragg=PeakSettings(min_pixels=1, max_pixels=8, limit=4))
+    numbers = [[n for n in range(40) if n // 10 % 2 == rank] for rank in range(2)]
+    files = [write(tmp_path / f"run_{rank}.h5", numbers[rank], given) for rank in range(2)]
+    assert run_cli("master", tmp_path / "run.h5", *files)[0] == 0
+    with h5py.File(tmp_path / "run.h5") as file:
+        table, data = file["entry/result_1"], file["entry/data"]
+        assert data["detector_frame"][()].tolist() == list(range(40))
+        own, ranks = data["rank_frame"][()].tolist(), data["rank"][()].tolist()
+        assert table["nPeaks"][()].tolist() == data["bragg_peaks"][()].tolist()
+        assert 5 < table["nPeaks"][()].sum() < 40
+        assert table["peakXPosRaw"].shape == (40, 4)
+        assert table["peakXPosRaw"].attrs["units"] == "pixels"
+        for name in ("nPeaks", "peakXPosRaw", "peakTotalIntensity", "peakNPixels"):
+            for n in range(40):
+                there = file[f"entry/ranks/{ranks[n]}/entry/result_1"][name][own[n]]
+                assert np.array_equal(table[name][n], there, equal_nan=name != "nPeaks")

@@ -1,0 +1,76 @@
+"""`framelane correct`, the command. See `_main` for imports."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from framelane.cli import judging
+
+STATUS = """Exit status 0: all frames were corrected.
+
+2: bad input, one sentence says what; nothing is written."""
+
+
+def correct(
+    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/calibration.md.")],
+    calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
+    output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
+    geometry: Annotated[
+        str | None, typer.Option(help="jungfrau_4m, or a file (docs/geometry.md): assemble images.")
+    ] = None,
+    double_pixels: Annotated[
+        Literal["keep", "mask", "split"] | None, typer.Option(help="At chip borders, in assembled images; else keep.")
+    ] = None,
+    output_type: Annotated[Literal["int16", "float32"], typer.Option(help="Whole numbers, or not.")] = "int16",
+    unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values.")] = "photons",
+    gain_mode: Annotated[
+        Literal["normal", "hg0"] | None,
+        typer.Option(help="Of the frames; needed where --calibration has both, and they do not say it."),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
+    threshold: judging.Threshold = None,
+    minimum_peaks: judging.MinimumPeaks = None,
+    peaks: judging.PeaksOf = None,
+    snr: judging.Snr = None,
+    keep_rejected: judging.KeepRejected = None,
+    keep_seed: judging.KeepSeed = None,
+    ladder: judging.Ladder = None,
+    sparse: judging.Sparse = None,
+) -> None:
+    """Correct recorded raw frames, assemble the modules into images of the detector, and judge these as recv does."""
+    from framelane.base.progress import Stages, say
+    from framelane.cli.recv.summary import verdicts
+    from framelane.cli.terminal import Terminal
+    from framelane.receiver import correct_file
+    from framelane.receiver.pipeline.judging_options import JudgingOptions, ladder_of
+
+    console = Terminal()
+    asked = JudgingOptions(
+        threshold=threshold,
+        minimum_peaks=minimum_peaks,
+        peaks=peaks,
+        snr=snr,
+        sparse=sparse,
+        ladder=None if ladder is None else ladder_of(ladder),
+        keep_rejected=keep_rejected,
+        keep_seed=keep_seed,
+    )
+    with Stages(console) as stages:
+        done = correct_file(
+            input,
+            calibration,
+            output,
+            geometry=geometry,
+            double_pixels=double_pixels,
+            output_type=output_type,
+            unit=unit,
+            gain_mode=gain_mode,
+            dataset=dataset,
+            judging=asked,
+            progress=stages.show,
+        )
+    bad = f", {done.left_out} left out whose is_good_frame is 0" if done.left_out else ""
+    if minimum_peaks:
+        say(console, verdicts(done.reasons))
+    say(console, f"{done.corrected} frames corrected{bad}: see {output}")
