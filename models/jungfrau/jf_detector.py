@@ -21,11 +21,17 @@ SWITCH_KEV = (280.0, 8100.0)
 
 FIRST_BUNCH_ID = 1 << 32
 
+_SPREAD_ENDS = 4
+"""No pixel is further from the mean than so many standard deviations."""
+
 _GAIN_CODES = (0b00, 0b01, 0b11)
 _ADC_RANGES = ((0, ADC_MASK), (1, ADC_MASK), (0, ADC_MASK - 1))
 """What each stage may read: G1 at 0 and G2 at 16383 would be error words; G2 at 0 is the saturated word."""
 
-_CALIBRATION, _FRAME, _DRIFT = range(3)
+NOISY = 20.0
+"""Times as much noise as others a noisy pixel has."""
+
+_CALIBRATION, _FRAME, _DRIFT, _DEFECTS, _DARK = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +52,23 @@ class DetectorConfig:
     noise_adu: tuple[float, float, float] = (24.0, 3.0, 3.0)
     """Readout noise (rms) in G0, G1, G2; in G0 0.047 photons of 12.4 keV."""
 
+    pedestal_spread_adu: tuple[float, float, float] = PEDESTAL_SPREAD_ADU
+    """Standard deviation of the pixels' pedestals in G0, G1, G2."""
+
+    gain_spread: float = GAIN_SPREAD
+    """That of their gains, as a share of the nominal one."""
+
     stuck_in_g1: int = 130
     """Pixels of a module that always read G1 with the same ADC; masked in the calibration."""
 
     stuck_saturated: int = 2
     """Pixels of a module that always read 0xC000; masked in the calibration."""
+
+    dead: int = 0
+    """Pixels of a module that always read their pedestal, whatever their charge; masked in the calibration."""
+
+    noisy: int = 0
+    """Pixels of a module with `NOISY` times the noise; masked in the calibration."""
 
     dark_period: int = 10
     """Every so many frames, the last of them is dark (no photons); 0: none."""
@@ -73,15 +91,28 @@ class DetectorConfig:
             raise ConfigError(
                 f"a photon energy of {self.photon_energy_kev} keV cannot be: give more than 0, below 1000"
             )
-        if min(self.seed, self.dark_period, self.period_ns, *self.noise_adu) < 0:
-            raise ConfigError("seed, dark_period, period_ns and noise_adu cannot be negative")
+        if min(self.seed, self.dark_period, self.period_ns) < 0:
+            raise ConfigError("seed, dark_period and period_ns cannot be negative")
+        if not all(0 <= adu < 1e4 for adu in (*self.noise_adu, *self.pedestal_spread_adu)):
+            raise ConfigError(
+                f"noise of {self.noise_adu} ADU and pedestals that spread by {self.pedestal_spread_adu} ADU cannot be: "
+                "give 0 to 10,000 of each stage"
+            )
+        if not 0 <= self.gain_spread < 1 / _SPREAD_ENDS:
+            raise ConfigError(
+                f"gains that spread by {self.gain_spread} cannot be: give a share of 0 to below {1 / _SPREAD_ENDS}"
+            )
         if not (abs(self.drift_adu_per_s) < 1e6 and 0 <= self.drift_spread < 1e3):
             raise ConfigError(
                 f"a drift of {self.drift_adu_per_s} ADU/s that spreads by {self.drift_spread} cannot be: give less "
                 "than 1e6 either way, and a share of 0 to 1000"
             )
-        if min(self.stuck_in_g1, self.stuck_saturated) < 0 or self.stuck > self.rows * self.columns:
-            raise ConfigError(f"{self.stuck} stuck pixels in a module of {self.rows} x {self.columns} cannot be")
+        bad = self.stuck + self.dead + self.noisy
+        if min(self.stuck_in_g1, self.stuck_saturated, self.dead, self.noisy) < 0 or bad > self.rows * self.columns:
+            raise ConfigError(
+                f"{self.stuck} stuck, {self.dead} dead and {self.noisy} noisy pixels in a module of {self.rows} x "
+                f"{self.columns} cannot be"
+            )
 
     @property
     def stuck(self) -> int:
@@ -113,7 +144,7 @@ class Detector:
             np.concatenate([module.pedestal for module in modules], axis=1),
             np.concatenate([module.gain for module in modules], axis=1),
             config.photon_energy_kev,
-            np.concatenate([module.stuck for module in modules]),
+            np.concatenate([module.bad for module in modules]),
         )
         self._modules = modules
         self._rate = config.scene.rate(config.rows, config.columns)
@@ -121,6 +152,15 @@ class Detector:
     def pedestal_g0(self, number: int) -> NDArray[np.float32]:
         """The true pedestals of G0 in frame `number`, ADU, float32 (modules * rows, columns)."""
         return np.concatenate([module.pedestal_g0(number) for module in self._modules])
+
+    def dark(self, number: int, stage: int) -> NDArray[np.uint16]:
+        """Frame `number` of a dark run that is forced to `stage` (0, 1, 2: G0, G1, G2): its words, as in a frame."""
+        config = self.config
+        words = [
+            module.dark(stage, number, _generator(config, _DARK, index, stage, number))
+            for index, module in enumerate(self._modules)
+        ]
+        return np.concatenate(words)
 
     def frame(self, number: int) -> DetectorFrame:
         """Frame `number`, from 0."""
@@ -153,20 +193,26 @@ class _Module:
         shape = (STAGES, config.rows, config.columns)
 
         def spread() -> NDArray[np.float32]:
-            return rng.standard_normal(shape, np.float32).clip(-4, 4)
+            return rng.standard_normal(shape, np.float32).clip(-_SPREAD_ENDS, _SPREAD_ENDS)
 
         def planes(values: tuple[float, ...]) -> NDArray[np.float32]:
             return np.array(values, np.float32).reshape(STAGES, 1, 1)
 
-        self.pedestal = planes(PEDESTAL_ADU) + planes(PEDESTAL_SPREAD_ADU) * spread()
-        self.gain = planes(GAIN_ADU_PER_KEV) * (1 + np.float32(GAIN_SPREAD) * spread())
-        self.stuck = np.zeros(shape[1:], np.bool_)
-        self._stuck_at = rng.choice(self.stuck.size, config.stuck, replace=False)
+        self.pedestal = planes(PEDESTAL_ADU) + planes(config.pedestal_spread_adu) * spread()
+        self.gain = planes(GAIN_ADU_PER_KEV) * (1 + np.float32(config.gain_spread) * spread())
+        self.bad = np.zeros(shape[1:], np.bool_)
+        self._stuck_at = rng.choice(self.bad.size, config.stuck, replace=False)
         self._stuck_words = 1 << STAGE_SHIFT | rng.integers(1, ADC_MASK, config.stuck, np.uint16)
         self._stuck_words[: config.stuck_saturated] = SATURATED_WORD
-        self.stuck.flat[self._stuck_at] = True
+        self.bad.flat[self._stuck_at] = True
+        rng = _generator(config, _DEFECTS, index)
+        chosen = rng.permutation(np.flatnonzero(~self.bad))[: config.dead + config.noisy]
+        self._dead, self._noisy = np.split(chosen, [config.dead])
+        self.bad.flat[chosen] = True
         rng = _generator(config, _DRIFT, index)
-        self._drift = 1 + np.float32(config.drift_spread) * rng.standard_normal(shape[1:], np.float32).clip(-4, 4)
+        self._drift = 1 + np.float32(config.drift_spread) * rng.standard_normal(shape[1:], np.float32).clip(
+            -_SPREAD_ENDS, _SPREAD_ENDS
+        )
         """Of a pixel, in units of the mean drift."""
 
     def pedestal_g0(self, number: int) -> NDArray[np.float32]:
@@ -178,8 +224,9 @@ class _Module:
 
     def read(self, photons: NDArray[np.float32], number: int, rng: np.random.Generator) -> NDArray[np.uint16]:
         """Digitize a charge in photons: the words of frame `number`."""
-        noise = rng.standard_normal(photons.shape, np.float32)
+        noise = self._ripple(rng)
         energy = photons * np.float32(self._config.photon_energy_kev)
+        energy.flat[self._dead] = 0
         words = self._digitize(0, self.pedestal_g0(number), self.gain[0], energy, noise)
         limits = (*SWITCH_KEV, np.inf)
         for stage in (1, 2):
@@ -188,6 +235,21 @@ class _Module:
             words[where] = self._digitize(stage, *planes, energy[where], noise[where])
         words.flat[self._stuck_at] = self._stuck_words
         return words
+
+    def dark(self, stage: int, number: int, rng: np.random.Generator) -> NDArray[np.uint16]:
+        """The words of dark frame `number` in a stage."""
+        pedestal = self.pedestal_g0(number) if stage == 0 else self.pedestal[stage]
+        nothing = np.zeros_like(pedestal)
+        words = self._digitize(stage, pedestal, self.gain[stage], nothing, self._ripple(rng))
+        words.flat[self._stuck_at] = self._stuck_words
+        return words
+
+    def _ripple(self, rng: np.random.Generator) -> NDArray[np.float32]:
+        """The noise of a frame, in units of its rms."""
+        ripple: NDArray[np.float32] = rng.standard_normal(self.bad.shape, np.float32)
+        ripple.flat[self._dead] = 0
+        ripple.flat[self._noisy] *= np.float32(NOISY)
+        return ripple
 
     def _digitize(
         self,

@@ -17,7 +17,7 @@ the group `high_gain`. The group `provenance` is written by `provenance_group`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +127,24 @@ class CalibrationFile(CheckedFile):
         return self._read(name, shape, kind, dtype) if self._has(name) else np.full(shape, default, dtype)
 
 
-def write_calibration(path: AnyPath, calibration: Calibration) -> None:
-    """Write an HDF5 file that `CalibrationFile` reads: what is not `usable` is masked. InputError where that fails."""
-    _write(Path(path), lambda file: _put(file, calibration))
+def write_calibration(path: AnyPath, calibration: Calibration, photons: Iterable[NDArray[np.float32]] = ()) -> None:
+    """Write an HDF5 file that `CalibrationFile` reads: what is not `usable` is masked. InputError where that fails.
+
+    `photons`, images float32 (rows, columns) one after the other, become its `photons_reference`, where there are any.
+    """
+
+    def fill(file: Any) -> None:
+        _put(file, calibration)
+        dataset = None
+        for number, image in enumerate(photons):
+            if dataset is None:
+                how = {"maxshape": (None, *image.shape), "chunks": (1, *image.shape), "fletcher32": True}
+                name, shape = "photons_reference", (0, *image.shape)
+                dataset = file.create_dataset(name, shape, np.float32, **how, **hdf5plugin.Bitshuffle())
+            dataset.resize(number + 1, axis=0)
+            dataset[number] = image
+
+    _write(Path(path), fill)
 
 
 def write_sets(path: Path, sets: Sequence[CalibrationSet], provenance: Provenance) -> None:

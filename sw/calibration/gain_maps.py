@@ -9,11 +9,13 @@ makers, reads three, or the fourth in the place of the first.)
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.errors import InputError, InputOptionError
+from framelane.base.part_file import PartFile
 from framelane.models.jungfrau.jf_calibration import SIGN, STAGES
 from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 
@@ -80,6 +82,20 @@ class GainMaps:
                     _refuse_bad(path, names, wanted, bad[module])
         values = np.concatenate([planes[first : first + STAGES] for planes in self._maps], axis=1)
         return Gains(values.astype(np.float32), np.concatenate(list(bad), axis=1))
+
+
+def write_gain_maps(path: Path, planes: NDArray[np.floating[Any]]) -> None:
+    """Write a file that `GainMaps` reads: planes (3 or 6, 512, 1024) of a module, ADU/keV. It appears whole.
+
+    InputError where it cannot be written, or the planes are not those of a module.
+    """
+    if planes.shape not in ((STAGES, MODULE_ROWS, MODULE_COLUMNS), (len(NAMES), MODULE_ROWS, MODULE_COLUMNS)):
+        raise InputError(f"gains of the shape {planes.shape} are no gain maps: needed is (3 or 6, 512, 1024)")
+    with PartFile(path) as part:
+        try:
+            part.path.write_bytes(planes.astype("<f8").tobytes())
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _read(path: Path) -> NDArray[np.float64]:

@@ -104,7 +104,8 @@ def crystfel_peaks(path: Path, frame: int) -> NDArray[np.float32]:
             space.select_hyperslab((frame, 0)[:dimensions], made.shape)
             kind = h5py.h5t.NATIVE_INT32 if made.dtype.kind == "i" else h5py.h5t.NATIVE_FLOAT
             dataset.read(h5py.h5s.create_simple(made.shape), space, made, kind)
-            return made[0]
+            row: NDArray[Any] = made[0]
+            return row
 
         found = int(line("nPeaks", 1, np.empty(0, np.int32)))
         names = "peakXPosRaw", "peakYPosRaw", "peakTotalIntensity"

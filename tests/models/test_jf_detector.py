@@ -197,10 +197,10 @@ def test_statistics_are_those_of_the_real_frames(
         ({"columns": -1}, "1 modules of 512 x -1 pixels cannot be"),
         ({"photon_energy_kev": 0.0}, r"photon energy of 0\.0 keV"),
         ({"photon_energy_kev": float("nan")}, "photon energy of nan keV"),
-        ({"noise_adu": (24.0, -1.0, 3.0)}, "noise_adu cannot be negative"),
+        ({"noise_adu": (24.0, -1.0, 3.0)}, r"noise of \(24\.0, -1\.0, 3\.0\) ADU"),
         ({"seed": -1}, "seed, .* cannot be negative"),
-        ({"stuck_in_g1": -1}, "1 stuck pixels in a module"),
-        ({"rows": 8, "columns": 8}, "132 stuck pixels in a module of 8 x 8 cannot be"),
+        ({"stuck_in_g1": -1}, "1 stuck, 0 dead and 0 noisy pixels in a module"),
+        ({"rows": 8, "columns": 8}, "132 stuck, 0 dead and 0 noisy pixels in a module of 8 x 8 cannot be"),
     ],
 )
 def test_an_impossible_detector_is_refused(changes: dict[str, Any], sentence: str) -> None:

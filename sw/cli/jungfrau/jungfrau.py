@@ -12,6 +12,8 @@ app = typer.Typer(help="Record the packets of a real JUNGFRAU, or send those of 
 Modules = Annotated[int, typer.Option(min=1, max=64, help="Modules of the detector.")]
 Interfaces = Annotated[int, typer.Option(min=1, max=2, help="On which each sends: with 2, half of its rows on each.")]
 
+_DARK = "HDF5 file with raw frames without light, {0}, to write."
+
 _STATUS = """Exit status 0: every packet of every frame came.
 
 1: something was lost or refused, or the disk is full, and is said; what came is written.
@@ -81,3 +83,64 @@ def send(
         ),
         Terminal(),
     )
+
+
+@app.command()
+def simulate(
+    dark_g0: Annotated[Path | None, typer.Option(help=_DARK.format("in G0"))] = None,
+    dark_g1: Annotated[Path | None, typer.Option(help=_DARK.format("forced to G1"))] = None,
+    dark_g2: Annotated[Path | None, typer.Option(help=_DARK.format("forced to G2"))] = None,
+    gain_maps: Annotated[
+        list[Path] | None, typer.Option(help="gainMaps_M*.bin of a module; once for each, in module order.")
+    ] = None,
+    exposed: Annotated[Path | None, typer.Option(help="HDF5 file with raw frames of a crystal's diffraction.")] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="HDF5 file with the true calibration, and the photons of the exposed frames.")
+    ] = None,
+    modules: Modules = 1,
+    frames: Annotated[int, typer.Option(help="Of each dark run: 1 MB a module and frame.")] = 1000,
+    exposed_frames: Annotated[int, typer.Option(help="Frames of --exposed.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulated detector.")] = 1,
+    energy: Annotated[float, typer.Option(help="Energy of a photon, keV.")] = 12.4,
+    noise: Annotated[tuple[float, float, float], typer.Option(help="Rms of a pixel in G0, G1, G2, ADU.")] = (
+        24.0,
+        3.0,
+        3.0,
+    ),
+    pedestal_spread: Annotated[
+        tuple[float, float, float], typer.Option(help="Of the pixels' pedestals in G0, G1, G2: rms, ADU.")
+    ] = (225.0, 150.0, 165.0),
+    gain_spread: Annotated[float, typer.Option(help="Of the pixels' gains: rms, as a share.")] = 0.025,
+    dead: Annotated[int, typer.Option(help="Pixels of a module that always read the same.")] = 20,
+    noisy: Annotated[int, typer.Option(help="Pixels of a module with 20 times the noise.")] = 20,
+    stuck: Annotated[int, typer.Option(help="Pixels of a module that always read G1.")] = 130,
+) -> None:
+    """Simulate dark runs, gain maps and exposed frames, to rehearse a calibration (docs/calibration.md).
+
+    The detector is that of `framelane jungfrau send` with the same seed, but for its dead and noisy pixels.
+    """
+    from framelane.cli.jungfrau.jungfrau_simulate import SimulateOptions, run
+    from framelane.models.jungfrau.jf_detector import DetectorConfig
+
+    config = DetectorConfig(
+        modules=modules,
+        seed=seed,
+        photon_energy_kev=energy,
+        noise_adu=noise,
+        pedestal_spread_adu=pedestal_spread,
+        gain_spread=gain_spread,
+        dead=dead,
+        noisy=noisy,
+        stuck_in_g1=stuck,
+        dark_period=0,
+    )
+    options = SimulateOptions(
+        detector=config,
+        darks=(dark_g0, dark_g1, dark_g2),
+        gain_maps=gain_maps or [],
+        exposed=exposed,
+        truth=truth,
+        frames=frames,
+        exposed_frames=exposed_frames,
+    )
+    run(options, Terminal())

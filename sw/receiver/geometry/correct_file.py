@@ -25,6 +25,7 @@ from framelane.receiver.pipeline.corrected import CorrectedImages
 from framelane.receiver.pipeline.correction import Correction, Unit
 from framelane.receiver.pipeline.judging_options import JudgingOptions
 from framelane.receiver.pipeline.veto import Reason
+from framelane.receiver.sinks import nxmx
 
 
 class CorrectedFrames(NamedTuple):
@@ -102,8 +103,8 @@ def correct_file(
 
 
 def _records(file: RawFrames) -> dict[str, NDArray[np.uint64]]:
-    """What is known of every frame beside its pixels. A file that says one number only says the detector's."""
-    known = file.records()
+    """What is known of every frame, and not by its pixels. A file that says one number only says the detector's."""
+    known = {name: column for name, column in file.records().items() if name in nxmx.OF_SOURCE}
     if "detector_frame" not in known and "frame_number" in known:
         known["detector_frame"] = known["frame_number"]
     known.setdefault("frame_number", np.arange(file.n_frames, dtype=np.uint64))

@@ -20,7 +20,7 @@ from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.result import Counts, Result
 from framelane.receiver.pipeline.veto import Reason, Verdict
 from framelane.receiver.ring.receiver import ReceivedFrame
-from framelane.receiver.sinks import hdf5
+from framelane.receiver.sinks import judged_frames
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.receiver.sinks.master_file import Part, write_master
 from framelane.session.session import Session
@@ -38,7 +38,7 @@ def session(make_session: Callable[..., Session]) -> Session:
 @pytest.fixture
 def left(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
     """Writes frames, and ends as a killed process does, behind a commit: all that is open stays open until the end."""
-    monkeypatch.setattr(hdf5, "MOST_CHUNKS", MOST)
+    monkeypatch.setattr(judged_frames, "MOST_CHUNKS", MOST)
     open_files: list[Series[Hdf5Sink]] = []
 
     def write(n: int, *, name: str = "frames.h5", ended: bool = False, numbers: range | None = None) -> Path:
