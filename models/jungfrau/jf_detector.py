@@ -246,7 +246,7 @@ class _Module:
 
     def _ripple(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """The noise of a frame, in units of its rms."""
-        ripple: NDArray[np.float32] = rng.standard_normal(self.bad.shape, np.float32)
+        ripple = rng.standard_normal((self._config.rows, self._config.columns), np.float32)
         ripple.flat[self._dead] = 0
         ripple.flat[self._noisy] *= np.float32(NOISY)
         return ripple
