@@ -1,9 +1,11 @@
 """What several tests need: sessions, images, and a network of their own."""
 
+import atexit
 import contextlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +36,9 @@ from own_source import own_address, own_port
 from receiver_chain import make_chain  # noqa: F401  (a fixture)
 from simulated_boards import board, link, make_found, make_rc, simulated  # noqa: F401  (fixtures)
 
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="framelane-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+"""The tokens of receivers here are not among the user's."""
 set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" / "hypothesis")
 
 
@@ -90,16 +95,19 @@ def network() -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture
-def unprivileged() -> Iterator[None]:
+def unprivileged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run the test without root's capabilities."""
     if os.geteuid():
         yield
         return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
+    with tempfile.TemporaryDirectory() as state:
+        os.chown(state, 65534, -1)
+        monkeypatch.setenv("XDG_STATE_HOME", state)
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
 
 
 @pytest.fixture

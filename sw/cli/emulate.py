@@ -29,6 +29,14 @@ def emulate(
     session: Annotated[
         list[Path] | None, typer.Option(help="Session of any receiver, in place of --to.", rich_help_panel=_WHERE)
     ] = None,
+    token_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="For each --to the session that it publishes, for the link's token; not for receivers of this user "
+            "on this machine. Else the file FRAMELANE_TOKEN_FILE.",
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
     bunch: Annotated[
         int | None,
         typer.Option(help="Frames in a row to each of several receivers; 1, if not given.", rich_help_panel=_WHERE),
@@ -96,6 +104,7 @@ def emulate(
         outcome = send(
             to=to or (),
             session=session or (),
+            token_file=token_file or (),
             source=source,
             transport=transport,
             port=port,

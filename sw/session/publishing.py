@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from framelane.base.errors import OptionError
+from framelane.session.link_key import LinkKey
 from framelane.session.session import Session
 
 
 @contextlib.contextmanager
-def published(session: Session, path: Path | None) -> Iterator[None]:
-    """Write the session to `path`, if given; within the block no other receiver does so. The file stays.
+def published(session: Session, path: Path | None, key: LinkKey) -> Iterator[None]:
+    """Write the session to `path`, if given, with the key of its link; within the block no other receiver does so.
+
+    The file stays.
 
     ConfigError where another one has that file: its sources would be told a session that is not theirs. On a file
     system without locks (flock(2)) nobody is kept from it.
@@ -28,7 +31,7 @@ def published(session: Session, path: Path | None) -> Iterator[None]:
                         "{publish}, or end that one",
                         path,
                     )
-                session.save(path, mode=0o600)
+                session.save(path, key.document())
                 _lock(path, held)
         yield
 

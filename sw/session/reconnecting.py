@@ -1,8 +1,9 @@
 """Connecting to a receiver that has gone, as soon as it is there again."""
 
 import threading
+from collections.abc import Callable
 
-from framelane.base.errors import TransportError
+from framelane.base.errors import FramelaneError
 from framelane.session.session_client import SessionClient
 
 RETRY_S = 0.5
@@ -10,10 +11,10 @@ RETRY_S = 0.5
 
 
 class Reconnecting:
-    """Tries TCP `host` and `port` in a thread of its own, so that nobody else waits for a machine that is away."""
+    """Tries `connect` in a thread of its own, so that nobody else waits for a machine that is away."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._where = host, port
+    def __init__(self, connect: Callable[[], SessionClient]) -> None:
+        self._connect = connect
         self._client: SessionClient | None = None
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -34,8 +35,8 @@ class Reconnecting:
     def _try(self) -> None:
         while not self._stop.wait(RETRY_S):
             try:
-                client = SessionClient(*self._where)
-            except TransportError:
+                client = self._connect()
+            except FramelaneError:  # it may have no new token yet
                 continue
             with self._lock:
                 self._client = client

@@ -1,5 +1,7 @@
 """The session: what a receiver publishes for one acquisition, and all that a transmitter needs to know of it."""
 
+import contextlib
+import json
 import secrets
 from pathlib import Path
 from typing import Literal, Self
@@ -102,23 +104,33 @@ class Session(SessionPlan):
         if not 0 <= source < self.sources:
             raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
 
-    def save(self, path: Path, mode: int = 0o666) -> None:
+    def save(self, path: Path, link: dict[str, str] | None = None) -> None:
         """Write the document; a reader sees the old one or the new one, never half. InputError where that fails.
 
-        `mode` is the file's permissions, less those of the umask: who may read it may write to the ring.
+        Only its owner may read it: who may read it may write to the ring, and with the `link` (`LinkKey.document`) in
+        it report as a source.
         """
+        document = self.model_dump(mode="json") | ({"link": link} if link else {})
         try:
-            with PartFile(path, mode) as part:
-                part.path.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            with PartFile(path, 0o600) as part:
+                part.path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(f"cannot write the session {path}: {error.strerror}") from error
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read the document; InputError names the file and every field that is wrong."""
+        """Read the document but for its `link`; InputError names the file and every field that is wrong."""
         try:
-            return cls.model_validate_json(path.read_bytes())
+            return cls.model_validate_json(_without_link(path.read_bytes()))
         except OSError as error:
             raise InputError(f"cannot read the session {path}: {error.strerror}") from error
         except ValidationError as error:
             raise InputError(f"the session {path} is not usable: {sentence(error)}") from error
+
+
+def _without_link(text: bytes) -> bytes:
+    with contextlib.suppress(ValueError, RecursionError):
+        document = json.loads(text)
+        if isinstance(document, dict) and document.pop("link", None) is not None:
+            return json.dumps(document).encode()
+    return text

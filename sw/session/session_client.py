@@ -4,42 +4,64 @@ import contextlib
 import os
 import socket
 import threading
-from typing import Self
+from pathlib import Path
+from time import monotonic
+from typing import NoReturn, Self
 
 from framelane.base.errors import InputError, TransportError
+from framelane.session.channel import Channel
+from framelane.session.handshake import client_proof, nonce, receiver_proof, same
+from framelane.session.link_key import find_key
+from framelane.session.link_tls import client_context, is_of
 from framelane.session.session import Session
-from framelane.session.session_link import MAX_LINE, PORT, WATCHED, Credit, Greeting, Report
+from framelane.session.session_link import (
+    MAX_LINE,
+    PORT,
+    WATCHED,
+    Challenge,
+    Credit,
+    Hello,
+    Refusal,
+    Report,
+    Role,
+    Welcome,
+)
 
 _PATIENCE_S = 5.0
+_ATTEMPT_S = 1.0
+"""Where many come at a time, the receiver's kernel forgets some: sooner than it asks again it is asked anew."""
+
+
+class _TurnedAway(Exception):
+    """The receiver let this one go for somebody else: it may be asked again."""
 
 
 class SessionClient:
-    """Connects to the receiver at TCP `host` and `port`, and waits for its session.
+    """Connects to the receiver at TCP `host` and `port` as its source number `source`, and waits for its session.
 
-    TransportError where nobody answers, or something else than a receiver does.
+    Without `source` it only reads; with a name, `relay`, it speaks for the source in its place. Its token is in
+    `token_file`, or else where `link_key.find_key` looks, at last in the session's document `beside`.
+
+    TransportError where nobody answers, or something else than a receiver does, or it refuses; InputError where there
+    is no token.
     """
 
-    def __init__(self, host: str, port: int = PORT) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int = PORT,
+        source: int | None = None,
+        *,
+        relay: str = "",
+        token_file: Path | None = None,
+        beside: Path | None = None,
+    ) -> None:
         self._where = f"{host}:{port}"
-        try:
-            self._socket = socket.create_connection((host, port), _PATIENCE_S)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise TransportError(
-                f"no receiver at TCP {self._where}: {reason}: start `framelane recv --plan` there first, or give the "
-                "port that it prints"
-            ) from error
-        self._file = self._socket.makefile("rb")
-        try:
-            self.session: Session = Greeting.unpack(self._line()).session
-            self._credit = Credit.unpack(self._line()).window_end
-        except (InputError, OSError) as error:
-            self._file.close()
-            self._socket.close()
-            raise TransportError(f"TCP {self._where} is no receiver of framelane: {error}") from error
-        self._socket.settimeout(None)
-        for option in WATCHED:
-            self._socket.setsockopt(*option)
+        role: Role = "reader" if source is None else "relay" if relay else "source"
+        self._hello = Hello(role=role, source=source, name=relay, nonce=nonce())
+        self._files = token_file, beside
+        self._lines: list[bytes]
+        self._channel = self._connect(host, port, monotonic() + _PATIENCE_S)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="session client", daemon=True)
         self._thread.start()
@@ -61,7 +83,7 @@ class SessionClient:
     def report(self, source: int, offered: int, dropped: int, ended: bool = False) -> None:
         """Say what this source has done since frame 0. TransportError where the receiver has gone."""
         try:
-            self._socket.sendall(Report(source=source, offered=offered, dropped=dropped, ended=ended).pack())
+            self._channel.send_whole(Report(source=source, offered=offered, dropped=dropped, ended=ended).pack())
         except OSError as error:
             reason = os.strerror(error.errno or 0)
             raise TransportError(
@@ -70,10 +92,9 @@ class SessionClient:
 
     def close(self) -> None:
         """Let go of the receiver. May be called twice."""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        self._channel.shut()
         self._thread.join(_PATIENCE_S)
-        self._socket.close()
+        self._channel.close()
 
     def __enter__(self) -> Self:
         return self
@@ -81,15 +102,124 @@ class SessionClient:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _line(self) -> bytes:
-        line = self._file.readline(MAX_LINE)
-        if not line.endswith(b"\n"):
-            raise InputError("the connection ended before a line did")
-        return line
+    def _connect(self, host: str, port: int, deadline: float) -> Channel:
+        """Connect and show the token, again where the receiver has no time for this one."""
+        while True:
+            self._lines = []
+            channel = Channel(self._reach(host, port, deadline))
+            try:
+                return self._let_in(channel, deadline)
+            except _TurnedAway as turned:
+                channel.close()
+                if monotonic() >= deadline:
+                    raise TransportError(
+                        f"the receiver at TCP {self._where} has no time, so many connect to it: see `ss -tn` there"
+                    ) from turned
+            except BaseException:
+                channel.close()
+                raise
+
+    def _reach(self, host: str, port: int, deadline: float) -> socket.socket:
+        while True:
+            left_s = deadline - monotonic()
+            try:
+                return socket.create_connection((host, port), max(0.01, min(left_s, _ATTEMPT_S)))
+            except OSError as error:
+                if isinstance(error, TimeoutError) and left_s > _ATTEMPT_S:
+                    continue
+                reason = error.strerror or str(error)
+                raise TransportError(
+                    f"no receiver at TCP {self._where}: {reason}: start `framelane recv --plan` there first, or give "
+                    "the port that it prints"
+                ) from error
+
+    def _let_in(self, channel: Channel, deadline: float) -> Channel:
+        """Show the token on a new connection, and take the session. The channel, which TLS makes another one."""
+        try:
+            key = find_key(channel.socket.getpeername()[:2], *self._files)
+        except InputError:  # what is not to be believed of something else than a receiver
+            with contextlib.suppress(TimeoutError):
+                self._challenge(channel, monotonic() + _ATTEMPT_S)
+            raise
+        if key.certificate is not None:
+            channel = self._secure(channel, key.certificate, deadline)
+        try:
+            asked = self._challenge(channel, deadline)
+        except TimeoutError as error:
+            raise self._stranger(error) from error
+        try:
+            hello = self._hello.model_copy(update={"proof": client_proof(key.token, asked, self._hello)})
+            channel.send_whole(hello.pack())
+            line = self._line(channel, deadline)
+            if line.startswith(b'{"refused"'):
+                self._refused(Refusal.unpack(line))
+            welcome = Welcome.unpack(line)
+            credit = Credit.unpack(self._line(channel, deadline))
+        except (EOFError, OSError) as error:
+            raise _TurnedAway from error
+        except InputError as error:
+            raise self._stranger(error) from error
+        if not same(welcome.proof, receiver_proof(key.token, asked, hello, welcome.session)):
+            raise TransportError(f"TCP {self._where} is not the receiver whose token is here: it does not have it")
+        self.session: Session = welcome.session
+        self._credit = credit.window_end
+        for option in WATCHED:
+            channel.socket.setsockopt(*option)
+        channel.limit = MAX_LINE
+        return channel
+
+    def _challenge(self, channel: Channel, deadline: float) -> str:
+        try:
+            line = self._line(channel, deadline)
+            if line.startswith(b'{"session"'):
+                raise TransportError(
+                    f"the receiver at TCP {self._where} is of an older framelane, whose link has no token: update it"
+                )
+            return Challenge.unpack(line).nonce
+        except TimeoutError:
+            raise
+        except (InputError, EOFError, OSError) as error:
+            raise self._stranger(error) from error
+
+    def _secure(self, channel: Channel, certificate: str, deadline: float) -> Channel:
+        """The same connection by TLS, to the receiver with that certificate."""
+        connection = client_context().wrap_socket(channel.socket, do_handshake_on_connect=False)
+        secured = Channel(connection)
+        try:
+            while not secured.secured():
+                if not secured.wait(deadline - monotonic()):
+                    raise TimeoutError("it does not answer by TLS")
+        except OSError as error:
+            secured.close()
+            raise self._stranger(error) from error
+        if not is_of(connection, certificate):
+            secured.close()
+            raise TransportError(
+                f"TCP {self._where} is not the receiver whose token is here: its certificate is another one"
+            )
+        return secured
+
+    def _refused(self, refusal: Refusal) -> NoReturn:
+        raise TransportError(f"the receiver at TCP {self._where} refuses: {refusal.refused}")
+
+    def _stranger(self, error: Exception) -> TransportError:
+        why = str(error) or "the connection ended before a line did"
+        return TransportError(f"TCP {self._where} is no receiver of framelane: {why}")
+
+    def _line(self, channel: Channel, deadline: float) -> bytes:
+        """The next line while the handshake lasts."""
+        while not self._lines:
+            if not channel.wait(deadline - monotonic()):
+                raise TimeoutError("it says nothing")
+            self._lines = channel.receive()
+        return self._lines.pop(0)
 
     def _listen(self) -> None:
         """Take the credit until the receiver goes, or says what it may not."""
-        with self._file, contextlib.suppress(InputError, OSError):
+        with contextlib.suppress(InputError, EOFError, OSError, ValueError):
             while True:
-                self._credit = max(self._credit, Credit.unpack(self._line()).window_end)
+                for line in self._lines:
+                    self._credit = max(self._credit, Credit.unpack(line).window_end)
+                self._channel.wait(None)
+                self._lines = self._channel.receive()
         self._closed.set()

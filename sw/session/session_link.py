@@ -1,18 +1,21 @@
-"""What a receiver and its sources say to each other beside the data: lines of JSON over TCP.
+"""What a receiver and its sources say to each other beside the data: lines of JSON (docs/session_link.md).
 
-The receiver begins with its session, then says its credit whenever that has grown. A source says what it has offered.
-Either may close the connection. The link carries no pixels: whoever loses it keeps the credit that was last said. A
-machine that is away without having closed it, as it lost its power, is noticed after `NOTICED_S`.
+The receiver asks who is there; who is there proves that it has the session's token, which itself is never said. Then
+the receiver proves the same, tells its session, then its credit whenever that has grown. A source says what it has
+offered. Either may close the connection. The link carries no pixels: whoever loses it keeps the credit that was last
+said. A machine that is away without having closed it, as it lost its power, is noticed after `NOTICED_S`.
 
-    receiver: {"session": {"format": "framelane-session-1", ...}}
+    receiver: {"link": "framelane-link-2", "note": "update framelane ...", "nonce": "6f..."}
+    source:   {"role": "source", "source": 0, "name": "", "nonce": "c4...", "proof": "1b..."}
+    receiver: {"proof": "90...", "session": {"format": "framelane-session-1", ...}}
     receiver: {"window_end": 12}
     source:   {"source": 0, "offered": 10, "dropped": 0, "ended": false}
 """
 
 import socket
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from framelane.base.errors import InputError
 from framelane.session.session import Session
@@ -24,6 +27,11 @@ PORT = 4790
 MAX_LINE = 1 << 16
 """Bytes of a line at most."""
 
+MAX_HELLO = 1 << 10
+"""Bytes at most that somebody may say who has not shown the token."""
+
+NOTE = "update framelane here: this receiver asks for its session's token"
+"""What the user of an older framelane reads, which cannot read the rest."""
 
 NOTICED_S = 5.0
 """Seconds of silence after which the machine at the other end counts as gone: longer than a switch needs to find
@@ -61,10 +69,52 @@ class Line(BaseModel):
             raise InputError(f"not a line of a session's link, {where}: {wrong['msg']}: {line[:80]!r}") from error
 
 
-class Greeting(Line):
-    """The receiver's first line."""
+Hex256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Role = Literal["source", "relay", "reader"]
+"""A source itself; a relay between a source and the receiver, which has a name; or who reports nothing."""
 
+
+class Challenge(Line):
+    """The receiver's first line: a number that is used once."""
+
+    link: Literal["framelane-link-2"] = "framelane-link-2"
+    note: str = NOTE
+    nonce: Hex256
+
+
+class Hello(Line):
+    """Who is there: for `source` as a source or a relay called `name`, else as a reader. `proof` as of `handshake`."""
+
+    role: Role
+    source: U8 | None = None
+    name: Annotated[str, Field(max_length=64, pattern=r"^[ -~]*$")] = ""
+    nonce: Hex256
+    proof: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.role == "reader") != (self.source is None) or (self.role == "relay") != bool(self.name):
+            raise ValueError("a source and a relay have a number, a relay has a name")
+        return self
+
+    @property
+    def who(self) -> str:
+        """In words."""
+        number = "" if self.source is None else f" {self.source}"
+        return self.role + number + (f" ({self.name})" if self.name else "")
+
+
+class Welcome(Line):
+    """The receiver's answer to a good proof: its own one, and the session."""
+
+    proof: Hex256
     session: Session
+
+
+class Refusal(Line):
+    """The receiver's answer to anything else, before it closes: why, in a sentence."""
+
+    refused: Annotated[str, Field(max_length=400)]
 
 
 class Credit(Line):

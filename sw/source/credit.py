@@ -72,13 +72,16 @@ class LinkCredit:
 
 
 @contextlib.contextmanager
-def open_credit(path: Path | None, to: str | None, source: int) -> Iterator[Credit]:
-    """From the file `path`, or from the receiver `to` (HOST or HOST:PORT); TransportError if that does not answer."""
+def open_credit(path: Path | None, to: str | None, source: int, token_file: Path | None = None) -> Iterator[Credit]:
+    """From the file `path`, or from the receiver `to` (HOST or HOST:PORT), whose token is in `token_file`, if given.
+
+    TransportError if that does not answer, InputError where its token is not here.
+    """
     if path is not None:
         yield FileCredit(path)
         return
     host, port = address(to or "")
-    with SessionClient(host, port) as client:
+    with SessionClient(host, port, source, token_file=token_file) as client:
         yield LinkCredit(client, source)
 
 

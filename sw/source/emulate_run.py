@@ -1,6 +1,7 @@
 """The golden transmitter as a live source, for a host whose board is not there yet."""
 
 import contextlib
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ def emulate(
     *,
     to: str | Sequence[str] = (),
     session: AnyPath | Sequence[AnyPath] = (),
+    token_file: AnyPath | Sequence[AnyPath] = (),
     source: int = 0,
     transport: Literal["udp", "packet"] = "udp",
     port: int | None = None,
@@ -46,6 +48,8 @@ def emulate(
     Arguments (docs/emulate.md has the same as options of the command):
 
     - `to`: receivers on the session's link, HOST or HOST:PORT; or else `session`: files of their sessions.
+    - `token_file`: for each of `to` the session that it publishes, for its token; not where it is one of this user on
+      this machine.
     - `source`: which source of the session, from 0: its share of the rows.
     - `transport`: "udp" from the session's addresses to UDP `port` (None: 4791), or "packet" onto `interface`.
     - `rate`: frames/s; a frame without credit is dropped. None: as fast as wire and credit permit.
@@ -61,8 +65,10 @@ def emulate(
     sent. What goes wrong later is in `Outcome.faults`.
     """
     receivers = [to] if isinstance(to, str) else list(to)
-    files = [Path(path) for path in ([session] if isinstance(session, str | os.PathLike) else session)]
+    files, tokens = _paths(session), _paths(token_file)
     _check(receivers, files, bunch, impairment)
+    if tokens and len(tokens) != len(receivers):
+        raise OptionError("{token_file} is of the receivers {to}: give one for each of them, or none")
     _check_numbers(rate, frames, seed)
     if calibration is not None and input is None:
         raise OptionError("{calibration} is for the frames of a file: give {input} as well")
@@ -70,7 +76,7 @@ def emulate(
     stop = stop or Stop()
     with contextlib.ExitStack() as stack:
         wanted = [open_credit(path, None, source) for path in files]
-        wanted += [open_credit(None, each, source) for each in receivers]
+        wanted += [open_credit(None, each, source, token) for each, token in itertools.zip_longest(receivers, tokens)]
         credits = [stack.enter_context(each) for each in wanted]
         senders, routes = [], []
         for number, credit in enumerate(credits):
@@ -91,6 +97,10 @@ def emulate(
         for credit, sender in zip(credits, senders, strict=True):
             _judge_answers(outcome, sender.unheard, credit)
     return outcome
+
+
+def _paths(names: AnyPath | Sequence[AnyPath]) -> list[Path]:
+    return [Path(name) for name in ([names] if isinstance(names, str | os.PathLike) else names)]
 
 
 def _path(name: AnyPath | None) -> Path | None:

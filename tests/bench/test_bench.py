@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from framelane.bench.receiver import bench_pipeline, correction_cpu, softnic_memory, softnic_packets, softnic_wire
+from framelane.bench.receiver import (
+    bench_link,
+    bench_pipeline,
+    correction_cpu,
+    softnic_memory,
+    softnic_packets,
+    softnic_wire,
+)
 from framelane.bench.runner import NAMES, Measurement, Target, save
 from framelane.bench.transmitter import bench_placement, bench_rc, bench_roce_tx, bench_tx, placement_page, roce_tx_page
 
@@ -26,6 +33,8 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(softnic_memory, constant, few)
     for constant, little in (("TRIAL_S", 0.02), ("STEPS", 1), ("TRIES", 1)):
         monkeypatch.setattr(softnic_wire, constant, little)
+    for constant, short in (("TRIAL_S", 0.2), ("WARM_S", 0.0)):
+        monkeypatch.setattr(bench_link, constant, short)
     for constant, less in (("WIDTHS", placement_page.WIDTHS), ("FRAMES", 2), ("LATENCIES", (0,)), ("REPEATS", 2)):
         monkeypatch.setattr(bench_placement, constant, less)
     for constant, part in (("DELAYS", (125,)), ("WINDOWS", (64,)), ("LENGTHS", dict.fromkeys(bench_rc.LOSSES, 5_000))):
@@ -59,7 +68,7 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     assert (status, err) == (
         2,
         "framelane: there is no bench nosuch: choose one of "
-        "roce_tx, tx, placement, rc, pipeline, jf_correct, pedestal, softnic, "
+        "roce_tx, tx, placement, rc, pipeline, jf_correct, pedestal, softnic, link, "
         "gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
     )
 

@@ -55,7 +55,7 @@ def test_a_board_without_credit_drops_frames_tells_so_and_goes_on_when_it_gets_s
     nic = Responder(ring.memory, session)
     images = make_images(session, 3)
     with (
-        SessionClient(*server.address) as client,
+        SessionClient(*server.address, 0) as client,
         TxSimulator(session.tx_config(), window_end=session.window_end) as transmitter,
     ):
         relay = CreditRelay(transmitter.board, [client], [0])
@@ -84,7 +84,7 @@ def test_a_receiver_hears_at_once_that_a_board_begins_to_drop_frames(
     session, server = served
     (image,) = make_images(session, 1)
     with (
-        SessionClient(*server.address) as client,
+        SessionClient(*server.address, 0) as client,
         TxSimulator(session.tx_config(), window_end=session.window_end) as transmitter,
     ):
         relay = CreditRelay(transmitter.board, [client], [0])
@@ -129,8 +129,8 @@ def test_what_a_receiver_loses_that_was_let_go_is_told_to_nobody(
     (image,) = make_images(session, 1)
     with (
         SessionServer(gone, "127.0.0.1", 0) as other,
-        SessionClient(*server.address) as client,
-        SessionClient(*other.address) as lost,
+        SessionClient(*server.address, 0) as client,
+        SessionClient(*other.address, 0) as lost,
         TxSimulator(config, window_end=session.window_end) as transmitter,
     ):
         relay = CreditRelay(transmitter.board, [client, lost], [0, 0])
@@ -148,7 +148,7 @@ def test_what_a_receiver_loses_that_was_let_go_is_told_to_nobody(
 def test_a_receiver_that_has_gone_is_named_and_gives_no_more_credit(served: tuple[Session, SessionServer]) -> None:
     session, server = served
     with (
-        SessionClient(*server.address) as client,
+        SessionClient(*server.address, 0) as client,
         TxSimulator(session.tx_config(), window_end=session.window_end) as transmitter,
     ):
         relay = CreditRelay(transmitter.board, [client], [0])

@@ -22,18 +22,15 @@ def test_a_session_is_read_as_it_was_saved(tmp_path: Path, make_session: MakeSes
     assert list(tmp_path.iterdir()) == [tmp_path / "session.json"]
 
 
-@pytest.mark.parametrize(("mode", "found"), [(0o600, 0o600), (None, 0o640)])
-def test_a_document_is_as_private_as_it_is_asked_to_be(
-    tmp_path: Path, make_session: MakeSession, mode: int | None, found: int
-) -> None:
+def test_a_document_is_its_owners_alone(tmp_path: Path, make_session: MakeSession) -> None:
     path = tmp_path / "session.json"
     path.touch(0o644)  # one of the run before
-    umask = os.umask(0o027)
+    umask = os.umask(0)
     try:
-        make_session().save(path, **({} if mode is None else {"mode": mode}))
+        make_session().save(path)
     finally:
         os.umask(umask)
-    assert path.stat().st_mode & 0o777 == found
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_document_that_does_not_say_what_its_pixels_are_is_of_raw_ones(

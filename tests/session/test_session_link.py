@@ -1,5 +1,6 @@
 """The session link: what a receiver publishes its sources hear, and what they report it knows."""
 
+import contextlib
 import socket
 import subprocess
 import threading
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 from framelane.base.errors import InputError, TransportError
+from framelane.session.attempts import Reason
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
-from framelane.session.session_link import MAX_LINE, NOTICED_S, Credit, Greeting, Report
+from framelane.session.session_link import MAX_LINE, NOTICED_S, Challenge, Credit, Hello, Refusal, Report, Welcome
 from framelane.session.session_server import SessionServer
+from strangers import entered
 
 MakeSession = Callable[..., Session]
 
@@ -52,7 +55,7 @@ def test_a_source_that_comes_late_hears_the_newest_credit(server: SessionServer)
 
 
 def test_the_receiver_knows_the_newest_report_of_each_source(server: SessionServer) -> None:
-    with SessionClient(*server.address) as first, SessionClient(*server.address) as second:
+    with SessionClient(*server.address, 0) as first, SessionClient(*server.address, 1) as second:
         first.report(0, offered=10, dropped=7)
         second.report(1, offered=4, dropped=0)
         first.report(0, offered=12, dropped=8, ended=True)
@@ -62,13 +65,13 @@ def test_the_receiver_knows_the_newest_report_of_each_source(server: SessionServ
 
 
 def test_a_report_in_pieces_is_one(server: SessionServer) -> None:
-    line = Report(source=1, offered=(1 << 63) - 1, dropped=(1 << 63) - 2).pack()
-    with socket.create_connection(server.address) as raw:
+    line = Report(source=1, offered=5000, dropped=4999).pack()
+    with entered(server.address, server.key, 1) as raw:
         for at in range(0, len(line), 7):
             raw.sendall(line[at : at + 7])
             time.sleep(0.002)
         assert eventually(lambda: server.reports)
-    assert server.reports[1].offered == (1 << 63) - 1
+    assert server.reports[1].offered == 5000
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_a_report_in_pieces_is_one(server: SessionServer) -> None:
     [
         (b"hello\n", "not a line of a session's link"),
         (b'{"source": 0, "offered": -1, "dropped": 0}\n', "offered: Input should be greater"),
-        (b'{"source": 2, "offered": 1, "dropped": 0}\n', "there is no source 2 in a session of 2"),
+        (b'{"source": 1, "offered": 1, "dropped": 0}\n', "source 0 has reported for source 1"),
         (b'{"window_end": 3}\n', "source: Field required"),
         (b'{"source": 0, "offered": 1099511627776, "dropped": 0}\n', "1099511627776, with credit for 4"),
         (b'{"source": 0, "offered": 18446744073709551614, "dropped": 0}\n', "offered: Input should be less"),
@@ -89,11 +92,13 @@ def test_a_report_in_pieces_is_one(server: SessionServer) -> None:
 def test_a_source_that_says_nonsense_is_cut_off_and_the_others_go_on(
     server: SessionServer, line: bytes, sentence: str
 ) -> None:
-    with SessionClient(*server.address) as good, socket.create_connection(server.address, 5) as bad:
+    with SessionClient(*server.address, 1) as good, entered(server.address, server.key, 0) as bad:
         bad.sendall(line)
-        while bad.recv(1 << 16):
-            pass
-        assert sentence in server.faults[0]
+        with contextlib.suppress(ConnectionResetError):
+            while bad.recv(1 << 16):
+                pass
+        assert eventually(server.attempts.lines)
+        assert sentence in server.attempts.lines()[0]
         server.publish(33)
         assert eventually(lambda: good.window_end == 33)
         assert not good.closed
@@ -101,13 +106,13 @@ def test_a_source_that_says_nonsense_is_cut_off_and_the_others_go_on(
 
 
 def test_nobody_else_speaks_for_a_source_while_it_is_connected(server: SessionServer) -> None:
-    with SessionClient(*server.address) as first:
+    with SessionClient(*server.address, 0) as first:
         first.report(0, offered=3, dropped=0)
         assert eventually(lambda: server.reports)
-        with SessionClient(*server.address) as second:
-            second.report(0, offered=4, dropped=0, ended=True)
-            assert second.wait_closed(5)
-        assert "somebody else reports for source 0" in server.faults[0]
+        for relay in ("", "a relay"):
+            with pytest.raises(TransportError, match=r"refuses: somebody else reports for source 0, source 0 from 127"):
+                SessionClient(*server.address, 0, relay=relay)
+        assert server.attempts.counts == {Reason.TAKEN: 2}
         assert server.reports[0] == Report(source=0, offered=3, dropped=0)
         first.report(0, offered=4, dropped=0)
         assert eventually(lambda: server.reports[0].offered == 4)
@@ -115,7 +120,7 @@ def test_nobody_else_speaks_for_a_source_while_it_is_connected(server: SessionSe
 
 def test_a_source_that_goes_without_its_end_is_known_until_it_comes_back(server: SessionServer) -> None:
     def tell(source: int, offered: int, ended: bool = False) -> None:
-        with SessionClient(*server.address) as client:
+        with SessionClient(*server.address, source) as client:
             client.report(source, offered, offered, ended)
             assert eventually(lambda: source in server.reports and server.reports[source].offered == offered)
 
@@ -126,7 +131,7 @@ def test_a_source_that_goes_without_its_end_is_known_until_it_comes_back(server:
     assert eventually(lambda: server.gone == [0])
     tell(0, 4, ended=True)
     assert eventually(lambda: server.gone == [])
-    with SessionClient(*server.address) as client:
+    with SessionClient(*server.address, 0) as client:
         client.report(0, 5, 5)
         assert eventually(lambda: server.reports[0].offered == 5)
         server.close()
@@ -136,7 +141,7 @@ def test_a_source_that_goes_without_its_end_is_known_until_it_comes_back(server:
 
 
 def test_a_source_that_never_reads_does_not_hold_the_receiver_up(server: SessionServer) -> None:
-    with socket.create_connection(server.address) as deaf, SessionClient(*server.address) as client:
+    with entered(server.address, server.key, 0) as deaf, SessionClient(*server.address) as client:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         longest = 0.0
         for end in range(10, 60_000):
@@ -148,7 +153,7 @@ def test_a_source_that_never_reads_does_not_hold_the_receiver_up(server: Session
 
 
 def test_a_source_knows_that_the_receiver_has_gone(server: SessionServer) -> None:
-    client = SessionClient(*server.address)
+    client = SessionClient(*server.address, 0)
     assert not client.closed
     server.close()
     server.close()
@@ -185,6 +190,15 @@ def test_something_else_than_a_receiver_is_called_so(answer: bytes) -> None:
             _serve_once(other, answer)
 
 
+def test_a_receiver_of_an_older_framelane_is_called_so(make_session: MakeSession) -> None:
+    older = b'{"session": ' + make_session().model_dump_json().encode() + b'}\n{"window_end": 4}\n'
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        pytest.raises(TransportError, match=r"older framelane.*update"),
+    ):
+        _serve_once(other, older)
+
+
 def _serve_once(other: socket.socket, answer: bytes) -> None:
     def serve() -> None:
         connection, _ = other.accept()
@@ -201,7 +215,10 @@ def _serve_once(other: socket.socket, answer: bytes) -> None:
 
 def test_lines_are_read_as_they_were_written(make_session: MakeSession) -> None:
     lines = [
-        Greeting(session=make_session()),
+        Challenge(nonce="0" * 64),
+        Hello(role="relay", source=255, name="board", nonce="1" * 64, proof="2" * 64),
+        Welcome(proof="3" * 64, session=make_session()),
+        Refusal(refused="no"),
         Credit(window_end=(1 << 64) - 1),
         Report(source=255, offered=0, dropped=0),
     ]
@@ -217,7 +234,7 @@ def test_a_machine_that_falls_silent_is_noticed_by_the_other_one(
     network: tuple[str, str], make_session: MakeSession, reporting: bool
 ) -> None:
     """Loopback is taken away: nothing is answered any more, and nobody closes anything, as when power is lost."""
-    with SessionServer(make_session(), "127.0.0.1", 0) as server, SessionClient(*server.address) as client:
+    with SessionServer(make_session(), "127.0.0.1", 0) as server, SessionClient(*server.address, 0) as client:
         client.report(0, offered=1, dropped=0)
         assert eventually(lambda: server.reports)
         subprocess.run(["ip", "link", "set", "lo", "down"], check=True)

@@ -94,7 +94,7 @@ def test_a_receiver_hears_at_once_that_a_source_begins_to_drop_frames(
     session, stop = make_session(), Stop()
     with (
         SessionServer(session, "127.0.0.1", 0) as server,
-        SessionClient(*server.address) as client,
+        SessionClient(*server.address, 0) as client,
         UdpSender(session) as sender,
     ):
         emulator = Emulator(session)

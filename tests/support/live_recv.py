@@ -98,8 +98,8 @@ class Run:
         host, port = line.split("at TCP ")[1].split(" Ctrl-C")[0].strip().rstrip(":").split(":")
         return host, int(port)
 
-    def link(self) -> SessionClient:
-        return SessionClient(*self.address)
+    def link(self, source: int | None = None) -> SessionClient:
+        return SessionClient(*self.address, source)
 
     def end(self, signal_number: int | None = None) -> tuple[int, str, str]:
         if signal_number is not None:

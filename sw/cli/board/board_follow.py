@@ -11,12 +11,11 @@ from rich.console import Console
 from framelane.base.errors import ConfigError, TransportError
 from framelane.base.progress import say
 from framelane.base.stopping import stop_on_signals
-from framelane.cli.board.board_watch import BoardWatch
+from framelane.cli.board.board_watch import BoardWatch, link_of
 from framelane.driver.board.board import Board
 from framelane.driver.board.credit_relay import CreditRelay
 from framelane.driver.config.board_config import load
 from framelane.driver.config.configuring import calibrate
-from framelane.session.session_client import SessionClient
 
 _STEP_S = 0.001
 _NOTICED_S = 0.1
@@ -43,8 +42,8 @@ def run(board: Board, file: Path, console: Console) -> None:
     config = load(file, board.probe(), calibrate)
     with ExitStack() as stack, stop_on_signals() as stop:
         clients = []
-        for session, port in zip(config.sessions, config.link_ports, strict=True):
-            client = stack.enter_context(SessionClient(str(session.receiver.ip), port))
+        for k, session in enumerate(config.sessions):
+            client = stack.enter_context(link_of(config, k))
             if client.session != session:
                 raise ConfigError(
                     f"the receiver at {session.receiver.ip} has another session than {file} names: it was started "

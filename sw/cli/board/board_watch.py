@@ -1,5 +1,7 @@
 """What `framelane board follow` does where a receiver of RC fails: the others go on, and it may come back."""
 
+import functools
+import socket
 from time import monotonic
 
 from rich.console import Console
@@ -17,6 +19,15 @@ from framelane.session.session_client import SessionClient
 LOOK_S = 1.0
 """Seconds between two looks at the queue pairs."""
 _NEXT = "start its receiver anew, and it is taken in again; the others go on meanwhile"
+
+
+def link_of(config: BoardConfig, k: int) -> SessionClient:
+    """The link of destination `k`, as a relay of the source that the board is there.
+
+    Its token is that of a receiver of this user here, or else in the session's document.
+    """
+    host, name = str(config.sessions[k].receiver.ip), f"board follow on {socket.gethostname()}"[:64]
+    return SessionClient(host, config.link_ports[k], config.sources[k], relay=name, beside=config.session_files[k])
 
 
 class BoardWatch:
@@ -38,10 +49,9 @@ class BoardWatch:
             others = len(self._config.destinations) - len(self._away) - 1
             if self._config.sessions[k].service != "RC" or not others:
                 return False
-            name, session = self._config.destinations[k], self._config.sessions[k]
-            say(self._console, f"{name} has gone, its frames are lost: {_NEXT}")
+            say(self._console, f"{self._config.destinations[k]} has gone, its frames are lost: {_NEXT}")
             self._relay.drop(k)
-            self._away[k] = Reconnecting(str(session.receiver.ip), self._config.link_ports[k])
+            self._away[k] = Reconnecting(functools.partial(link_of, self._config, k))
         for k in list(self._away):
             if client := self._away[k].take():
                 self._welcome(k, client)
@@ -65,7 +75,7 @@ class BoardWatch:
                 self._board.rearm(index, client.session, None if asked is None else self._board.resolve(asked))
         except (BoardError, ConfigError) as error:
             client.close()
-            self._away[k] = Reconnecting(str(self._config.sessions[k].receiver.ip), self._config.link_ports[k])
+            self._away[k] = Reconnecting(functools.partial(link_of, self._config, k))
             if str(error) != self._said.get(k):
                 say(self._console, f"{name} is back, but cannot be taken in: {error}", style="red")
             self._said[k] = str(error)

@@ -35,6 +35,17 @@ def recv(
         int | None,
         typer.Option(help="TCP port that tells sources session and credit; 0: any free one.", rich_help_panel=_LIVE),
     ] = None,
+    link_tls: Annotated[
+        bool, typer.Option(help="Encrypt the link by TLS, where it crosses other networks.", rich_help_panel=_LIVE)
+    ] = False,
+    max_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Frames per second that a source can offer at most; 1,000,000, if not given. Reports of more are "
+            "refused.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = None,
     ring: Annotated[
         Literal["host", "gpu"] | None,
         typer.Option(
@@ -133,6 +144,8 @@ def recv(
         plan=plan,
         publish=publish,
         link_port=link_port,
+        link_tls=link_tls or None,
+        max_rate=max_rate,
         interface=interface,
         port=port,
         device=device,

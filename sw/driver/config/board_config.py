@@ -23,7 +23,7 @@ class BoardConfig:
     """What a board is told: `flows` and `destinations` are the names of the entries in `tx`.
 
     Of each destination: the `credit` that its session gives at the start; the session, and which of its `sources` the
-    board is; the TCP port of its receiver's link.
+    board is; the TCP port of its receiver's link; the session's file.
     """
 
     tx: TxConfig
@@ -36,6 +36,7 @@ class BoardConfig:
     sessions: tuple[Session, ...]
     sources: tuple[int, ...]
     link_ports: tuple[int, ...]
+    session_files: tuple[Path, ...]
 
 
 def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardConfig:
@@ -79,6 +80,7 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
         tuple(ring.session for ring in served.values()),
         tuple(ring.table.source for ring in served.values()),
         tuple(ring.table.link_port for ring in served.values()),
+        tuple(path.parent / ring.table.session for ring in served.values()),
     )
     for k, table in enumerate(document.flow):
         with at(path, f"[[flow]] {table.name!r}"):

@@ -19,6 +19,8 @@ from framelane.receiver.transport.transport import Transport
 from framelane.receiver.transport.udp_port import UdpPort
 from framelane.receiver.transport.verbs import VerbsTransport
 from framelane.receiver.transport.verbs.nic_counters import NicCounters
+from framelane.session.link_key import LinkKey
+from framelane.session.link_tls import server_context
 from framelane.session.plan_file import load_plan
 from framelane.session.publishing import published
 from framelane.session.session import Session
@@ -52,9 +54,18 @@ def open_wire(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
 
 @contextmanager
 def served(session: Session, options: Live) -> Iterator[SessionServer]:
-    """Open the link, then publish the session: it is served from the moment it can be read."""
+    """Open the link, then publish the session: it is served from the moment it can be read.
+
+    A session that is served again keeps the token that is in its file.
+    """
     host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
-    with SessionServer(session, host, port) as server, published(session, options.publish):
+    tls, certificate = server_context() if options.link_tls else (None, None)
+    key = LinkKey.within(options.session) if options.session else None
+    key = key or LinkKey.random(certificate)
+    with (
+        SessionServer(session, host, port, key=key, tls=tls, max_rate=options.max_rate) as server,
+        published(session, options.publish, key),
+    ):
         yield server
 
 

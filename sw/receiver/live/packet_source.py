@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from framelane.base.errors import OptionError
+from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
 
 
@@ -47,6 +48,10 @@ class Live:
     """The new session is written to this file."""
     link_port: int | None = None
     """TCP port of the link that tells sources session and credit; 0: any free one, None: 4791."""
+    link_tls: bool = False
+    """The link is encrypted (TLS), for one that crosses other networks; with a new session."""
+    max_rate: float = MAX_RATE
+    """Frames/s that a source can offer at most: a report of more is refused."""
     interface: str | None = None
     """Where packets come in; of `packet`."""
     port: int | None = None
@@ -84,6 +89,8 @@ class Live:
                 raise OptionError(f"{{{name}}} {value} does not exist: give 0 to 65535")
         if self.frames is not None and self.frames < 1:
             raise OptionError("{frames} {0} is too few: give 1 or more", self.frames)
+        if not self.max_rate > 0:
+            raise OptionError("{max_rate} {0:g} is no frame rate: give frames per second, above 0", self.max_rate)
         if self.idle is not None and not self.idle > 0:
             raise OptionError("{idle} {0:g} is no time to wait: give seconds above 0", self.idle)
 
@@ -92,8 +99,10 @@ class Live:
             raise OptionError("a live receiver serves a new session or an old one: give {plan}, or else {session}")
         if self.session is not None and self.transport == "verbs":
             raise OptionError("an RDMA device makes a QP and a region anew every time: give {plan}, not {session}")
-        if self.session is not None and (self.publish is not None or self.free_running):
-            raise OptionError("{publish} and {free_running} are of a new session: give {plan}, or leave them out")
+        if self.session is not None and (self.publish is not None or self.free_running or self.link_tls):
+            raise OptionError(
+                "{publish}, {free_running} and {link_tls} are of a new session: give {plan}, or leave them out"
+            )
         if self.ring == "gpu" and self.huge_pages:
             raise OptionError("{huge_pages} are of the host: leave them out with {ring} gpu")
         if self.transport == "packet" and self.interface is None:

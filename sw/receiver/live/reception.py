@@ -31,6 +31,7 @@ from framelane.receiver.ring.tally import Tally
 from framelane.receiver.transport.pcap_port import PcapPort
 from framelane.receiver.transport.softnic import SoftNic
 from framelane.receiver.transport.transport import Counters, Transport
+from framelane.session.attempts import Attempts
 from framelane.session.session import Session
 
 _SOURCE_S = 10.0
@@ -159,7 +160,7 @@ class Reception:
         if self._address is None:
             server = self._link.enter_context(served(self.session, self.source))
             self._loop = LiveLoop(self._wire, self._receiver, server, self.source)
-            self._link.callback(self._note_end, server.faults)
+            self._link.callback(self._note_end, server.attempts)
             self._address = server.address
         return self._address
 
@@ -264,10 +265,10 @@ class Reception:
             self._work.end(str(error))
             return True
 
-    def _note_end(self, faults: list[str]) -> None:
+    def _note_end(self, attempts: Attempts) -> None:
         """What is known of the sources, before their link is cut."""
         assert self._loop is not None
         self._tally = self._loop.tally()
-        self.notes = [*faults, *self._loop.gone()]
+        self.notes = [*attempts.lines(), *self._loop.gone()]
         self.packets_sent, self.sources_ended = self._loop.packets, self._loop.ended
         self.writes = self._wire.nic.writes() if self._wire.nic else None

@@ -57,7 +57,7 @@ def test_a_report_that_overtakes_the_packets_closes_no_frame(
     port = UdpPort(session, 0)
     with (
         SessionServer(session, "127.0.0.1", 0) as server,
-        SessionClient(*server.address) as client,
+        SessionClient(*server.address, 0) as client,
         UdpSender(session, port.address[1]) as sender,
         Background(Sluggish(port, ring.memory, session)) as transport,
     ):
@@ -89,7 +89,7 @@ def test_trailers_that_were_lost_twice_are_awaited_no_more(
     port = UdpPort(session, 0)
     with (
         SessionServer(session, "127.0.0.1", 0) as server,
-        SessionClient(*server.address) as client,
+        SessionClient(*server.address, 0) as client,
         UdpSender(session, port.address[1]) as sender,
         Background(SoftNic(port, ring.memory, session)) as transport,
     ):

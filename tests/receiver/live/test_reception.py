@@ -259,7 +259,7 @@ class Sending:
 
     def _send(self) -> None:
         source = Source(self._session, self._port)
-        with SessionClient(*self._address) as link:
+        with SessionClient(*self._address, 0) as link:
             for number in range(self._frames):
                 while link.window_end <= number:
                     if self.done.wait(0.002):

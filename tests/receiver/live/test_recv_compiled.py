@@ -22,9 +22,9 @@ def compiled():
 
 init, before = SessionServer.__init__, set()
 
-def serve(self, *arguments):
+def serve(self, *arguments, **options):
     before.update(compiled())
-    init(self, *arguments)
+    init(self, *arguments, **options)
 
 SessionServer.__init__ = serve
 atexit.register(lambda: print("compiled late:", sorted(compiled() - before)))
@@ -49,7 +49,7 @@ def test_nothing_is_compiled_while_frames_come(tmp_path: Path, pixels: str, opti
         port = int(probe.getsockname()[1])
     plan = write_plan(tmp_path, port, pixels=pixels)
     given = [tmp_path / "c.h5" if option == "c.h5" else option for option in options]
-    with receiving(tmp_path, *plan, *given, program=WATCHING + PROGRAM) as run, run.link() as link:
+    with receiving(tmp_path, *plan, *given, program=WATCHING + PROGRAM) as run, run.link(0) as link:
         source = Source(link.session, port)
         for number in range(6):
             assert wait_until(lambda number=number: link.window_end > number)  # type: ignore[misc]

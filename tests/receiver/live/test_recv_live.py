@@ -48,7 +48,7 @@ def receive(tmp_path: Path) -> Callable[..., Any]:
 def test_frames_of_a_source_on_the_link_arrive_whole_and_the_run_ends_with_it(
     receive: Any, plan: Any, free_port: int
 ) -> None:
-    with receive(*plan()) as run, run.link() as link:
+    with receive(*plan()) as run, run.link(0) as link:
         source = Source(link.session, free_port)
         end = time.monotonic() + 30
         for number in range(30):
@@ -66,7 +66,7 @@ def test_frames_of_a_source_on_the_link_arrive_whole_and_the_run_ends_with_it(
 
 
 def test_a_source_that_ran_out_of_credit_gets_it_back_by_its_report(receive: Any, plan: Any, free_port: int) -> None:
-    with receive(*plan()) as run, run.link() as link:
+    with receive(*plan()) as run, run.link(0) as link:
         source = Source(link.session, free_port)
         source.send(0)
         # Frames 1 to 99 are offered without being sent: the receiver hears nothing of them but the report.
@@ -129,12 +129,12 @@ def test_a_signal_ends_the_run_and_all_that_arrived_is_written(
 
 
 def test_two_sources_fill_one_image(receive: Any, plan: Any, free_port: int) -> None:
-    with receive(*plan(sources=2)) as run, run.link() as link:
+    with receive(*plan(sources=2)) as run, run.link(0) as link, run.link(1) as other:
         upper, lower = Source(link.session, free_port, 0), Source(link.session, free_port, 1)
         upper.send(0)
         lower.send(0)
-        for number in range(2):
-            link.report(number, offered=1, dropped=0, ended=True)
+        link.report(0, offered=1, dropped=0, ended=True)
+        other.report(1, offered=1, dropped=0, ended=True)
         status, out, _ = run.end()
     assert status == 0
     assert "1 sent = 1 complete" in out
@@ -178,7 +178,7 @@ def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive:
         (["--transport", "verbs", "--session", "s"], "an RDMA device makes a QP and a region anew every time"),
         (
             ["--transport", "udp", "--session", "s", "--publish", "p"],
-            "--publish and --free-running are of a new session",
+            "--publish, --free-running and --link-tls are of a new session",
         ),
         (["--transport", "packet", "--plan", "p"], "takes what comes in on an interface: give --interface"),
         (["--transport", "udp", "--plan", "p", "--interface", "lo"], "--interface is of --transport packet"),

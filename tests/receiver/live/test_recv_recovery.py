@@ -285,7 +285,7 @@ def test_a_signal_with_frames_in_the_pipeline_ends_the_run_with_all_of_them_writ
 def test_a_source_that_dies_in_a_frame_costs_that_frame_only(tmp_path: Path, port: int) -> None:
     options = write_plan(tmp_path, port)
     with receiving(tmp_path, *options, "--idle", 0.5) as run:
-        with run.link() as link:
+        with run.link(0) as link:
             source = Source(link.session, port)
             source.send(0, 1)
             source.send_packets(source.packets(2)[:5])

@@ -1,0 +1,88 @@
+"""One end of a connection that carries lines, plain or by TLS, and of which nobody ever waits for the other end."""
+
+import contextlib
+import select
+import socket
+import ssl
+import threading
+
+from framelane.base.errors import InputError
+
+_CHUNK = 1 << 14
+_WAITS = ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError
+
+
+class Channel:
+    """Lines over `connection`, which it closes. Of several threads: one may send while another receives."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self.socket = connection
+        self.limit = 1 << 16
+        """Bytes of a line at most."""
+        self._left = b""
+        self._lock = threading.Lock()  # an SSLSocket of Python 3.11 and 3.12 is not for two threads at a time
+
+    def secured(self) -> bool:
+        """Whether lines can be sent: at once, or, by TLS, when its handshake is done. OSError where it fails."""
+        if isinstance(self.socket, ssl.SSLSocket):
+            try:
+                self.socket.do_handshake()
+            except _WAITS:
+                return False
+        return True
+
+    def receive(self) -> list[bytes]:
+        """The lines that are here, without their ends; none where there is none yet.
+
+        EOFError at the end of the connection, InputError for a line that is too long, OSError where it fails.
+        """
+        lines: list[bytes] = []
+        ended = False
+        while not ended and len(lines) < _CHUNK:
+            try:
+                with self._lock:
+                    data = self.socket.recv(_CHUNK)
+            except _WAITS:
+                return lines
+            *whole, self._left = (self._left + data).split(b"\n")
+            lines += whole
+            ended = not data
+            if max(map(len, (*whole, self._left))) >= self.limit:
+                raise InputError(f"a line of the session's link is longer than {self.limit} bytes")
+        if ended and not lines:
+            raise EOFError
+        return lines
+
+    def send(self, data: bytes) -> bool:
+        """Send what the other end takes at once; whether it took all. What is left is lost."""
+        try:
+            with self._lock:
+                return self.socket.send(data) == len(data)
+        except (OSError, *_WAITS):
+            return False
+
+    def send_whole(self, data: bytes) -> None:
+        """Send all of it. OSError where that fails; a machine at the other end that has gone is one."""
+        while data:
+            try:
+                with self._lock:
+                    data = data[self.socket.send(data) :]
+            except _WAITS:
+                self.wait(None, writable=True)
+
+    def wait(self, timeout_s: float | None, writable: bool = False) -> bool:
+        """Wait at most so long until something has come, or can be sent; whether that is so."""
+        poll = select.poll()
+        poll.register(self.socket, select.POLLOUT if writable else select.POLLIN)
+        return bool(poll.poll(None if timeout_s is None else max(0.0, timeout_s) * 1000))
+
+    def shut(self) -> None:
+        """End the connection, which another thread may be using; it is still to be closed."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End the connection."""
+        self.shut()
+        self.socket.close()
