@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak bench synth synth-check hls formal faults regs lock
+.PHONY: help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check hls formal faults regs lock
 .PHONY: formal-check formal-all synth-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
@@ -54,6 +54,9 @@ oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, sc
 
 softroce: packages-softroce $(VENV)/.dev ## the chain, planted faults and RC live on the Linux SoftRoCE driver, in a virtual machine (2 minutes)
 	FRAMELANE_SOFTROCE=required $(RUN) pytest $(XDIST) sim/softroce/test_chain.py sim/softroce/test_refused.py sim/softroce/test_rc_live.py $(ARGS)
+
+kills: $(VENV)/.dev ## kills 200 receivers while frames come, docs/measured/kills.md (20 minutes)
+	$(VENV)/bin/python scripts/kills.py $(ARGS)
 
 soak: $(VENV)/.dev ## ten minutes of emulated frames with random faults over veth into a receiver, as root (ARGS="--minutes 60")
 	$(VENV)/bin/python scripts/soak.py $(ARGS)

@@ -1,6 +1,5 @@
-"""`framelane recv` under SIGKILL: all frames older than two seconds are in a file that any reader opens."""
+"""`framelane recv` under SIGKILL behind its last frame; while frames come: tests/receiver/recovery/test_kills.py."""
 
-import random
 import socket
 import time
 from itertools import pairwise
@@ -9,7 +8,6 @@ from pathlib import Path
 import h5py
 import hdf5plugin  # noqa: F401
 import numpy as np
-import pytest
 
 from live_recv import PROGRAM, Source, receiving, wait_until, write_plan
 
@@ -18,12 +16,7 @@ SLOTS = 16
 OLD_S = 2.0
 
 
-@pytest.mark.parametrize(
-    ("seed", "quiet_s"), [(1, 0.0), (2, OLD_S + 0.2)], ids=["while frames come", "behind the last"]
-)
-def test_every_frame_older_than_two_seconds_is_there_when_the_receiver_is_killed(
-    tmp_path: Path, seed: int, quiet_s: float
-) -> None:
+def test_every_frame_is_there_when_the_receiver_is_killed_two_seconds_behind_the_last(tmp_path: Path) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -32,7 +25,7 @@ def test_every_frame_older_than_two_seconds_is_there_when_the_receiver_is_killed
     """When so many frames had been written."""
     with receiving(tmp_path, *options, program=SHORT_PARTS + PROGRAM) as run, run.link() as link:
         source = Source(link.session, port)
-        end, number = time.monotonic() + random.Random(seed).uniform(3, 4.5), 0
+        end, number = time.monotonic() + 2, 0
         while time.monotonic() < end:
             assert wait_until(lambda number=number: link.window_end > number)  # type: ignore[misc]
             source.send(number)
@@ -41,14 +34,13 @@ def test_every_frame_older_than_two_seconds_is_there_when_the_receiver_is_killed
             time.sleep(0.004)
         assert wait_until(lambda: link.window_end - SLOTS >= number - 1)
         given_back.append((time.monotonic(), number - 1))
-        time.sleep(quiet_s)
+        time.sleep(OLD_S + 0.2)
         killed = time.monotonic()
         run.process.kill()
         run.process.wait(30)
     old = max(frames for at, frames in given_back if at < killed - OLD_S)
-    assert old > 100
-    if quiet_s:
-        assert old >= number - 1
+    assert old > 60
+    assert old >= number - 1
     with h5py.File(tmp_path / "frames.h5") as file:
         assert "end_time" not in file["entry"]
         numbers, complete = file["entry/data/frame_number"][()], file["entry/data/complete"][()]
