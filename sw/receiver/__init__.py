@@ -10,6 +10,7 @@ from framelane.base.lazily import lazily
 __all__ = [
     "Capture",
     "Correction",
+    "FollowedFrame",
     "FoundRun",
     "Frame",
     "JudgingOptions",
@@ -24,6 +25,7 @@ __all__ = [
     "correct",
     "correct_file",
     "find_peaks",
+    "follow",
     "link_run",
     "read_geometry",
     "receive",
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from framelane.receiver.peaks.peak_search import find_peaks
     from framelane.receiver.pipeline.correction import Correction, correct
     from framelane.receiver.pipeline.judging_options import JudgingOptions
+    from framelane.receiver.recovery.following import FollowedFrame, follow
     from framelane.receiver.recovery.found_run import FoundRun, link_run, recover
     from framelane.receiver.sinks.what_if import VetoReplay, replay_veto
 else:
@@ -62,7 +65,9 @@ else:
             "find_peaks": "framelane.receiver.peaks.peak_search",
             "read_geometry": "framelane.receiver.geometry.geometry_file:load",
             "replay_veto": "framelane.receiver.sinks.what_if",
-            # What runs have left.
+            # Files of others that still run, or were killed.
+            "FollowedFrame": "framelane.receiver.recovery.following",
+            "follow": "framelane.receiver.recovery.following",
             "FoundRun": "framelane.receiver.recovery.found_run",
             "link_run": "framelane.receiver.recovery.found_run",
             "recover": "framelane.receiver.recovery.found_run",

@@ -37,13 +37,21 @@ def run(name: str, folder: Path, **environment: str) -> str:
 
 
 def test_every_example_is_run_here() -> None:
-    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == sorted(SHOWN)
+    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == sorted([*SHOWN, "follow_frames.py"])
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_example_shows_what_it_promises(name: str, tmp_path: Path, network: tuple[str, str]) -> None:
     out = run(name, tmp_path)
     assert [text for text in SHOWN[name] if text not in out] == [], out
+
+
+def test_frames_are_seen_while_they_are_written(tmp_path: Path, network: tuple[str, str]) -> None:
+    out = run("follow_frames.py", tmp_path)
+    assert re.findall(r"^frame (\d+): mean", out, re.MULTILINE) == [str(n) for n in range(40)]
+    (live,) = re.findall(r"^(\d+) frames were seen while the receiver was running", out, re.MULTILINE)
+    assert int(live) > 20
+    assert "40 frames, the newest has words up to " in out
 
 
 def test_real_frames_are_corrected_where_there_are_any(tmp_path: Path) -> None:

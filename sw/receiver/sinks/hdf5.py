@@ -20,12 +20,7 @@ from framelane.receiver.sinks.peak_table import table_bytes
 from framelane.session.session import Session
 
 _CACHE_BYTES = 1 << 20
-<<<<<<< HEAD
-"""Of each dataset so much waits to be written, at most: all of it has to fit what is reserved."""
-=======
 """Of each dataset so much waits to be written, and of images one: all of it has to fit what is reserved."""
-_SPARSE_CHUNK = 1 << 16
->>>>>>> 9c3df06 (make kills: 200 receivers killed while frames come; bench files: commits beside SWMR and a series of short files)
 _COMPRESSED = 1.02
 """What cannot be compressed grows by less."""
 
@@ -146,38 +141,7 @@ class Hdf5Sink(GrowingHdf5):
         if not self._reserve:
             return super()._open(path)
         rows = 8 * (self._session.rows + 1)
-<<<<<<< HEAD
-        return ReservingFile(path, round(_COMPRESSED * (4 * self._session.image_bytes + rows + self._peak_bytes)))
-=======
-        return ReservingFile(path, round(_COMPRESSED * (5 * self._session.image_bytes + rows)))
-
-    def _make_sparse(self) -> None:
-        self._sparse = self._entry.create_group("sparse")
-        self._sparse.attrs["first_value"] = self._first_value
-        nxmx.compressed(self._sparse, "pointers", "i8", (self._data.shape[1] + 1,), chunk=1)
-        for name, dtype in (("columns", "i4"), ("values", "i2")):
-            nxmx.compressed(self._sparse, name, dtype, (), chunk=_SPARSE_CHUNK)
-
-    def _append_rows(self, rows: SparseRows | None) -> None:
-        """Add the rows of the newest frame; none for a rejected one."""
-        if self._sparse is None:
-            self._make_sparse()
-        start = self._values
-        self._sparse["pointers"].resize(self._frames, axis=0)
-        self._sparse["pointers"][-1] = self._first_value + start + (rows.pointers if rows else 0)
-        if rows and len(rows.values):
-            for name, part in (("columns", rows.columns), ("values", rows.values)):
-                self._sparse[name].resize(start + len(part), axis=0)
-                self._sparse[name][start:] = part
-            self._values = start + len(rows.values)
-
-    def _flush(self, n: int) -> None:
-        """Write the records of the last `n` frames."""
-        for name, column in self._records.items() if n else ():
-            dataset = self._entry["data"][name]
-            dataset.resize(self._frames, axis=0)
-            dataset[self._frames - n :] = column[:n]
->>>>>>> 9c3df06 (make kills: 200 receivers killed while frames come; bench files: commits beside SWMR and a series of short files)
+        return ReservingFile(path, round(_COMPRESSED * (5 * self._session.image_bytes + rows + self._peak_bytes)))
 
 
 def _detector_frame(frame: ReceivedFrame) -> int:
