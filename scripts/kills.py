@@ -28,8 +28,8 @@ by h5py, without a repair, its frames are compared with what was sent, and `fram
 frames that had been written (raw ones: sent) more than two seconds before the kill: all of them must be there.
 {date}, {kills} kills.
 
-| killed | runs | files | all opened | old frames | of them lost | newer frames found, median of a run |
-|---|---|---|---|---|---|---|
+| killed | runs | files | all opened | old frames | of them lost | newer ones, median | last file not yet shown |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -43,7 +43,7 @@ def main() -> int:
         log = Path(folder) / "kills"
         environment = {"FRAMELANE_KILLS": str(arguments.kills), "FRAMELANE_KILLS_LOG": str(log)}
         tests = "tests/receiver/recovery/test_kills.py"
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", tests]
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=short", tests]
         status = subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=False).returncode
         runs = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
     arguments.page.write_text(page(runs, 3 * arguments.kills))
@@ -58,8 +58,9 @@ def page(runs: list[dict[str, Any]], wanted: int) -> str:
         if of:
             opened = f"{len(of)} of {wanted // 3}"
             newer = median(run["frames"] - run["old"] + len(run["lost"]) for run in of)
+            hidden = sum(run["hidden"] for run in of)
             files, old, lost = sum(r["files"] for r in of), sum(r["old"] for r in of), sum(len(r["lost"]) for r in of)
-            text += f"| {what} | {wanted // 3} | {files} | {opened} | {old:,} | {lost} | {newer:.0f} |\n"
+            text += f"| {what} | {wanted // 3} | {files} | {opened} | {old:,} | {lost} | {newer:.0f} | {hidden} |\n"
     return text
 
 

@@ -16,7 +16,7 @@ import hdf5plugin  # noqa: F401
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.receiver import recover
+from framelane.receiver import link_run, recover
 from framelane.session.session_client import SessionClient
 from framelane.source.jungfrau_sender import JungfrauSender
 from live_recv import PROGRAM, Source, receiving, wait_until, write_plan
@@ -26,7 +26,7 @@ from mpi_run import Run, emulating
 OLD_S = 2.0
 LONGEST_S = 1.5
 """A run is killed so long behind its first old frame, at most."""
-_SHORT_PARTS = "from framelane.receiver.sinks import hdf5; hdf5.MOST_CHUNKS = 60; "
+_SHORT_PARTS = "from framelane.receiver.sinks import judged_frames; judged_frames.MOST_CHUNKS = 60; "
 _SLOTS = 16
 _PERIOD_S = 0.01
 
@@ -43,6 +43,9 @@ class Killed:
     files: int
     """Its files, each of which h5py has opened."""
     lost: list[int]
+    """Those that its file, as it was left, does not show."""
+    hidden: bool
+    """Whether newer frames are in a file that is not shown yet, and were linked."""
 
 
 def kill_recv(folder: Path, seed: int) -> Killed:
@@ -137,9 +140,15 @@ def _looked_at(
             if image and not holes[f]:
                 np.testing.assert_array_equal(images[f], image(number), f"frame {number}")
     found = recover(path)
-    assert (found.frames, found.ended, found.troubles) == (len(numbers), False, [])
     assert len(set(numbers)) == len(numbers)
-    return Killed(kind, len(old), len(numbers), len(files), sorted(old - set(numbers)))
+    assert not found.ended
+    if found.link_to:  # between the first commit of another file and the one that shows it
+        assert link_run(path, found.link_to) == len(files) - 1
+        with h5py.File(found.link_to) as file:
+            assert len(file["entry/data/frame_number"]) == found.frames > len(numbers)
+    else:
+        assert (found.frames, found.troubles) == (len(numbers), [])
+    return Killed(kind, len(old), found.frames, len(files), sorted(old - set(numbers)), bool(found.link_to))
 
 
 KINDS: dict[str, Callable[[Path, int], Killed]] = {"recv": kill_recv, "record": kill_record, "rank": kill_rank}

@@ -18,7 +18,7 @@ from live_recv import FRAMELANE, PROGRAM, SLOTS, Run, Source, receiving, wait_un
 
 IMAGE = {"rows": 256, "columns": 1024, "mtu": 4096}
 IMAGE_BYTES = 256 * 1024 * 2
-RESERVED = SLACK_BYTES + round(1.02 * (4 * IMAGE_BYTES + 8 * 257))
+RESERVED = SLACK_BYTES + round(1.02 * (5 * IMAGE_BYTES + 8 * 257))
 """What is held back on the disk."""
 
 FAILING = """

@@ -15,7 +15,7 @@ from framelane.files.series import Series
 from framelane.receiver import follow
 from framelane.receiver.pipeline.pipeline import raw_words
 from framelane.receiver.ring.receiver import ReceivedFrame
-from framelane.receiver.sinks import hdf5
+from framelane.receiver.sinks import judged_frames
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.session.session import Session
 
@@ -27,7 +27,7 @@ def series(
     tmp_path: Path, make_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Series[Hdf5Sink]]:
     """A run that goes on in another file every 10 frames."""
-    monkeypatch.setattr(hdf5, "MOST_CHUNKS", MOST)
+    monkeypatch.setattr(judged_frames, "MOST_CHUNKS", MOST)
     session = make_session(rows=4, columns=32)
 
     def make(path: Path, before: Hdf5Sink | None) -> Hdf5Sink:

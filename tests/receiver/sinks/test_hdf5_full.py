@@ -53,7 +53,7 @@ def test_a_disk_that_is_full_keeps_all_that_was_written(
 ) -> None:
     session = make_session(rows=rows, columns=columns)
     session.save(tmp_path / "session.json")
-    reserved = SLACK_BYTES + round(1.02 * (4 * session.image_bytes + 8 * (rows + 1)))
+    reserved = SLACK_BYTES + round(1.02 * (5 * session.image_bytes + 8 * (rows + 1)))
     output = tmp_path / "frames.h5"
     arguments = (tmp_path / "session.json", output, str(reserved + room), str(retracted))
     run = subprocess.run(
