@@ -111,7 +111,7 @@ def test_an_immediate_without_rkey_silences_no_frame_of_a_live_soft_nic(tmp_path
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    with receiving(tmp_path, *write_plan(tmp_path, port), "--expect", 3 * SLOTS) as run, run.link() as link:
+    with receiving(tmp_path, *write_plan(tmp_path, port), "--expect", 3 * SLOTS) as run, run.link(0) as link:
         source = Source(link.session, port)
         for number in range(3 * SLOTS):
             assert wait_until(lambda number=number: link.window_end > number)  # type: ignore[misc]
