@@ -44,7 +44,8 @@ pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
 
 pytest-all: $(VENV)/.dev
-	FRAMELANE_WIDTHS=all FRAMELANE_HOLE_FRAMES=10000 $(SOFTROCE) $(RUN) pytest $(TESTS)
+	FRAMELANE_WIDTHS=all FRAMELANE_HOLE_FRAMES=10000 FRAMELANE_FUZZ_LINES=10000 FRAMELANE_FUZZ_FILES=10000 $(SOFTROCE) \
+	  $(RUN) pytest $(TESTS)
 
 sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
 	$(RUN) pytest $(XDIST) sim/cocotb $(ARGS)

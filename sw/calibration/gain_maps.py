@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.base.documents import open_regular
 from framelane.base.errors import InputError, InputOptionError
 from framelane.base.part_file import PartFile
 from framelane.models.jungfrau.jf_calibration import SIGN, STAGES
@@ -101,7 +102,7 @@ def write_gain_maps(path: Path, planes: NDArray[np.floating[Any]]) -> None:
 def _read(path: Path) -> NDArray[np.float64]:
     """(3 or 6, 512, 1024) float64."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path, "gain maps") as file:
             data = file.read(len(NAMES) * _PLANE_BYTES + 1)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}: give the gain maps of a module") from error

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from framelane import __version__
+from framelane.base.documents import open_regular
 from framelane.base.errors import InputError
 
 
@@ -35,7 +36,7 @@ class Source:
     def of(cls, path: Path, role: str, begun: str = "", frames: int = 0, used: int = 0) -> "Source":
         """The same of a file, which is read wholly. InputError where it cannot be read."""
         try:
-            with path.open("rb") as file:
+            with open_regular(path, "file") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 status = os.fstat(file.fileno())
         except OSError as error:

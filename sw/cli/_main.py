@@ -1,5 +1,6 @@
 """The commands and their options. What they do is imported when it is needed: `framelane --help` is quick."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -49,14 +50,19 @@ def main() -> None:
     with orderly_end():
         try:
             app(prog_name="framelane")  # also for `python -m framelane`
+        except KeyboardInterrupt:  # before or behind a command, which ends in this way by itself
+            sys.exit(128 + signal.SIGINT)
         except FramelaneError as error:
             _fail(sentence(error))
+        except UnicodeError as error:  # bytes of an argument that are no text, say
+            _fail(f"an argument or a name is no text in UTF-8: {error}")
         except OSError as error:  # the disk is gone, say
             _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
 
 
 def _fail(sentence: str) -> NoReturn:
-    print(f"framelane: {sentence}", file=sys.stderr)
+    said = sentence.encode(errors="backslashreplace").decode()  # the name of a file may be no text
+    print(f"framelane: {said}", file=sys.stderr)
     sys.exit(2)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from framelane.base.errors import ConfigError, TransportError
+from framelane.base.validation import sentence
 from framelane.models.placement.slots import SlotLayout
 from framelane.models.roce_tx import wire
 from framelane.receiver.transport.packet_port import PacketPort
@@ -68,8 +69,7 @@ def make_session(options: LinkOptions, **fields: Any) -> Session:
             **fields,
         )
     except ValidationError as error:
-        reasons = (" ".join((*map(str, e["loc"]), e["msg"].removeprefix("Value error, "))) for e in error.errors())
-        raise ConfigError(f"there can be no such session: {'; '.join(reasons)}") from error
+        raise ConfigError(f"there can be no such session: {sentence(error, Session)}") from error
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from framelane.base.documents import open_regular
 from framelane.base.errors import InputError
 
 Captured = tuple[int, bytes, int]
@@ -97,7 +98,8 @@ class Capture:
 def read(path: Path) -> Capture:
     """A capture. InputError for no capture, or not of Ethernet."""
     try:
-        data = memoryview(path.read_bytes())
+        with open_regular(path, "capture") as file:
+            data = memoryview(file.read())
     except OSError as error:
         raise InputError(f"cannot read the capture {path}: {error.strerror}") from error
     if len(data) < 24:

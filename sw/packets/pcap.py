@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.base.documents import open_regular
 from framelane.base.errors import InputError
 from framelane.base.part_file import PartFile
 from framelane.models.roce_tx.packet_batch import Batch
@@ -37,7 +38,7 @@ def load(path: Path) -> Batch:
     from 1, and its byte offset.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path, "capture") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise InputError(f"cannot read the capture {path}: {error.strerror}") from error

@@ -13,9 +13,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from framelane.base.documents import open_regular
 from framelane.base.errors import InputError, TransportError
 from framelane.base.part_file import PartFile
-from framelane.session.session_plan import sentence
+from framelane.base.validation import spelled
 
 TOKEN_BYTES = 32
 VARIABLE = "FRAMELANE_TOKEN_FILE"
@@ -66,7 +67,7 @@ class LinkKey:
     def within(cls, path: Path) -> Self | None:
         """The same; None where the file is readable and has no token, as the session of an older framelane."""
         try:
-            with path.open("rb") as file:
+            with open_regular(path, "token") as file:
                 mode, text = os.fstat(file.fileno()).st_mode, file.read(_MOST_BYTES)
             document = json.loads(text)
         except OSError as error:
@@ -82,7 +83,8 @@ class LinkKey:
         try:
             return cls.of(document)
         except ValidationError as error:
-            raise InputError(f"the token in {path} is not usable: {sentence(error)}") from error
+            wrong = ", ".join(spelled(each["loc"]) for each in error.errors()) or "it"  # what is in it is told nobody
+            raise InputError(f"the token in {path} is not usable: {wrong}: bring the session again") from error
 
 
 @contextlib.contextmanager

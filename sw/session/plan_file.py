@@ -5,18 +5,21 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from framelane.base.document_lines import toml_line
+from framelane.base.documents import read_text
 from framelane.base.errors import InputError
-from framelane.session.session_plan import SessionPlan, sentence
+from framelane.base.validation import sentence
+from framelane.session.session_plan import SessionPlan
 
 
 def load_plan(path: Path) -> SessionPlan:
     """Read the `SessionPlan`; InputError names the file and every field that is wrong."""
+    text = read_text(path, "plan")
     try:
-        plan = SessionPlan.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"cannot read the plan {path}: {error.strerror}") from error
+        plan = SessionPlan.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        raise InputError(f"the plan {path} is not usable: {sentence(error)}") from error
+        said = sentence(error, SessionPlan, lambda where: toml_line(text, where))
+        raise InputError(f"the plan {path} is not usable: {said}") from error
     except (ValueError, RecursionError) as error:  # of tomllib, for a number of 5,000 digits and 1,000 brackets too
         raise InputError(f"the plan {path} is no TOML: {error}") from error
     if plan.rows % plan.sources:

@@ -8,13 +8,16 @@ from typing import Literal, Self
 
 from pydantic import ValidationError, model_validator
 
+from framelane.base.document_lines import json_line
+from framelane.base.documents import read_text
 from framelane.base.errors import ConfigError, InputError
 from framelane.base.part_file import PartFile
+from framelane.base.validation import sentence
 from framelane.models.placement.flow import Destination, Flow
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.tx import TxConfig
-from framelane.session.session_plan import U24, U32, U64, Positive, SessionPlan, random_base, sentence
+from framelane.session.session_plan import U24, U32, U64, Positive, SessionPlan, random_base
 
 
 class Session(SessionPlan):
@@ -46,7 +49,7 @@ class Session(SessionPlan):
         try:
             return cls(**chosen, qpn=qpn, psn=psn, rkey=rkey, base=base, window_end=window_end)
         except ValidationError as error:
-            raise ConfigError(f"no session can be made: {sentence(error)}") from error
+            raise ConfigError(f"no session can be made: {sentence(error, cls)}") from error
 
     @classmethod
     def random(cls, plan: SessionPlan, window_end: int = FREE_RUNNING) -> Self:
@@ -71,7 +74,7 @@ class Session(SessionPlan):
 
     def destination(self, source: int = 0, qp: int = 0) -> Destination:
         """The session's ring as one source's destination. ConfigError where there is no such source."""
-        self._check_source(source)
+        self.check_source(source)
         return Destination(qp, self.base, self.slot_bytes, self.n_slots, self.layout.trailer_offset(source))
 
     def flow(self, source: int = 0, first_destination: int = 0) -> Flow:
@@ -79,7 +82,7 @@ class Session(SessionPlan):
 
         Raises ConfigError where there is no such source, or the rows do not part evenly.
         """
-        self._check_source(source)
+        self.check_source(source)
         if self.rows % self.sources:
             raise ConfigError(f"{self.rows} rows do not part evenly among {self.sources} sources")
         height, pitch = self.rows // self.sources, 2 * self.columns
@@ -100,7 +103,8 @@ class Session(SessionPlan):
         """
         return TxConfig(self.source.endpoint(), (self.qp_context(),), (self.destination(source),), (self.flow(source),))
 
-    def _check_source(self, source: int) -> None:
+    def check_source(self, source: int) -> None:
+        """Raise ConfigError where there is no source of this number."""
         if not 0 <= source < self.sources:
             raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
 
@@ -120,17 +124,17 @@ class Session(SessionPlan):
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read the document but for its `link`; InputError names the file and every field that is wrong."""
+        text = read_text(path, "session")
         try:
-            return cls.model_validate_json(_without_link(path.read_bytes()))
-        except OSError as error:
-            raise InputError(f"cannot read the session {path}: {error.strerror}") from error
+            return cls.model_validate_json(_without_link(text))
         except ValidationError as error:
-            raise InputError(f"the session {path} is not usable: {sentence(error)}") from error
+            said = sentence(error, cls, lambda where: json_line(text, where))
+            raise InputError(f"the session {path} is not usable: {said}") from error
 
 
-def _without_link(text: bytes) -> bytes:
+def _without_link(text: str) -> str:
     with contextlib.suppress(ValueError, RecursionError):
         document = json.loads(text)
         if isinstance(document, dict) and document.pop("link", None) is not None:
-            return json.dumps(document).encode()
+            return json.dumps(document)
     return text

@@ -124,6 +124,8 @@ class SessionClient:
             left_s = deadline - monotonic()
             try:
                 return socket.create_connection((host, port), max(0.01, min(left_s, _ATTEMPT_S)))
+            except UnicodeError as error:  # of a name with an empty label, say, or with bytes that are no text
+                raise TransportError(f"no receiver at TCP {self._where}: {host!r} is no name of a host") from error
             except OSError as error:
                 if isinstance(error, TimeoutError) and left_s > _ATTEMPT_S:
                     continue

@@ -13,11 +13,12 @@ said. A machine that is away without having closed it, as it lost its power, is 
 """
 
 import socket
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from framelane.base.errors import InputError
+from framelane.base.validation import sentence
 from framelane.session.session import Session
 from framelane.session.session_plan import U8, U64
 
@@ -64,9 +65,8 @@ class Line(BaseModel):
         try:
             return cls.model_validate_json(line)
         except ValidationError as error:
-            wrong: Any = error.errors()[0]
-            where = ".".join(map(str, wrong["loc"])) or "line"
-            raise InputError(f"not a line of a session's link, {where}: {wrong['msg']}: {line[:80]!r}") from error
+            said = sentence(error, cls).partition("; ")[0]
+            raise InputError(f"not a line of a session's link: {said}: {line[:80]!r}") from error
 
 
 Hex256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

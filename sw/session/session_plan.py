@@ -4,12 +4,22 @@ import secrets
 from ipaddress import IPv4Address
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from framelane.base.errors import ConfigError
 from framelane.models.placement.slots import SLOT_ALIGN, SlotLayout
 from framelane.models.roce_tx import wire
 
+
+def _dotted(value: object) -> object:
+    """Neither a number nor true is an address, though either can be taken for one."""
+    if isinstance(value, str | IPv4Address):
+        return value
+    raise PydanticCustomError("ip_v4_address", "no text")
+
+
+Ip = Annotated[IPv4Address, BeforeValidator(_dotted)]
 Mac = Annotated[str, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
 U8 = Annotated[int, Field(ge=0, lt=1 << 8)]
 U16 = Annotated[int, Field(ge=0, lt=1 << 16)]
@@ -24,7 +34,7 @@ class Node(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     mac: Mac
-    ip: IPv4Address
+    ip: Ip
 
     def endpoint(self) -> wire.Endpoint:
         """The same as integers in network order."""
@@ -94,11 +104,3 @@ def random_base(ring_bytes: int) -> int:
     """
     pages = ((1 << 63) - ring_bytes) // SLOT_ALIGN
     return (1 + secrets.randbelow(pages - 1)) * SLOT_ALIGN
-
-
-def sentence(error: ValidationError) -> str:
-    """All that is wrong with a document, in one line."""
-    return "; ".join(
-        f"{'.'.join(map(str, e['loc']))}: {e['msg']}" if e["loc"] else e["msg"].removeprefix("Value error, ")
-        for e in error.errors()
-    )

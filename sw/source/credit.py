@@ -10,6 +10,8 @@ from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import PORT
 
+_PORT_DIGITS = 5
+
 
 class Credit(Protocol):
     """Frame n may be sent only if n < `window_end`."""
@@ -88,6 +90,7 @@ def open_credit(path: Path | None, to: str | None, source: int, token_file: Path
 def address(text: str) -> tuple[str, int]:
     """HOST or HOST:PORT; without a port that of the session's link. ConfigError for anything else."""
     host, colon, port = text.partition(":")
-    if not host or (colon and not (port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16)):
+    number = int(port) if port.isascii() and port.isdecimal() and len(port) <= _PORT_DIGITS else 0
+    if not host or (colon and not 0 < number < 1 << 16):
         raise OptionError("{to} {0!r} is no receiver: give HOST or HOST:PORT, as `framelane recv` prints it", text)
-    return host, int(port) if colon else PORT
+    return host, number if colon else PORT

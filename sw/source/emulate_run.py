@@ -79,6 +79,8 @@ def emulate(
         wanted += [open_credit(None, each, source, token) for each, token in itertools.zip_longest(receivers, tokens)]
         credits = [stack.enter_context(each) for each in wanted]
         senders, routes = [], []
+        for credit in credits:
+            credit.session.check_source(source)
         for number, credit in enumerate(credits):
             mine, before = credit.session, [each.session.receiver.ip for each in credits[:number]]
             if transport == "udp":

@@ -198,7 +198,8 @@ class EmulatedSource:
                 faults.append(f"{which}it has closed the session's link: {route.dropped} of its frames were dropped")
             elif route.dropped > route.dropped_at_end and credit.grows:
                 faults.append(
-                    f"{which}frames were dropped for want of credit: the receiver does not keep up with this rate"
+                    f"{which}frames were dropped for want of credit: the receiver does not keep up with this rate: it "
+                    f"says at its end whether it is too slow, or its ring of {credit.session.n_slots} slots too small"
                 )
             elif route.dropped_at_end and outcome.offered == frames:
                 faults.append(f"{which}the receiver has ended: the last {route.dropped_at_end} frames were dropped")

@@ -160,6 +160,9 @@ class PacketSender(_Sender):
         try:
             _lengthen_queue(self._socket)
             self._socket.bind((interface, 0))
+        except UnicodeError as error:
+            self._socket.close()
+            raise TransportError(f"{interface!r} is no name of an interface: its bytes are no text in UTF-8") from error
         except OSError as error:
             self._socket.close()
             raise _failure(f"cannot send on {self._where}", error) from error

@@ -1,8 +1,10 @@
 """The start: `python -m framelane`, shell completion, and that nothing slow is imported before it is needed."""
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +67,22 @@ def test_a_shell_completes_commands_and_options() -> None:
     told = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # which shell this is run from is not known
     script = run("-m", "framelane", "--show-completion", "bash", **told)
     assert "complete -o default -F _framelane_completion framelane" in script
+
+
+@pytest.mark.parametrize(
+    "module", ["framelane.cli._main", "typer.main", "framelane.cli.option_names", "framelane.demo.demo", "numba"]
+)
+def test_ctrl_c_in_the_imports_of_any_command_ends_it_without_a_traceback(module: str, tmp_path: Path) -> None:
+    """The signal comes as the module is looked for."""
+    program = f"""import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["framelane", "demo", "--output", "out"]
+from framelane.cli import main
+main()"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (done.returncode, done.stderr) in ((130, ""), (-signal.SIGINT, ""))
+    assert list(tmp_path.iterdir()) == []

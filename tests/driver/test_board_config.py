@@ -208,23 +208,38 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
     [
         ("[transmitter\n", "no TOML: Expected ']'"),
         ("", "[transmitter]: is missing; [receiver]: is missing; [flow]: is missing"),
-        (GOOD.replace("02:00", "2:0"), "[transmitter]: mac: String should match"),
-        (GOOD.replace("10.0.0.1", "10.0.0"), "[transmitter]: ip: Input is not a valid IPv4 address"),
-        (GOOD.replace("ip =", "IP ="), "[transmitter]: ip: is missing; [transmitter]: IP: is no key of this table"),
-        (GOOD.replace("[[flow]]", "[[flows]]"), "[flow]: is missing; [flows]: is no key of this table"),
-        (GOOD.replace("[[flow]]", "[flow]"), "[flow]: Input should be a valid list"),
-        (GOOD + "bunch = 0\n", "[[flow]] 'all': bunch: Input should be greater than 0"),
-        (GOOD + "every = '2'\n", "[[flow]] 'all': every: Input should be a valid integer"),
+        (
+            GOOD.replace("02:00", "2:0"),
+            "[transmitter]: mac: is '2:0:00:00:00:01': give a MAC address in lower case, as 02:00:00:00:00:01 (line 2)",
+        ),
+        (
+            GOOD.replace("10.0.0.1", "10.0.0"),
+            "[transmitter]: ip: is '10.0.0': give an IPv4 address, as 192.0.2.1 (line 3)",
+        ),
+        (
+            GOOD.replace("ip =", "IP ="),
+            "[transmitter]: ip: is missing (line 1); [transmitter]: IP: is no key here: did you mean ip? (line 3)",
+        ),
+        (
+            GOOD.replace("[[flow]]", "[[flows]]"),
+            "[flow]: is missing; [flows]: is no key here: did you mean flow? (line 7)",
+        ),
+        (GOOD.replace("[[flow]]", "[flow]"), "[flow]: is a table: give a list (line 7)"),
+        (GOOD + "bunch = 0\n", "[[flow]] 'all': bunch: is 0: give more than 0 (line 10)"),
+        (GOOD + "every = '2'\n", "[[flow]] 'all': every: is '2': give a whole number (line 10)"),
         (GOOD + "roi = { width = 10 }\n", "[[flow]] 'all': roi.height: is missing"),
-        (GOOD + "kind = 8\n", "[[flow]] 'all': kind: Input should be less than 8"),
+        (GOOD + "kind = 8\n", "[[flow]] 'all': kind: is 8: give less than 8 (line 10)"),
         (GOOD.replace('name = "all"\n', ""), "[[flow]] number 1: name: is missing"),
-        (GOOD.replace('["a"]', "[1]"), "[[flow]] 'all': receivers[0]: Input should be a valid string"),
-        (GOOD.replace('["a"]', "[]"), "[[flow]] 'all': receivers: List should have at least 1 item"),
+        (GOOD.replace('["a"]', "[1]"), "[[flow]] 'all': receivers[0]: is 1: give a text, in quotes (line 9)"),
+        (GOOD.replace('["a"]', "[]"), "[[flow]] 'all': receivers: has too few: give 1 or more (line 9)"),
         (
             TRANSMITTER + SOURCE.replace("100", "100\npitch = 199") + RECEIVER + FLOW,
             "[source]: pitch: a line has 200 bytes",
         ),
-        (TRANSMITTER + SOURCE + "pixel_bytes = 3\n" + RECEIVER + FLOW, "[source]: pixel_bytes: Input should be 2 or 4"),
+        (
+            TRANSMITTER + SOURCE + "pixel_bytes = 3\n" + RECEIVER + FLOW,
+            "[source]: pixel_bytes: is 3: give 2 or 4 (line 7)",
+        ),
         (
             GOOD.replace("[[receiver]]", "clock_hz = 5\n[[receiver]]"),
             "[transmitter]: clock_hz: 5 Hz are wanted, but the",
@@ -306,7 +321,7 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
             STORED + CORRECTION + 'unit = "keV"\n' + RECEIVER.replace("a.json", "e.json") + FLOW,
             "[[receiver]] 'a': session: e.json is for photons with 0 fraction bits, [correction] makes keV",
         ),
-        (GOOD + 'image = "dark"\n', "[[flow]] 'all': image: Input should be 'raw' or 'corrected'"),
+        (GOOD + 'image = "dark"\n', "[[flow]] 'all': image: is 'dark': give 'raw' or 'corrected' (line 10)"),
         (TRANSMITTER + SOURCE + CORRECTED, "[correction]: frames are corrected on the way to the frame store: say in"),
         (
             TRANSMITTER + STORE + "slot_bytes = 8192\n" + CORRECTED,
@@ -342,11 +357,11 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
         ),
         (
             TRANSMITTER + SOURCE + STORE + CORRECTION + "fraction_bits = 16\n" + RECEIVER + FLOW,
-            "[correction]: fraction_bits: Input should be less than or equal to 15",
+            "[correction]: fraction_bits: is 16: give 15 or less (line 13)",
         ),
         (
             TRANSMITTER + SOURCE + STORE + CORRECTION + 'mode = "high"\n' + RECEIVER + FLOW,
-            "[correction]: mode: Input should be 'normal' or 'hg0'",
+            "[correction]: mode: is 'high': give 'normal' or 'hg0'",
         ),
     ],
 )
@@ -372,7 +387,10 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
     path = tmp_path / "board.toml"
     if content:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=r"the configuration .*board.toml(: No such file| is no TOML: .*can't decode)"):
+    with pytest.raises(
+        InputError,
+        match=r"the configuration .*board.toml(: No such file| is no text in UTF-8: line 1 has the byte 0xff)",
+    ):
         load(path, CAPABILITIES, calibrate)
 
 

@@ -63,17 +63,23 @@ def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSes
         ({"slot_bytes": 8192 + 1}, "slot_bytes: ring too small"),
         ({"rows": 32, "columns": 200}, "slot_bytes: ring too small"),
         ({"base": (1 << 64) - 4096}, "base: a ring of 16384 bytes at 0xfffffffffffff000 passes the end"),
-        ({"qpn": 1 << 24}, "qpn: Input should be less than 16777216"),
-        ({"rkey": -1}, "rkey: Input should be greater"),
-        ({"source": {"mac": "02:00:00:00:00", "ip": "127.0.0.1"}}, "source.mac: String should match"),
-        ({"source": {"mac": "02:00:00:00:00:01", "ip": "127.0.0.256"}}, "source.ip: "),
-        ({"format": "framelane-session-2"}, "format: Input should be 'framelane-session-1'"),
-        ({"service": "UD"}, "service: Input should be 'UC' or 'RC'"),
-        ({"pixels": "photons"}, "pixels: Input should be 'raw' or 'corrected'"),
+        ({"qpn": 1 << 24}, "qpn: is 16777216: give less than 16777216 \\(line 1\\)"),
+        ({"rkey": -1}, "rkey: is -1: give 0 or more"),
+        (
+            {"source": {"mac": "02:00:00:00:00", "ip": "127.0.0.1"}},
+            "source.mac: is '02:00:00:00:00': give a MAC address",
+        ),
+        ({"source": {"mac": "02:00:00:00:00:01", "ip": "127.0.0.256"}}, "source.ip: is '127.0.0.256': give an IPv4"),
+        ({"source": {"mac": "02:00:00:00:00:01", "ip": False}}, "source.ip: is false: give an IPv4"),
+        ({"source": {"mac": "02:00:00:00:00:01", "ip": 1}}, "source.ip: is 1: give an IPv4"),
+        ({"format": "framelane-session-2"}, "format: is 'framelane-session-2': give 'framelane-session-1'"),
+        ({"service": "UD"}, "service: is 'UD': give 'UC' or 'RC'"),
+        ({"pixels": "photons"}, "pixels: is 'photons': give 'raw' or 'corrected'"),
         ({"unit": "keV"}, "unit and fraction_bits are of corrected pixels"),
         ({"fraction_bits": 1}, "unit and fraction_bits are of corrected pixels"),
-        ({"pixels": "corrected", "fraction_bits": 16}, "fraction_bits: Input should be less than or equal to 15"),
-        ({"colour": 7}, "colour: Extra inputs are not permitted"),
+        ({"pixels": "corrected", "fraction_bits": 16}, "fraction_bits: is 16: give 15 or less"),
+        ({"colour": 7}, "colour: is no key here: remove it, or give one of base, columns, format"),
+        ({"slots": 7}, "slots: is no key here: did you mean n_slots"),
     ],
 )
 def test_a_bad_field_is_named(
@@ -104,7 +110,7 @@ def test_what_is_not_a_document_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_document_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "session.json").write_bytes(b'{"qpn": "\xff\xfe"}')
-    with pytest.raises(InputError, match="is not usable"):
+    with pytest.raises(InputError, match="is no text in UTF-8: line 1 has the byte 0xff"):
         Session.load(tmp_path / "session.json")
 
 

@@ -3,18 +3,21 @@
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
+from framelane.base.document_lines import toml_line
+from framelane.base.documents import read_text
 from framelane.base.errors import ConfigError, InputError
+from framelane.base.validation import all_said, on_line, spelled, words
 from framelane.driver.config.document_types import NO_NUL, Name, PositiveNumber, PositiveU16, PositiveU32, Table
 from framelane.driver.config.network_document import DcqcnTable, Priority, RcTable, StationTable, VlanId
 from framelane.models.jungfrau.jf_fixed import MAX_FRACTION_BITS
 from framelane.session.session_link import PORT
-from framelane.session.session_plan import U8, U16, U32, U64, Node, Positive
+from framelane.session.session_plan import U8, U16, U32, U64, Ip, Node, Positive
 
 
 class Transmitter(Node):
@@ -82,7 +85,7 @@ class Receiver(Table):
     priority: Priority = 0
     dscp: Annotated[int, Field(ge=0, lt=64)] = 0
     resolve: bool = False
-    gateway: Annotated[IPv4Address, Field(strict=False)] | None = None
+    gateway: Annotated[Ip, Field(strict=False)] | None = None
     rc: RcTable | None = None
 
     @model_validator(mode="after")
@@ -148,14 +151,13 @@ class BoardDocument(Table):
 
 def read_document(path: Path) -> BoardDocument:
     """Read the file; InputError names every table and key that is wrong."""
+    text = read_text(path, "configuration")
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(text)
         return BoardDocument.model_validate(tables)
-    except OSError as error:
-        raise InputError(f"cannot read the configuration {path}: {error.strerror}") from error
     except ValidationError as error:
-        said = "; ".join(_sentence(tables, each["loc"], each["type"], each["msg"]) for each in error.errors())
-        raise unusable(path, said) from error
+        wrong = all_said(error, lambda each: _sentence(tables, each) + on_line(toml_line(text, each["loc"])))
+        raise unusable(path, wrong) from error
     except (ValueError, RecursionError) as error:  # of tomllib, for a number of 5,000 digits and 1,000 brackets too
         raise InputError(f"the configuration {path} is no TOML: {error}") from error
 
@@ -174,11 +176,9 @@ def at(path: Path, table: str) -> Iterator[None]:
         raise unusable(path, f"{table}: {error}") from error
 
 
-_MESSAGES = {"missing": "is missing", "extra_forbidden": "is no key of this table: remove it, or mend its spelling"}
-
-
-def _sentence(tables: dict[str, Any], where: tuple[int | str, ...], kind: str, message: str) -> str:
+def _sentence(tables: dict[str, Any], error: ErrorDetails) -> str:
     """Say which table of which name, which key, and what is wrong."""
+    where = error["loc"]
     table = where[0]
     inside = where[2:] if len(where) > 1 and isinstance(where[1], int) else where[1:]
     if len(where) > 1 and isinstance(where[1], int):
@@ -186,7 +186,6 @@ def _sentence(tables: dict[str, Any], where: tuple[int | str, ...], kind: str, m
         name = entry.get("name") if isinstance(entry, dict) else None
         title = f"[[{table}]] {name!r}" if isinstance(name, str) else f"[[{table}]] number {where[1] + 1}"
     else:
-        title = f"[{table}]"
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).removeprefix(".")
-    said = _MESSAGES.get(kind, message.removeprefix("Value error, "))
-    return f"{title}: {key}: {said}" if key else f"{title}: {said}"
+        title = f"[{spelled((table,))}]"
+    key, wrong = spelled(inside), words(error, BoardDocument)
+    return f"{title}: {key}: {wrong}" if key else f"{title}: {wrong}"

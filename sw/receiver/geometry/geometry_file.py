@@ -8,21 +8,18 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from framelane.base.document_lines import toml_line
+from framelane.base.documents import read_text
 from framelane.base.errors import InputError
+from framelane.base.validation import all_said, on_line, spelled, words
 from framelane.models.jungfrau.jf_geometry import Geometry
 
-_MESSAGES = {
-    "missing": "is missing",
-    "extra_forbidden": "is no key of a geometry: remove it, or mend its spelling",
+_MODULES = {
     "tuple_type": "is no list of tables: write [[module]] above each module",
     "too_short": "there is none: write [[module]] above each module",
     "model_type": "is no table: write [[module]] above it",
-    "string_type": "is no text: put it in quotes",
-    "int_type": "is no whole number",
-    "bool_type": "is neither true nor false",
-    "greater_than_equal": "is below {ge}",
-    "literal_error": "is not {expected}",
 }
+"""What is wrong with all modules, or a whole one."""
 _FOLDER = resources.files("framelane.receiver.geometry") / "geometries"
 
 
@@ -33,16 +30,19 @@ def names() -> list[str]:
 
 def load(name: str) -> Geometry:
     """One of `names`, or a file. InputError says what is wrong with it, and where."""
-    source = _FOLDER / f"{name}.toml" if name in names() else Path(name)
+    if name in names():
+        text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+    else:
+        try:
+            text = read_text(Path(name), "geometry")
+        except InputError as error:
+            advice = f"give a file, or one of {', '.join(names())}"
+            raise InputError(f"{str(error).removesuffix(': give a file')}: {advice}") from error
     try:
-        tables = tomllib.loads(source.read_text(encoding="utf-8"))
-        return Geometry.model_validate(_tuples(tables))
-    except OSError as error:
-        advice = f"give a file, or one of {', '.join(names())}"
-        raise InputError(f"cannot read the geometry {name}: {error.strerror}: {advice}") from error
+        return Geometry.model_validate(_tuples(tomllib.loads(text)))
     except ValidationError as error:
-        said = "; ".join(map(_sentence, error.errors()))
-        raise InputError(f"the geometry {name} is not usable: {said}") from error
+        wrong = all_said(error, lambda each: _sentence(each) + on_line(toml_line(text, each["loc"])))
+        raise InputError(f"the geometry {name} is not usable: {wrong}") from error
     except RecursionError as error:
         raise InputError(f"the geometry {name} is nested too deeply: needed are tables of numbers and words") from error
     except ValueError as error:  # of TOML, of its text, or of a number with thousands of digits
@@ -55,8 +55,9 @@ def _tuples(tables: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(error: ErrorDetails) -> str:
-    where, context = error["loc"], error.get("ctx", {})
-    place = ": ".join(f"[[module]] {part}" if isinstance(part, int) else part for part in where if part != "module")
-    ours = _MESSAGES.get(error["type"])
-    said = ours.format(**context) if ours else error["msg"].removeprefix("Value error, ")
+    where = error["loc"]
+    place = ": ".join(
+        f"[[module]] {part}" if isinstance(part, int) else spelled((part,)) for part in where if part != "module"
+    )
+    said = _MODULES.get(error["type"]) or words(error, Geometry)
     return f"{place or '[[module]]'}: {said}" if where else said

@@ -6,6 +6,7 @@ from time import monotonic
 from framelane.base.errors import TransportError
 from framelane.base.stopping import Stop
 from framelane.receiver.gpu.gpu_error import GpuError
+from framelane.receiver.live.keeping_up import KeepingUp
 from framelane.receiver.live.live_wire import LiveWire
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.live.processing import Processing
@@ -87,6 +88,7 @@ class LiveLoop:
         self._options = options
         self._first = wire.ring.window.next
         self._frames = 0
+        self._keeping_up = KeepingUp(wire.ring.window.n_slots, self._first)
         self._trailers = [0] * wire.session.sources
         """How many of each source have come with the frames that are over."""
         self._lost = [0] * wire.session.sources
@@ -133,25 +135,42 @@ class LiveLoop:
             lines.append(f"source {source} has gone without telling its end: what it had sent{after} is not known")
         return lines
 
+    def starved(self) -> list[str]:
+        """Why the sources had to drop frames while the run went on, in a sentence, where they had."""
+        return [line] if (line := self._keeping_up.line()) else []
+
     def _end(self, reason: object) -> None:
         self.fault = self.fault or f"the run ended early: {reason}"
 
     def _go_on(self, work: Work, stop: Stop, tell: Callable[[str], object]) -> Iterator[Processed]:
         """Receive until somebody wants the end. Credit is given as frames are given back, none after a fault."""
-        publish, ring = self._server.publish, self._ring
         shown, before = monotonic(), 0
         while not (self.ended or stop.wanted or work.fault or self._enough or self._idle):
-            self._put(work, self._receiver.poll(0 if work.pending else _POLL_S) + self._settle())
+            self._put(work, self._receive(work) + self._settle())
             for done in work.take(_TAKE_S):
                 yield done
                 self._given_at = monotonic()
+                self._keeping_up.took()
                 if not work.fault:
-                    publish(ring.window_end)
+                    self._publish()
             if not work.fault:
-                publish(ring.window_end)
+                self._publish()
             if (now := monotonic()) - shown > _SHOW_S:
                 tell(self._line((self._frames - before) / (now - shown)))
                 shown, before = now, self._frames
+
+    def _receive(self, work: Work) -> list[ReceivedFrame]:
+        """The frames that are over now; without work they are waited for."""
+        begun, idle = monotonic(), not work.pending
+        frames = self._receiver.poll(_POLL_S if idle else 0)
+        if idle:
+            self._keeping_up.waited(monotonic() - begun)
+        return frames
+
+    def _publish(self) -> None:
+        end = self._ring.window_end
+        self._server.publish(end)
+        self._keeping_up.published(end)
 
     def _drain(self, work: Work) -> Iterator[Processed]:
         """What has arrived when the user wants the end; no more credit is given."""
@@ -190,6 +209,7 @@ class LiveLoop:
         Of frames without credit nothing else is heard: without this their credit would stand still.
         """
         transport, reports = self._transport, self._server.reports
+        self._keeping_up.told(list(reports.values()))
         for report in self._given_up:
             came = self._trailers[report.source] + self._receiver.withheld[report.source]
             self._lost[report.source] = report.offered - report.dropped - came

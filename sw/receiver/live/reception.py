@@ -269,6 +269,6 @@ class Reception:
         """What is known of the sources, before their link is cut."""
         assert self._loop is not None
         self._tally = self._loop.tally()
-        self.notes = [*attempts.lines(), *self._loop.gone()]
+        self.notes = [*attempts.lines(), *self._loop.gone(), *self._loop.starved()]
         self.packets_sent, self.sources_ended = self._loop.packets, self._loop.ended
         self.writes = self._wire.nic.writes() if self._wire.nic else None

@@ -62,6 +62,9 @@ class PacketPort:
             # A socket for one EtherType gets what comes in, and not what goes out.
             self._socket.bind((interface, wire.ETHERTYPE_IPV4))
             self._raise_pending()
+        except UnicodeError as error:
+            self._socket.close()
+            raise TransportError(f"{interface!r} is no name of an interface: its bytes are no text in UTF-8") from error
         except OSError as error:
             self._socket.close()
             raise _failure(interface, error) from error

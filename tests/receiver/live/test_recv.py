@@ -122,7 +122,7 @@ def test_a_cut_capture_is_one_sentence_and_leaves_nothing(
 
 
 def test_a_session_that_is_no_session_is_one_sentence(replay: RunCli, tmp_path: Path) -> None:
-    for text, sentence in (("{}", "qpn: Field required"), ("nonsense", "is not usable")):
+    for text, sentence in (("{}", "qpn: is missing"), ("nonsense", "is not usable")):
         (tmp_path / "session.json").write_text(text)
         status, _, err = replay(session=tmp_path / "session.json")
         assert status == 2

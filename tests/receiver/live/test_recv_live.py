@@ -299,9 +299,9 @@ def test_a_session_that_is_published_may_be_read_by_its_owner_only(receive: Any,
     ("text", "sentence"),
     [
         ("rows = ", "is no TOML"),
-        ("rows = 16\n", "columns: Field required"),
+        ("rows = 16\n", "columns: is missing"),
         ("[" * 10_000, "is no TOML"),
-        ("\xff", "is no TOML"),
+        ("\xff", "is no text in UTF-8: line 1 has the byte 0xff"),
     ],
 )
 def test_a_plan_that_is_none_is_one_sentence(run_cli: RunCli, tmp_path: Path, text: str, sentence: str) -> None:
