@@ -3,18 +3,22 @@
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
 from framelane.base.errors import FramelaneError
-from framelane.cli import correct, doctor, emulate, master, recover, replay, tap, whatif
+from framelane.cli import correct, doctor, emulate, geometry, master, recover, replay, tap, whatif
 from framelane.cli.board import board
 from framelane.cli.calibration import calibrate
+from framelane.cli.file_options import takes_file_options
 from framelane.cli.jungfrau import jungfrau
 from framelane.cli.option_names import sentence
 from framelane.cli.recv import recv
 from framelane.cli.terminal import Terminal, orderly_end
+
+if TYPE_CHECKING:
+    from framelane.receiver import FileOptions
 
 app = typer.Typer(
     help="Detector frames from the FPGA straight into host or GPU memory over RoCEv2, processed as they arrive.",
@@ -24,6 +28,7 @@ app = typer.Typer(
 
 app.add_typer(board.app, name="board")
 app.add_typer(calibrate.app, name="calibration")
+app.add_typer(geometry.app, name="geometry")
 app.add_typer(jungfrau.app, name="jungfrau")
 
 _STATUS = """Exit status 0: {good}.
@@ -84,7 +89,9 @@ def _root(
 
 
 @app.command(epilog=_STATUS.format(good=_DEMO_GOOD, bad=_DEMO_BAD))
+@takes_file_options
 def demo(
+    options: "FileOptions",
     input: Annotated[
         Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/files.md).")
     ] = None,
@@ -121,7 +128,7 @@ def demo(
     from framelane.demo.demo import DemoOptions, run
     from framelane.demo.link import LinkOptions
 
-    options = DemoOptions(
+    chosen = DemoOptions(
         input=input,
         calibration=calibration,
         frames=frames,
@@ -137,8 +144,9 @@ def demo(
         width=width,
         output=output,
         threshold=threshold,
+        file=options,
     )
-    if run(options, Terminal()).faults():
+    if run(chosen, Terminal()).faults():
         raise typer.Exit(1)
 
 

@@ -1,28 +1,36 @@
 """`framelane correct`, the command. See `_main` for imports."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from framelane.cli import judging
+from framelane.cli.file_options import takes_file_options
+
+if TYPE_CHECKING:
+    from framelane.receiver import FileOptions
 
 STATUS = """Exit status 0: all frames were corrected.
 
 2: bad input, one sentence says what; nothing is written."""
 
 
+@takes_file_options
 def correct(
     input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/calibration.md.")],
     calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
+    options: "FileOptions",
     geometry: Annotated[
         str | None, typer.Option(help="jungfrau_4m, or a file (docs/geometry.md): assemble images.")
     ] = None,
     double_pixels: Annotated[
         Literal["keep", "mask", "split"] | None, typer.Option(help="At chip borders, in assembled images; else keep.")
     ] = None,
-    output_type: Annotated[Literal["int16", "float32"], typer.Option(help="Whole numbers, or not.")] = "int16",
+    output_type: Annotated[
+        Literal["int16", "float32"] | None, typer.Option(help="Whole numbers with codes, or not; int16, if not given.")
+    ] = None,
     unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values.")] = "photons",
     gain_mode: Annotated[
         Literal["normal", "hg0"] | None,
@@ -68,6 +76,7 @@ def correct(
             gain_mode=gain_mode,
             dataset=dataset,
             judging=asked,
+            options=options,
             progress=stages.show,
         )
     bad = f", {done.left_out} left out whose is_good_frame is 0" if done.left_out else ""

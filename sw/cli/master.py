@@ -1,18 +1,25 @@
 """`framelane master`: one file over those of several receivers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from framelane.cli.file_options import takes_metadata
+
+if TYPE_CHECKING:
+    from framelane.session.metadata import Metadata
 
 STATUS = """Exit status 0: all files are in it.
 
 2: a file is missing, damaged or of another run, and one sentence says which; nothing is written."""
 
 
+@takes_metadata
 def master(
     output: Annotated[Path, typer.Argument(help="HDF5 file to write.")],
     files: Annotated[list[Path], typer.Argument(help="Files that framelane recv has written, in the order of ranks.")],
+    metadata: "Metadata",
 ) -> None:
     """Link the files of several receivers as one run, in the order of the detector's frame numbers.
 
@@ -23,11 +30,13 @@ def master(
     from framelane.base.output import check_no_input
     from framelane.base.progress import say
     from framelane.cli.terminal import Terminal
+    from framelane.receiver.geometry.redescribe import redescribing
     from framelane.receiver.sinks.master_file import Part, write_master
 
     check_no_input(output, files)
     for path in files:
         if not path.is_file():
             raise InputError(f"{path}: {'it is no file' if path.exists() else 'no such file'}: give files of a run")
-    made = write_master(output, [Part(path) for path in files], whole=True)
+    mended = redescribing(metadata) if metadata.given else None
+    made = write_master(output, [Part(path) for path in files], whole=True, redescribe=mended)
     say(Terminal(), f"see {output}, of {made.frames} frames")

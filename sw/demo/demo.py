@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +26,7 @@ from framelane.files.recorded_file import RecordedFile
 from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
 from framelane.models.memory.frame_store import FrameInfo
 from framelane.packets.pcap import PcapWriter
+from framelane.receiver.geometry.describe import describe
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pipeline.corrected import CorrectedImages
 from framelane.receiver.pipeline.judging import Judging
@@ -33,6 +34,7 @@ from framelane.receiver.pipeline.ladder import powers_of_two
 from framelane.receiver.pipeline.pipeline import Pipeline, Process
 from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.ring import Ring
+from framelane.receiver.sinks.file_options import FileOptions
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.receiver.transport.softnic import SoftNic
 from framelane.session.session import Session
@@ -61,6 +63,7 @@ class DemoOptions:
     width: int
     output: Path
     threshold: int
+    file: FileOptions = field(default_factory=FileOptions)
 
     def __post_init__(self) -> None:
         if not 0 <= self.drop <= 1:
@@ -91,6 +94,13 @@ def run(options: DemoOptions, console: Console) -> Summary:
         source = _source(options, path, stack)
         fixed = quantize(source.calibration)
         judging = Judging(veto=Veto(options.threshold), rungs=powers_of_two())
+        file = replace(options.file, metadata=source.metadata.updated(options.file.metadata))
+        description = describe(
+            file.metadata,
+            (source.rows, source.columns),
+            photon_energy_kev=source.calibration.photon_energy_kev,
+            usable=source.calibration.usable[0],
+        )
         session = _session(options, source)
         ring = Ring(session)
         sender, port = stack.enter_context(link.open_link(options.link, session))
@@ -110,6 +120,9 @@ def run(options: DemoOptions, console: Console) -> Summary:
                 work / "frames.h5",
                 session,
                 photon_energy_kev=source.calibration.photon_energy_kev,
+                description=description,
+                options=file,
+                frames=source.n_frames,
                 judging=judging,
             ) as sink,
         ):

@@ -15,6 +15,7 @@ from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_correct import STAGE_SHIFT, correct_float, guard
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
+from framelane.session.metadata import Metadata
 
 DATA_NAME = "jungfrau_module.h5"
 DEFAULT_FRAMES = 6
@@ -44,6 +45,8 @@ class Source(Protocol):
     rows: int
     columns: int
     calibration: Calibration
+    metadata: Metadata
+    """What is known of the experiment."""
 
     def frame(self, number: int) -> SourceFrame:
         """Frame `number`, from 0."""
@@ -57,6 +60,7 @@ class FileSource:
         self.n_frames = _chosen(file.path, file.n_frames, n_frames)
         self.rows, self.columns = file.rows, file.columns
         self.calibration = file.calibration
+        self.metadata = Metadata()
         self._file = file
 
     def frame(self, number: int) -> SourceFrame:
@@ -82,6 +86,7 @@ class RecordedSource:
         self.n_frames = _chosen(file.path, file.n_frames, n_frames)
         self.rows, self.columns = file.rows, file.columns
         self.calibration = calibration.calibration
+        self.metadata = Metadata()
         self._file, self._known = file, calibration.gain_known
         self._records = file.records()
 
@@ -108,6 +113,7 @@ class SimulatedSource:
         self.n_frames = n_frames
         self.calibration = self._detector.calibration
         _, self.rows, self.columns = self.calibration.pedestal.shape
+        self.metadata = _simulated(modules)
 
     def frame(self, number: int) -> SourceFrame:
         """See `Source`."""
@@ -115,6 +121,22 @@ class SimulatedSource:
         raw, guarded = guard(frame.raw)
         reference = correct_float(raw, self.calibration).values
         return SourceFrame(raw, guarded, frame.timestamp_ns, frame.bunch_id, reference)
+
+
+def _simulated(modules: int) -> Metadata:
+    """An experiment for the simulated detector: its beam hits the middle of one module, or of eight as a 4M."""
+    centre = {1: (515.0, 257.0), 8: (1034.0, 1082.0)}.get(modules)
+    return Metadata(
+        distance_mm=100.0,
+        **({} if centre is None else {"beam_x": centre[0], "beam_y": centre[1]}),
+        material="Si",
+        thickness_um=320.0,
+        geometry={1: "jungfrau_500k", 8: "jungfrau_4m"}.get(modules),
+        sample="simulated",
+        source_name="simulated",
+        instrument="framelane demo",
+        clock="own",
+    )
 
 
 def _chosen(path: Path, available: int, wanted: int | None) -> int:

@@ -10,11 +10,13 @@ from framelane.base.lazily import lazily
 __all__ = [
     "Capture",
     "Correction",
+    "FileOptions",
     "FollowedFrame",
     "FoundRun",
     "Frame",
     "JudgingOptions",
     "Live",
+    "Metadata",
     "Panel",
     "PeakSettings",
     "Processing",
@@ -24,6 +26,7 @@ __all__ = [
     "VetoReplay",
     "correct",
     "correct_file",
+    "export_geometry",
     "find_peaks",
     "follow",
     "link_run",
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from framelane.calibration.raw_frames import RawFrames
     from framelane.models.peaks.peak_settings import Panel, PeakSettings
     from framelane.receiver.geometry.correct_file import correct_file
+    from framelane.receiver.geometry.export import export_geometry
     from framelane.receiver.geometry.geometry_file import load as read_geometry
     from framelane.receiver.live.frame import Frame
     from framelane.receiver.live.packet_source import Capture, Live
@@ -48,20 +52,25 @@ if TYPE_CHECKING:
     from framelane.receiver.pipeline.judging_options import JudgingOptions
     from framelane.receiver.recovery.following import FollowedFrame, follow
     from framelane.receiver.recovery.found_run import FoundRun, link_run, recover
+    from framelane.receiver.sinks.file_options import FileOptions
     from framelane.receiver.sinks.what_if import VetoReplay, replay_veto
+    from framelane.session.metadata import Metadata
 else:
     __getattr__, __dir__ = lazily(
         __name__,
         {
             # Arrays and files.
             "Correction": "framelane.receiver.pipeline.correction",
+            "FileOptions": "framelane.receiver.sinks.file_options",
             "JudgingOptions": "framelane.receiver.pipeline.judging_options",
+            "Metadata": "framelane.session.metadata",
             "Panel": "framelane.models.peaks.peak_settings",
             "PeakSettings": "framelane.models.peaks.peak_settings",
             "RawFrames": "framelane.calibration.raw_frames",
             "VetoReplay": "framelane.receiver.sinks.what_if",
             "correct": "framelane.receiver.pipeline.correction",
             "correct_file": "framelane.receiver.geometry.correct_file",
+            "export_geometry": "framelane.receiver.geometry.export",
             "find_peaks": "framelane.receiver.peaks.peak_search",
             "read_geometry": "framelane.receiver.geometry.geometry_file:load",
             "replay_veto": "framelane.receiver.sinks.what_if",

@@ -16,6 +16,7 @@ SHOWN = {
     "correct_frames.py": ["frames of 512 x 1024 pixels", "frame 0: ", " photons, ", " keV, "],
     "emulate.py": ["sent: 20 frames in 5140 packets, 9 of them lost", "received: 20 frames, ", "of them with holes"],
     "find_peaks.py": [" peaks\n", " sigma above the background"],
+    "integrate.py": [" pixels left out; intensities from ", "along the angle: ", "none is negative"],
     "open_board.py": ["frames go to disk, which has room for 4", "armed: True, idle: True, frames so far: 0"],
     "receive_frames.py": ["frame 19 at ", " 4096 holes", "9 packets were lost on the way", "20 sent = "],
     "replay_veto.py": [

@@ -15,6 +15,7 @@ from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_packet import JfHeader
 from framelane.models.peaks.peak_settings import PeakSettings
 from framelane.receiver.geometry.corrected_file import CorrectedFile
+from framelane.receiver.geometry.describe import describe
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.recorder import Recorder
 from framelane.receiver.pipeline.corrected import CorrectedImages
@@ -22,6 +23,8 @@ from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.pipeline import raw_words
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
+from framelane.receiver.sinks.pixel_form import form_of
+from framelane.session.metadata import Metadata
 from framelane.session.session import Session
 
 MODULE = np.random.default_rng(3).integers(2300, 2500, (512, 1024), np.uint16)
@@ -95,9 +98,9 @@ def test_a_flipped_bit_of_received_raw_frames(tmp_path: Path, make_session: Call
 )
 def test_a_corrected_file_has_checksums(tmp_path: Path, name: str) -> None:
     judging = Judging(bragg=PeakSettings())
-    known: Any = {"records": ["frame_number"], "photon_energy_kev": 12.4, "judging": judging}
-    known["pixel_mask"] = np.zeros(MODULE.shape, np.uint32)
-    with CorrectedFile(tmp_path / "out.h5", MODULE.shape, np.int16, "photons", **known) as sink:
+    described = describe(Metadata(), MODULE.shape)
+    options: Any = {"records": ["frame_number"], "judging": judging}
+    with CorrectedFile(tmp_path / "out.h5", described, form_of(None), **options) as sink:
         sink.write({"frame_number": 0}, CorrectedImages(MODULE.shape, judging)(MODULE))
     with h5py.File(tmp_path / "out.h5") as file:
         assert file[name].fletcher32

@@ -48,7 +48,7 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
     with (
         stop_on_signals() if live else contextlib.nullcontext(Stop()) as stop,
         receive(options.source, options.processing, stop=stop) as reception,
-        Recorder(reception, options.output) as recorder,
+        Recorder(reception, options.output, options=options.file) as recorder,
         _shown(reception, watch),
     ):
         for frame in reception:
@@ -58,7 +58,7 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
     strange = (reception.strays, reception.first_stray, reception.first_misfit)
     packets = summary.packets(reception.counters, *strange)
     lines = [*notes, *_writes(reception), *packets] if live else [*packets, *notes]
-    lines += summary.frames(reception, recorder, options.drift_file)
+    lines += [*summary.frames(reception, recorder, options.drift_file), *summary.experiment(recorder)]
     unmet = options.demand.unmet(tally)
     watch.say([*lines, *filter(None, (fault, unmet))])
     statistics = RunStatistics(tally, reception.counters, recorder.reasons, recorder.frames, *strange)

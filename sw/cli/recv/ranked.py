@@ -218,7 +218,7 @@ def of_rank(options: RecvOptions, ranks: Ranks) -> RecvOptions:
         processing = replace(processing, calibration=named(processing.calibration))
     if "{" in str(options.output):
         raise OptionError("{output} {0} is the file of all ranks: give it a name without braces", options.output)
-    return RecvOptions(source=own_live, processing=processing, output=own(options.output))
+    return RecvOptions(source=own_live, processing=processing, output=own(options.output), file=options.file)
 
 
 def _filled(name: str, ranks: Ranks) -> str:

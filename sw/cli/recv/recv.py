@@ -1,17 +1,23 @@
 """`framelane recv`, the command: its options; what it prints is in `one_run`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from framelane.cli import judging
+from framelane.cli.file_options import takes_file_options
+
+if TYPE_CHECKING:
+    from framelane.receiver import FileOptions
 
 _CAPTURE, _LIVE = "From a capture", "From the wire"
 
 
+@takes_file_options
 def recv(
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
+    options: "FileOptions",
     session: Annotated[
         Path | None,
         typer.Option(help="Session of the packets: session.json of the receiver. Live: the one to serve again."),
@@ -172,13 +178,14 @@ def recv(
         dark_period=dark_period,
         dark_phase=dark_phase,
     )
-    options = RecvOptions(
+    chosen = RecvOptions(
         source=chosen_source(pcap, session, live),
         processing=processing,
         output=output,
         demand=Demand(strict=strict, expect=expect),
+        file=options,
     )
     ranks = find_ranks()
-    good = one_run.run(options, Terminal()).good if ranks is None else ranked.run(options, ranks, Terminal())
+    good = one_run.run(chosen, Terminal()).good if ranks is None else ranked.run(chosen, ranks, Terminal())
     if not good:
         raise typer.Exit(1)

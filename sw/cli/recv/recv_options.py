@@ -1,6 +1,6 @@
 """The options of `framelane recv`, as the user gave them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from framelane.base.output import check_no_input
 from framelane.receiver.live.packet_source import Capture, Live
 from framelane.receiver.live.processing import Processing
 from framelane.receiver.ring.tally import Tally
+from framelane.receiver.sinks.file_options import FileOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +37,16 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecvOptions:
-    """Where packets come from, what becomes of frames, and the file they go to. InputError for an input as output."""
+    """Where packets come from, what becomes of frames, and the file they go to. InputError for an input as output.
+
+    `file` says how it is written.
+    """
 
     source: Capture | Live
     processing: Processing
     output: Path
     demand: Demand = Demand()
+    file: FileOptions = field(default_factory=FileOptions)
 
     def __post_init__(self) -> None:
         inputs = [*self.source.inputs, *self.processing.inputs]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from framelane.base.errors import InputError
 from framelane.base.part_file import PartFile
+from framelane.cli.option_names import spelled
 from framelane.receiver.live.reception import Reception
 from framelane.receiver.live.recorder import Recorder
 from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
@@ -63,6 +64,14 @@ def frames(reception: Reception, recorder: Recorder, drift_file: Path) -> list[s
     if reception.work_fault:
         nothing = "nothing is written"
     return [*lines, f"loss identity: {reception.tally}", f"see {recorder.path}" if recorder.frames else nothing]
+
+
+def experiment(recorder: Recorder) -> list[str]:
+    """What is missing for NXmx, where something is known of the experiment, but not all that is needed."""
+    description = recorder.description
+    if not recorder.frames or not description.metadata.given or not description.missing:
+        return []
+    return [f"the file does not claim to be NXmx: for that, give {', '.join(map(spelled, description.missing))}"]
 
 
 def verdicts(reasons: Counter[Reason]) -> str:

@@ -13,9 +13,7 @@ from framelane.models.jungfrau.jf_geometry import Geometry
 from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 from framelane.receiver.geometry import _assembly_kernels
 from framelane.receiver.geometry.assembly_map import DoublePixels, make_map
-
-GAP, DEAD, USER, VIRTUAL = 1 << 0, 1 << 1, 1 << 8, 1 << 31
-"""Bits of NXmx's pixel_mask (manual.nexusformat.org, NXdetector): no sensor; dead; masked by the user; interpolated."""
+from framelane.receiver.sinks.mask_bits import DEAD, GAP, USER, VIRTUAL
 
 
 class Assembly:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -17,15 +18,19 @@ from framelane.calibration.raw_frames import RawFrames
 from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_geometry import Geometry
 from framelane.models.peaks.peak_settings import Panel
-from framelane.receiver.geometry.assembly import DEAD, Assembly
+from framelane.receiver.geometry.assembly import Assembly
 from framelane.receiver.geometry.assembly_map import DoublePixels
 from framelane.receiver.geometry.corrected_file import CorrectedFile
+from framelane.receiver.geometry.describe import describe
 from framelane.receiver.geometry.geometry_file import load
 from framelane.receiver.pipeline.corrected import CorrectedImages
 from framelane.receiver.pipeline.correction import Correction, Unit
 from framelane.receiver.pipeline.judging_options import JudgingOptions
 from framelane.receiver.pipeline.veto import Reason
 from framelane.receiver.sinks import nxmx
+from framelane.receiver.sinks.file_options import FileOptions
+from framelane.receiver.sinks.mask_bits import DEAD
+from framelane.receiver.sinks.pixel_form import PixelForm, form_of
 
 
 class CorrectedFrames(NamedTuple):
@@ -45,11 +50,12 @@ def correct_file(
     *,
     geometry: str | Geometry | None = None,
     double_pixels: DoublePixels | None = None,
-    output_type: Literal["int16", "float32"] = "int16",
+    output_type: Literal["int16", "float32"] | None = None,
     unit: Unit = "photons",
     gain_mode: GainMode | None = None,
     dataset: str | None = None,
     judging: JudgingOptions | None = None,
+    options: FileOptions | None = None,
     progress: Progress = tell_nobody,
 ) -> CorrectedFrames:
     """Correct the raw frames of the HDF5 file `input` (docs/calibration.md) into the HDF5 file `output`.
@@ -58,10 +64,12 @@ def correct_file(
     where `double_pixels` at chip borders are kept, masked or split. `gain_mode` is of frames that do not say it
     themselves, `dataset` is found where it is not given. Images are counted and judged as `judging` says, in whole
     `unit`s, and recorded as by a receiver (docs/files.md): the same frames have the same verdicts there. A number that
-    a file does not give is the frame's place in it. ConfigError for what cannot be;
-    InputError for files that are not usable, or do not go together: nothing is left behind then.
+    a file does not give is the frame's place in it. `output_type` is int16 with codes, or float32 with NaN;
+    `options.photons_as` chooses another type for readers who do not know codes, float32 being the same. ConfigError for
+    what cannot be; InputError for files that are not usable, or do not go together: nothing is left behind then.
     """
-    judging = judging or JudgingOptions()
+    judging, options = judging or JudgingOptions(), options or FileOptions()
+    kind, form = _form(output_type, options)
     path, target = Path(input), Path(output)
     if double_pixels is not None and geometry is None:
         raise OptionError("{double_pixels} is for assembled images: give {geometry} as well")
@@ -71,19 +79,24 @@ def correct_file(
         constants = _calibration(Path(calibration), gain_mode, file)
         progress("prepare the correction", 0, 0)
         correct = Correction(constants, "int16", unit)
-        exact = Correction(constants, "float32", unit) if output_type == "float32" else None
+        exact = Correction(constants, "float32", unit) if kind == "float32" else None
         geometry = load(geometry) if isinstance(geometry, str) else geometry
         arrange, shape, mask = _arrangement(geometry, double_pixels, constants)
+        description = describe(
+            options.metadata, shape, photon_energy_kev=constants.photon_energy_kev, geometry=geometry, mask=mask
+        )
         asked, share = judging.judging(shape, panels=_panels(geometry)), judging.share
         judge = CorrectedImages(shape, asked)
         known, reasons = _records(file), Counter[Reason]()
         with CorrectedFile(
-            *(target, shape, np.float32 if exact else np.int16, unit),
+            target,
+            description,
+            form,
+            unit=unit,
             records=[*known, "complete"],
-            photon_energy_kev=constants.photon_energy_kev,
-            pixel_mask=mask,
             judging=asked,
             share=share,
+            options=options,
         ) as sink:
             for turn, first in enumerate(file.starts):
                 progress(f"correct: {file.path.name}", turn, len(file.starts))
@@ -116,6 +129,17 @@ def _panels(geometry: Geometry | None) -> list[Panel] | None:
     if geometry is None:
         return None
     return [Panel(module.y, module.x, *module.shape) for module in geometry.module if not module.masked]
+
+
+def _form(
+    output_type: Literal["int16", "float32"] | None, options: FileOptions
+) -> tuple[Literal["int16", "float32"], PixelForm]:
+    """What the correction makes, and what stands in the file. Floats are not clipped."""
+    if output_type and options.photons_as:
+        raise OptionError("{output_type} and {photons_as} are both types of the pixels: give one of them")
+    if output_type == "float32" or options.photons_as == "float32":
+        return "float32", replace(form_of("float32"), lowest=None, highest=None)
+    return "int16", form_of(options.photons_as)
 
 
 def _check(file: RawFrames) -> None:

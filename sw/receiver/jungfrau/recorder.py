@@ -28,7 +28,7 @@ from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TIC
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.frame_file import Columns, FrameFile
-from framelane.receiver.sinks import nxmx
+from framelane.receiver.sinks.pixel_form import RAW
 
 FORMAT = "framelane-raw-1"
 _NOTHING = JfHeader(frame_number=0)
@@ -111,7 +111,7 @@ class RawFile(FrameFile):
             rdcc_nbytes=1,  # no cache: what is written is on the disk, and no more has to go there when that is full
             **(hdf5plugin.Bitshuffle() if compress else {}),
         )
-        self._raw.attrs.update({f"code_{name}": np.uint16(code) for name, code in nxmx.RAW_CODES.items()})
+        self._raw.attrs.update({f"code_{name}": np.uint16(code) for name, code in RAW.codes.items()})
 
     def write(self, frame: DetectorFrame) -> None:
         """Append one frame."""

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from framelane.base.errors import InputError, OptionError
 from framelane.calibration.gain_mode import open_calibration
@@ -53,6 +54,11 @@ class PreparedPipeline:
     def photon_energy_kev(self) -> float | None:
         """Where it is known."""
         return self._correction.photon_energy_kev if self._correction else None
+
+    @property
+    def usable(self) -> NDArray[np.bool_] | None:
+        """Which pixels have a calibration in G0, bool (rows, columns); None where nobody knows."""
+        return self._correction.fixed.mantissa[0] != 0 if self._correction else None
 
     @property
     def tracker(self) -> PedestalTracker | None:

@@ -1,17 +1,22 @@
 """The frames of a run in an HDF5 file."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from framelane.base.any_path import AnyPath
 from framelane.base.output import check_no_input
 from framelane.files.series import Series
+from framelane.receiver.geometry.describe import describe
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.frame import Frame
+from framelane.receiver.live.packet_source import Live
 from framelane.receiver.live.reception import Reception
 from framelane.receiver.pipeline.veto import Reason
+from framelane.receiver.sinks.file_options import FileOptions
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
+from framelane.session.plan_file import load_metadata
 
 
 class Recorder:
@@ -22,9 +27,11 @@ class Recorder:
     send again: with all of them, or, where it is the disk that fails, with those that were committed. When the disk is
     full the run is ended, and the file has all frames that fitted; the others are `unwritten`. InputError where `path`
     cannot be written, or is an input of the run.
+
+    What `options` say of the experiment goes before what the run's plan says of it, its table `[metadata]`.
     """
 
-    def __init__(self, run: Reception, path: AnyPath) -> None:
+    def __init__(self, run: Reception, path: AnyPath, *, options: FileOptions | None = None) -> None:
         self.path = path = Path(path)
         check_no_input(path, [*run.source.inputs, *run.processing.inputs])
         self.frames = self.unwritten = 0
@@ -33,12 +40,23 @@ class Recorder:
         self.reasons: Counter[Reason] = Counter()
         self._run, self._writing = run, False
         made, processing = run.prepared, run.processing
+        options = _with_plan(options or FileOptions(), run)
+        self.description = describe(
+            options.metadata,
+            (run.session.rows, run.session.columns),
+            photon_energy_kev=made.photon_energy_kev,
+            usable=made.usable,
+        )
+        """What the file says of the experiment."""
 
         def make(part: Path, before: Hdf5Sink | None) -> Hdf5Sink:
             return Hdf5Sink(
                 part,
                 run.session,
                 photon_energy_kev=made.photon_energy_kev,
+                description=self.description,
+                options=options,
+                frames=run.source.frames if isinstance(run.source, Live) else None,
                 judging=made.judging,
                 share=processing.share,
                 reserve=True,
@@ -91,3 +109,11 @@ class Recorder:
                 self._files.leave()
             else:
                 self._files.discard()
+
+
+def _with_plan(options: FileOptions, run: Reception) -> FileOptions:
+    """The options, and behind them what the plan of a live run says of the experiment."""
+    plan = run.source.plan if isinstance(run.source, Live) else None
+    if not isinstance(plan, Path):
+        return options
+    return replace(options, metadata=load_metadata(plan).updated(options.metadata))

@@ -1,4 +1,4 @@
-"""The HDF5 sink: images and the record of every frame, laid out like NXmx (manual.nexusformat.org, NXmx)."""
+"""The HDF5 sink: images, the record of every frame, and what is known of the experiment."""
 
 import contextlib
 from dataclasses import asdict
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from framelane.base.errors import InputOptionError
 from framelane.files.forgiving import ForgivingFile
 from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.files.reserving import ReservingFile
@@ -15,8 +16,11 @@ from framelane.receiver.pipeline.result import Result
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.ring.tally import Tally
 from framelane.receiver.sinks import nxmx
+from framelane.receiver.sinks.description import Description
+from framelane.receiver.sinks.file_options import FileOptions
 from framelane.receiver.sinks.judged_frames import JudgedFrames
 from framelane.receiver.sinks.peak_table import table_bytes
+from framelane.receiver.sinks.pixel_form import RAW, form_of
 from framelane.session.session import Session
 
 _CACHE_BYTES = 1 << 20
@@ -41,8 +45,10 @@ class Hdf5Sink(GrowingHdf5):
     of the frames before: pointers go on there.
 
     `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
-    of a corrected one photons all the same. With `reserve` room is held back on the disk: when that is `full`, the
-    frame that found it so is written all the same, and the file can be closed. InputError when it cannot be written.
+    of a corrected one photons all the same. `description` is of the experiment: with enough of it the file is NXmx. The
+    run is to be of `frames`, where that is known. With `reserve` room is held back on the disk: when that is `full`,
+    the frame that found it so is written all the same, and the file can be closed. InputError when it cannot be
+    written.
     """
 
     def __init__(
@@ -51,6 +57,9 @@ class Hdf5Sink(GrowingHdf5):
         session: Session,
         *,
         photon_energy_kev: float | None = None,
+        description: Description | None = None,
+        options: FileOptions | None = None,
+        frames: int | None = None,
         judging: Judging | None = None,
         share: RandomShare | None = None,
         reserve: bool = False,
@@ -60,15 +69,26 @@ class Hdf5Sink(GrowingHdf5):
     ) -> None:
         self._session, self._reserve = session, reserve
         self._peak_bytes = table_bytes(judging.bragg.limit) if judging and judging.bragg else 0
+        self._options = options or FileOptions()
+        self._description = description or Description(
+            metadata=self._options.metadata, shape=(session.rows, session.columns), photon_energy_kev=photon_energy_kev
+        )
+        raw = session.pixels == "raw" and photon_energy_kev is None
+        if raw and self._options.photons_as:
+            raise InputOptionError(
+                "raw words are no photons and cannot be written as {photons_as} {0}: give {calibration} as well",
+                self._options.photons_as,
+            )
+        self._form = RAW if raw else form_of(self._options.photons_as, session.fraction_bits)
         super().__init__(path, whole=whole, rdcc_nbytes=_CACHE_BYTES)
         with contextlib.ExitStack() as undo:
             undo.callback(self.discard)
-            self._make(photon_energy_kev, judging, share, sparse, before)
+            self._make(frames, judging, share, sparse, before)
             undo.pop_all()
 
     def _make(
         self,
-        photon_energy_kev: float | None,
+        frames: int | None,
         judging: Judging | None,
         share: RandomShare | None,
         sparse: bool,
@@ -76,8 +96,9 @@ class Hdf5Sink(GrowingHdf5):
     ) -> None:
         session = self._session
         self._entry = nxmx.make_entry(self.file)
-        raw = session.pixels == "raw" and photon_energy_kev is None
-        nxmx.make_data(self._entry, session, raw)
+        nxmx.begin(self._entry, frames, self._options.metadata.frame_time_s)
+        units = "ADU words" if self._form is RAW else session.unit
+        nxmx.make_data(self._entry, session, self._form, units, self._options.checksum)
         self._judged = JudgedFrames(
             self._entry,
             unit=session.unit,
@@ -86,9 +107,9 @@ class Hdf5Sink(GrowingHdf5):
             share=share,
             sparse=sparse,
             first_value=before.values if before else 0,
+            clock=self._options.metadata.clock,
         )
-        if not raw:
-            nxmx.describe_instrument(self._entry, photon_energy_kev)
+        self._description.write(self._entry, self._form, self._options.checksum)
 
     @property
     def full(self) -> str | None:
@@ -115,7 +136,7 @@ class Hdf5Sink(GrowingHdf5):
             "complete": frame.complete,
         }
         with self.changing():
-            self._judged.append(record, result)
+            self._judged.append(record, result, self._form(result.image) if result.verdict.accepted else None)
         self.check()
 
     def retract(self) -> None:
@@ -140,8 +161,9 @@ class Hdf5Sink(GrowingHdf5):
         """The file, beside room for two images, and for one of which every pixel is in sparse rows, of 6 bytes each."""
         if not self._reserve:
             return super()._open(path)
-        rows = 8 * (self._session.rows + 1)
-        return ReservingFile(path, round(_COMPRESSED * (5 * self._session.image_bytes + rows + self._peak_bytes)))
+        pixels, rows = self._session.rows * self._session.columns, 8 * (self._session.rows + 1)
+        images = (2 * self._form.dtype.itemsize + 6) * pixels
+        return ReservingFile(path, round(_COMPRESSED * (images + rows + self._peak_bytes)))
 
 
 def _detector_frame(frame: ReceivedFrame) -> int:

@@ -21,8 +21,9 @@ class JudgedFrames:
 
     Beside it come the `records` of every frame, of which names and types are in `nxmx.RECORD`; with `judging` its
     ladder, Bragg peaks and where they are, and with `sparse`, or from the first frame that has them, sparse rows, whose
-    pointers begin at `first_value`. `share`, the rejected frames that are kept, is said. A rejected frame has records
-    and peaks, and no image: its pixels all read as the fill value.
+    pointers begin at `first_value`. `share`, the rejected frames that are kept, is said; so is since when times count,
+    by the source's `clock` or the first frame. A rejected frame has records and peaks, and no image: its pixels all
+    read as the fill value.
     """
 
     def __init__(
@@ -36,8 +37,9 @@ class JudgedFrames:
         share: RandomShare | None = None,
         sparse: bool = False,
         first_value: int = 0,
+        clock: str | None = None,
     ) -> None:
-        self.frames = 0
+        self.frames, self._clock = 0, clock
         self._entry, self._unit = entry, unit
         self._data = entry["data/data"]
         self._columns = {}
@@ -91,6 +93,8 @@ class JudgedFrames:
         if not self.frames:
             self._entry["data/peaks"].attrs.update({"threshold": verdict.threshold, "threshold_units": self._unit})
             self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
+            if "data/timestamp_ns" in values:
+                nxmx.name_epoch(self._entry["data/timestamp_ns"], values["data/timestamp_ns"], self._clock)
         self.frames += 1
         self._data.resize(self.frames, axis=0)
         if verdict.accepted:
@@ -120,9 +124,9 @@ class JudgedFrames:
     def _make_sparse(self) -> None:
         self._sparse = self._entry.create_group("sparse")
         self._sparse.attrs["first_value"] = self._first_value
-        nxmx.compressed(self._sparse, "pointers", "i8", (self._data.shape[1] + 1,), chunk=1)
+        nxmx.extensible(self._sparse, "pointers", "i8", (self._data.shape[1] + 1,), chunk=1, **nxmx.packed())
         for name, dtype in (("columns", "i4"), ("values", "i2")):
-            nxmx.compressed(self._sparse, name, dtype, (), chunk=_SPARSE_CHUNK)
+            nxmx.extensible(self._sparse, name, dtype, (), chunk=_SPARSE_CHUNK, **nxmx.packed())
 
     def _append_rows(self, rows: SparseRows | None) -> None:
         """Add the rows of the newest frame; none for a rejected one."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,16 @@ import numpy as np
 from framelane.base.errors import InputError
 from framelane.files.new_hdf5 import NewHdf5
 from framelane.receiver.sinks import nxmx
+from framelane.receiver.sinks.description import Description
 from framelane.receiver.sinks.frame_order import Integers, order, pieces, twice
 from framelane.receiver.sinks.peak_table import GROUP
 from framelane.receiver.sinks.rank_file import RankFile
 
-_COPIED = "definition", "program_name", "instrument"
+Redescribe = Callable[[RankFile], Description]
+"""What is known of the experiment behind a file."""
+
+_COPIED = ("program_name",)
+_DESCRIPTION = "definition", "metadata", "sample", "source", "instrument"
 _MOST_NAMED = 3
 
 
@@ -44,7 +49,9 @@ class Master:
     left_out: dict[int, str]
 
 
-def write_master(path: Path, parts: Sequence[Part], whole: bool = False) -> Master:
+def write_master(
+    path: Path, parts: Sequence[Part], whole: bool = False, redescribe: Redescribe | None = None
+) -> Master:
     """Write the master of `parts`, which are in rank order. It appears whole, and not at all where no frame came.
 
     `/entry/data/data` is one virtual dataset of all images, in the order of `detector_frame`. The records of frames
@@ -54,6 +61,8 @@ def write_master(path: Path, parts: Sequence[Part], whole: bool = False) -> Mast
     the master: the folder may be moved. A file that cannot be read, has other images than the first, or was judged
     by other settings, is left out; with `whole` that is an InputError, and so are files that have the same frame of the
     detector: nothing is written then. InputError where the master cannot be written, too.
+
+    What the first file says of the experiment is the master's, or what `redescribe` makes of it.
     """
     left_out: dict[int, str] = {}
     files: dict[int, RankFile] = {}
@@ -72,7 +81,7 @@ def write_master(path: Path, parts: Sequence[Part], whole: bool = False) -> Mast
         if files:
             with NewHdf5(path) as new:
                 folder = Path(os.path.realpath(path)).parent
-                _fill(new.file, files, folder)
+                _fill(new.file, files, folder, redescribe)
                 _list_ranks(new.file["entry"], parts, files, left_out, folder)
     return Master(sum(len(file.numbers) for file in files.values()), left_out)
 
@@ -126,13 +135,17 @@ def _check_numbers(files: Sequence[RankFile]) -> None:
         raise InputError(f"{names} both have the detector's frame {number}: give the files of one run, each once")
 
 
-def _fill(file: Any, files: Mapping[int, RankFile], folder: Path) -> None:
+def _fill(file: Any, files: Mapping[int, RankFile], folder: Path, redescribe: Redescribe | None) -> None:
     first = next(iter(files.values()))
-    entry = nxmx.group(file, "entry", "NXentry", default="data")
-    for name in _COPIED:
+    entry = nxmx.make_entry(file)
+    for name in _COPIED if redescribe else (*_COPIED, *_DESCRIPTION):
         if name in first.entry:
             first.entry.copy(name, entry)
+    if redescribe:
+        redescribe(first).write(entry, first.form)
     entry["start_time"] = min(each.time("start_time") for each in files.values())
+    if all("end_time_estimated" in each.entry for each in files.values()):
+        entry["end_time_estimated"] = max(each.time("end_time_estimated") for each in files.values())
     if all(each.ended for each in files.values()):
         entry["end_time"] = max(each.time("end_time") for each in files.values())
     images = nxmx.group(entry, "data", "NXdata", signal="data")

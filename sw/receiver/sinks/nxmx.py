@@ -1,4 +1,4 @@
-"""The layout of our HDF5 files: fields of NXmx (manual.nexusformat.org), and our record of every frame."""
+"""The layout of our HDF5 files: images and our record of every frame. The experiment is in `description`."""
 
 import datetime
 from collections.abc import Sequence
@@ -11,25 +11,10 @@ import numpy as np
 
 import framelane
 from framelane.files.compact_group import compact_group
-from framelane.models.jungfrau.jf_correct import ERROR_WORD, G1_ZERO_WORD, MAX_VALUE, SATURATED_WORD, PixelCode
 from framelane.models.peaks.peak_settings import PeakSettings
-from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.pipeline.veto import Reason
+from framelane.receiver.sinks.pixel_form import PixelForm
 from framelane.session.session import Session
-
-KEV_ANGSTROM = 12.398419843320026
-"""Planck's constant times the speed of light, in keV angstrom (both exact in the SI of 2019)."""
-
-PIXEL_M = 75e-6
-"""Side of a JUNGFRAU pixel."""
-
-PHOTON_CODES = {code.name.lower(): int(code) for code in PixelCode}
-RAW_CODES = {
-    "hole": HOLE_WORD,
-    "saturated": SATURATED_WORD,
-    "invalid": ERROR_WORD,
-    "invalid_g1_zero": G1_ZERO_WORD,
-}
 
 RECORD: dict[str, Any] = {
     "frame_number": "u8",
@@ -54,16 +39,44 @@ UNKNOWN_FRAME = (1 << 64) - 1
 """The detector's number of a frame whose trailers did not come."""
 
 RECORD_ATTRIBUTES: dict[str, dict[str, Any]] = {
-    "timestamp_ns": {"units": "ns"},
+    "timestamp_ns": {"units": "ns", "unknown": np.uint64(0)},
+    "bunch_id": {"unknown": np.uint64(0)},
     "detector_frame": {"unknown": np.uint64(UNKNOWN_FRAME)},
 }
 
 RECORDS_A_CHUNK = 256
+_MOST_FRAMES = 100_000
+"""Of an estimate: more would take a run of the slowest frames beyond the end of the calendar."""
+_2010_S = 1_262_304_000
+"""In seconds since 1970."""
 
 
 def now() -> str:
-    """The time, as ISO 8601."""
-    return datetime.datetime.now(datetime.UTC).isoformat()
+    """The time, as ISO 8601 in UTC."""
+    return _iso(datetime.datetime.now(datetime.UTC))
+
+
+def _iso(time: datetime.datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")
+
+
+def begin(entry: Any, frames: int | None = None, frame_time_s: float | None = None) -> None:
+    """When the run begins, and an estimate of its end, which NXmx requires: by the `frames` that it is to have."""
+    start = datetime.datetime.now(datetime.UTC)
+    known = frames is not None and frame_time_s is not None
+    lasts = datetime.timedelta(seconds=min(frames, _MOST_FRAMES) * frame_time_s if frames and frame_time_s else 0)
+    entry["start_time"], entry["end_time_estimated"] = _iso(start), _iso(start + lasts)
+    entry["end_time_estimated"].attrs["by"] = (
+        "frames times frame_time" if known else "the start: the length was not known"
+    )
+
+
+def make_entry(file: Any) -> Any:
+    """The group of all that is in a file, to which links can be added at any moment; viewers open it on its images."""
+    file.attrs["default"] = "entry"
+    entry = compact_group(file, "entry")
+    entry.attrs.update({"NX_class": "NXentry", "default": "data"})
+    return entry
 
 
 def group(parent: Any, name: str, nx_class: str, **attributes: str) -> Any:
@@ -73,44 +86,61 @@ def group(parent: Any, name: str, nx_class: str, **attributes: str) -> Any:
     return made
 
 
-def make_entry(file: Any) -> Any:
-    """The group of all that is in a file, to which `end_time` can be added at any moment."""
-    made = compact_group(file, "entry")
-    made.attrs.update({"NX_class": "NXentry", "default": "data"})
-    return made
-
-
 def extensible(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk: int, **options: Any) -> Any:
     """A dataset that grows along its first axis, from 0."""
     return group.create_dataset(name, (0, *shape), dtype, maxshape=(None, *shape), chunks=(chunk, *shape), **options)
 
 
-def compressed(group: Any, name: str, dtype: Any, shape: tuple[int, ...], chunk: int, **options: Any) -> Any:
-    """The same with bitshuffle and LZ4, which readers need a plugin for, and a checksum, without which the plugin may
-    crash on a damaged chunk."""
-    return extensible(group, name, dtype, shape, chunk, fletcher32=True, **hdf5plugin.Bitshuffle(), **options)
+def packed(checksum: bool = True) -> dict[str, Any]:
+    """How datasets are compressed: by bitshuffle and LZ4, which readers need a plugin for.
+
+    Without the `checksum` behind it, which some plugins of XDS refuse, that plugin may crash on a damaged chunk.
+    """
+    return {**({"fletcher32": True} if checksum else {}), **hdf5plugin.Bitshuffle()}
 
 
-def make_data(entry: Any, session: Session, raw: bool) -> Any:
-    """The group of images, and the dataset of these; records come beside it (`JudgedFrames`)."""
-    entry["definition"] = "NXmx"
-    entry["start_time"] = now()
+def make_images(entry: Any, shape: tuple[int, int], form: PixelForm, checksum: bool = True, **attributes: Any) -> Any:
+    """The group of images, and the dataset of these, (rows, columns), which grows; records come beside it."""
+    images = group(entry, "data", "NXdata", signal="data")
+    data = extensible(
+        *(images, "data", form.dtype, shape, 1),
+        fillvalue=form.empty,
+        # The cache holds an image: else HDF5 clears new memory for each, which takes a third of its time.
+        rdcc_nbytes=shape[0] * shape[1] * form.dtype.itemsize,
+        **packed(checksum),
+    )
+    data.attrs.update({"interpretation": "image", **attributes})
+    if form.dtype.kind != "f":
+        data.attrs.update({f"code_{name}": form.dtype.type(code) for name, code in form.codes.items()})
+    return data
+
+
+def make_data(entry: Any, session: Session, form: PixelForm, units: str, checksum: bool) -> Any:
+    """The same of a session, which is described beside it."""
     entry["program_name"] = "framelane"
     entry["program_name"].attrs["version"] = framelane.__version__
     # Whoever has the rkey can write into the ring.
     entry["session"] = session.model_dump_json(exclude={"rkey"})
-    images = group(entry, "data", "NXdata", signal="data")
-    codes = RAW_CODES if raw else PHOTON_CODES
-    dtype = np.dtype(np.uint16 if raw else np.int16)
-    shape = (session.rows, session.columns)
-    # The cache holds an image: else HDF5 clears new memory for each, which takes a third of its time.
-    fill = dtype.type(codes["hole"])
-    data = compressed(images, "data", dtype, shape, chunk=1, fillvalue=fill, rdcc_nbytes=session.image_bytes)
-    data.attrs["units"] = "ADU words" if raw else session.unit
-    if session.fraction_bits:
+    data = make_images(entry, (session.rows, session.columns), form, checksum, units=units)
+    if session.fraction_bits and form.dtype.kind != "f":
         data.attrs["scale_factor"] = 2.0**-session.fraction_bits
-    data.attrs.update({f"code_{name}": dtype.type(code) for name, code in codes.items()})
     return data
+
+
+def name_epoch(timestamps: Any, first_ns: int, clock: str | None) -> None:
+    """Say of a record of times in ns since when they count: by the source's `clock`, where that is known.
+
+    Else by the first of them: one between 2010 and tomorrow is of a clock that counts from 1970; any other is of none
+    that tells the time of day.
+    """
+    told = clock is not None
+    if not told:
+        tomorrow = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+        clock = "utc or tai" if _2010_S <= first_ns / 1e9 < tomorrow.timestamp() else "own"
+    epoch = "none: it is no time of day, the source has a clock of its own" if clock == "own" else "1970-01-01T00:00:00"
+    timestamps.attrs.update(
+        {"epoch": epoch, "clock": clock, "clock_known_by": "metadata" if told else "the first frame"}
+    )
 
 
 def make_ladder(images: Any, thresholds: Sequence[int], unit: str) -> Any:
@@ -127,18 +157,3 @@ def make_bragg_peaks(images: Any, settings: PeakSettings) -> Any:
     peaks.attrs.update(asdict(settings))
     images["accepted"].attrs["judged_by"] = "bragg_peaks"
     return np.zeros(RECORDS_A_CHUNK, np.uint32)
-
-
-def describe_instrument(entry: Any, photon_energy_kev: float | None) -> None:
-    """The beam's energy, where it is known, and the detector's pixels."""
-    instrument = group(entry, "instrument", "NXinstrument")
-    detector = group(instrument, "detector", "NXdetector")
-    detector["underload_value"], detector["saturation_value"] = -MAX_VALUE, MAX_VALUE
-    values = [(detector, "x_pixel_size", PIXEL_M, "m"), (detector, "y_pixel_size", PIXEL_M, "m")]
-    if photon_energy_kev is not None:
-        beam = group(instrument, "beam", "NXbeam")
-        values.append((beam, "incident_energy", photon_energy_kev, "keV"))
-        values.append((beam, "incident_wavelength", KEV_ANGSTROM / photon_energy_kev, "angstrom"))
-    for where, name, value, units in values:
-        where[name] = value
-        where[name].attrs["units"] = units

@@ -1,5 +1,6 @@
 """The file of one rank, as the master of a run takes it."""
 
+import json
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,8 +9,13 @@ from numpy.typing import NDArray
 from framelane.base.errors import InputError
 from framelane.files.checked_file import CheckedFile
 from framelane.receiver.sinks.peak_table import GROUP
+from framelane.receiver.sinks.pixel_form import PixelForm
+from framelane.session.metadata import Metadata
 
 _DATA = "entry/data"
+_DETECTOR = "entry/instrument/detector"
+_MASK = f"{_DETECTOR}/pixel_mask"
+_ENERGY = "entry/instrument/beam/incident_energy"
 _JUDGED = "peaks", "accepted", "ladder", "bragg_peaks"
 """Records whose attributes say how frames were judged."""
 
@@ -76,6 +82,37 @@ class RankFile(CheckedFile):
         _, attributes = self.described(name)
         return {prefix + key: np.asarray(value).tolist() for key, value in attributes.items()}
 
+    @property
+    def form(self) -> PixelForm:
+        """What stands in its images for values: the range of those that are good, and the type."""
+        limits = [self._scalar(f"{_DETECTOR}/{name}") for name in ("underload_value", "saturation_value")]
+        lowest, highest = (None if limit is None else int(limit) for limit in limits)
+        return PixelForm(self.data.dtype, {}, lowest, highest)
+
+    @property
+    def photon_energy_kev(self) -> float | None:
+        """Where the file says it."""
+        energy = self._scalar(_ENERGY)
+        return None if energy is None else float(energy)
+
+    @property
+    def mask(self) -> NDArray[np.uint32] | None:
+        """The bits of NXmx, uint32 (rows, columns); None where nothing is known of the pixels."""
+        if not self._has(_MASK) or "known" in self._try("read its mask", lambda: dict(self._find(_MASK).attrs)):
+            return None
+        return self._read(_MASK, self.data.shape[1:], "u", np.uint32)
+
+    @property
+    def metadata(self) -> Metadata:
+        """What was given of the experiment."""
+        text = self._scalar("entry/metadata")
+        table = self._try("read its metadata", lambda: json.loads(text)) if text is not None else {}
+        return Metadata.of_table(table, self.path)
+
+    def _scalar(self, name: str) -> Any:
+        """A value, None where there is none."""
+        return self._try(f"read {name}", lambda: self._find(name)[()]) if self._has(name) else None
+
     def time(self, name: str) -> str:
-        """`start_time` or `end_time`, ISO 8601."""
+        """`start_time`, `end_time` or `end_time_estimated`, ISO 8601."""
         return str(self._try(f"read {name}", lambda: self.entry[name].asstr()[()]))

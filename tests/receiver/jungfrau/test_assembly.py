@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from framelane.base.errors import ConfigError, InputError
 from framelane.models.jungfrau.jf_geometry import Geometry, ModulePlace
-from framelane.receiver.geometry.assembly import DEAD, GAP, USER, VIRTUAL, Assembly
+from framelane.receiver.geometry.assembly import Assembly
 from framelane.receiver.geometry.assembly_map import DoublePixels
 from framelane.receiver.geometry.geometry_file import load
+from framelane.receiver.sinks.mask_bits import DEAD, GAP, USER, VIRTUAL
 
 MODES: list[DoublePixels] = ["keep", "mask", "split"]
 MASKED = -32767
