@@ -14,6 +14,8 @@ CACHE := $(CURDIR)/build/cache
 export XDG_CACHE_HOME ?= $(CACHE)
 export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start a thousand Pythons: what one has compiled, the others take.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

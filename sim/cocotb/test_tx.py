@@ -15,13 +15,14 @@ import pytest
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
-from bench import ALL_STALLS, ROOT, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, ROOT, Stalls, assert_same_packets, run
 from framelane.models.cells import axis
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.packets.pcap import PcapWriter
 from tx_bench import STRIDE, TxBench, session
 from tx_registers import ARM, ARMED, COMMAND, CONTROL, DROPPED, FAILED, IDLE, RESET, SENT, STATUS
+from widths import some_widths
 
 
 def tshark(packets: list[bytes]) -> list[dict[str, int | None]]:

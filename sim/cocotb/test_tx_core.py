@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run
 from counter_ports import counter
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import COUNT_T
@@ -17,6 +17,8 @@ from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx.roce_qp import QpContext
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.models.tx import Tx, TxConfig
+from signals import now
+from widths import some_widths
 
 LOCAL, REMOTE = Endpoint(0x020000000001, 0x0A000001), Endpoint(0x020000000002, 0x0A000002)
 SIZE = 1 << 16
@@ -85,22 +87,22 @@ class CoreBench(Bench):
 
     def _look(self) -> None:
         dut = self.dut
-        self._asked = int(dut.flow_index_o.value), int(dut.destination_index_o.value)
+        self._asked = now(dut.flow_index_o), now(dut.destination_index_o)
         if self._idle:
-            moving = [n for n in ("m_axis_tvalid", "m_axis_count_tvalid", "release_o") if int(getattr(dut, n).value)]
+            moving = [n for n in ("m_axis_tvalid", "m_axis_count_tvalid", "release_o") if now(getattr(dut, n))]
             assert not moving, f"idle, but {moving} in the next cycle"
-        self._idle = bool(int(dut.idle_o.value)) and not int(dut.rst.value)
-        self.released += int(dut.release_o.value)
-        self.ended += int(dut.status_valid_o.value)
-        self.ignored += int(dut.ignored_o.value)
-        self.refused += int(dut.refusal_valid_o.value)
+        self._idle = bool(now(dut.idle_o)) and not now(dut.rst)
+        self.released += now(dut.release_o)
+        self.ended += now(dut.status_valid_o)
+        self.ignored += now(dut.ignored_o)
+        self.refused += now(dut.refusal_valid_o)
 
     def offer(self, number: int) -> None:
         """A frame anywhere in the memory."""
         bits = self.random.getrandbits
         event = FrameEvent(number, bits(64), bits(64), self.random.randrange(SIZE - 4096))
         self.frames.items.append({"tdata": ports.frame_t(event)})
-        if int(self.dut.armed_i.value):
+        if now(self.dut.armed_i):
             self.expected += self.model.frame(event)
 
     def counted(self) -> dict[int, int]:
@@ -112,11 +114,11 @@ class CoreBench(Bench):
 
     async def check(self, frames: int) -> None:
         await self.until(lambda: self.released == frames and not self.frames.items, 60_000)
-        await self.until(lambda: bool(int(self.dut.idle_o.value)))
+        await self.until(lambda: bool(now(self.dut.idle_o)))
         for _ in range(100):
             await self.step()
         assert_same_packets(self.out.packets(self.width), self.expected)
-        assert int(self.dut.idle_o.value)
+        assert now(self.dut.idle_o)
 
 
 @cocotb.test()
@@ -157,7 +159,7 @@ async def a_frame_that_memory_refuses_is_counted_as_failed(dut: Any) -> None:
     bench.memory.end = 0
     bench.offer(0)
     await bench.until(lambda: bench.released == 1)
-    await bench.until(lambda: bool(int(dut.idle_o.value)))
+    await bench.until(lambda: bool(now(dut.idle_o)))
     assert bench.counted()[counter("destination_counters[].failed", 0)] == 1
 
 

@@ -8,13 +8,15 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import BD_T, TRAILER_T
 from framelane.models.placement.bd_rows import Descriptor
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
 from framelane.models.roce_tx.roce_segment import Message
 from rc_ports import ITEM_T
+from signals import now
+from widths import some_widths
 
 SIZE = 1 << 16
 
@@ -53,7 +55,7 @@ class PayloadBench(Bench):
         self.watch(self._count)
 
     def _count(self) -> None:
-        self.errors += int(self.dut.read_error_o.value)
+        self.errors += now(self.dut.read_error_o)
 
     def offer(self, bd: Descriptor) -> None:
         """An item, of RC or not; one of RC may be sent again, from its middle."""

@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, run
 from counter_ports import RC_PULSES_T, count_events, counter
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import BD_T, COUNT_T, TRAILER_T
@@ -19,6 +19,8 @@ from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Service
 from framelane.models.station.roce_rx import FIRST_QPN
 from rc_ports import COMMAND_T, DCQCN_T, ITEM_T, LIMITS_T, RC_CONTROL_T, RC_REPORT_T, STATUS_T
 from receive_bench import PEER, acknowledge, congestion, ethernet, ip
+from signals import now
+from widths import some_widths
 
 QPS, DEPTH, CLOCK_HZ = 2, 32, 10_000_000
 MTU, RATE = 256, 0x40000
@@ -60,9 +62,9 @@ class RcBench(Bench):
 
     def _look(self) -> None:
         dut = self.dut
-        self.released += int(dut.release_o.value)
-        if int(dut.m_axis_rate_tvalid.value) and int(dut.m_axis_rate_tready.value):
-            self.changed.append(int(dut.m_axis_rate_index.value))
+        self.released += now(dut.release_o)
+        if now(dut.m_axis_rate_tvalid) and now(dut.m_axis_rate_tready):
+            self.changed.append(now(dut.m_axis_rate_index))
         for item in self.items.items[self._taken :]:
             bd = BD_T.unpack(ITEM_T.unpack(item["tdata"])["bd"])
             self.issued.items.append({"tdata": item["tdata"]})
@@ -95,7 +97,7 @@ class RcBench(Bench):
         await self.step()
 
     def report(self) -> dict[str, int]:
-        return RC_REPORT_T.unpack(int(self.dut.report_o.value))
+        return RC_REPORT_T.unpack(now(self.dut.report_o))
 
     def status(self) -> dict[str, int]:
         """State of the QP that was asked for."""
@@ -134,7 +136,7 @@ class RcBench(Bench):
         dut.room_qp_i.value, dut.room_wanted_i.value = qp, rows + 1
         await self.step()
         await self.step()
-        assert int(dut.room_o.value)
+        assert now(dut.room_o)
         dut.admit_i.value = 1
         await self.step()
         dut.admit_i.value = 0
@@ -189,10 +191,10 @@ async def a_frame_is_kept_until_its_last_packet_is_acknowledged(dut: Any, stalls
     await bench.all_left()
     assert [BD_T.pack(bd) for bd in bench.sent()] == offered
     assert bench.released == 0, "what is not acknowledged may be sent again"
-    assert not int(dut.idle_o.value)
+    assert not now(dut.idle_o)
     bench.answer_to(QP.psn + bench.packets - 1)
     await bench.until(lambda: bench.released == 3)
-    await bench.until(lambda: bool(int(dut.idle_o.value)))
+    await bench.until(lambda: bool(now(dut.idle_o)))
     assert bench.counted() == {sent_or_failed("sent"): 3}
     assert bench.events == {"acks": 1, "rc_acked": 1, "rc_armed": 1}
     assert bench.status()["una"] == (QP.psn + bench.packets) & 0xFFFFFF

@@ -10,7 +10,7 @@ from scapy.layers.inet import ICMP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from bench import ALL_STALLS, Bench, Source, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Source, Stalls, assert_same_packets, run
 from counter_ports import NEIGHBOUR_PULSES_T, count_events
 from framelane.driver.simulated.neighbour_ports import RESOLVED_T, NeighbourConfig, resolve_t
 from framelane.models.cells import axis
@@ -20,7 +20,9 @@ from framelane.models.station.arp import Arp
 from framelane.models.station.neighbour import Neighbour
 from framelane.models.station.pause import Pause
 from framelane.models.station.rx_filter import PAUSE_MAC, RxClass, RxDrop
-from receive_bench import LOCAL, PEER, _WithoutReady, acknowledge, congestion, ethernet, ip
+from receive_bench import LOCAL, PEER, acknowledge, congestion, ethernet, ip
+from signals import now
+from widths import some_widths
 
 OTHER = Endpoint(0x020000000077, 0xC6336477)
 OURS = b"\x88\xb5"
@@ -35,7 +37,7 @@ class StationBench(Bench):
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, **config: Any) -> None:
         super().__init__(dut, stalls)
         self.width = len(dut.m_axis_tdata)
-        self.line = Source(_WithoutReady(dut), "s_axis_rx", self._pauses(stalls.source))
+        self.line = Source(dut, "s_axis_rx", self._pauses(stalls.source))
         self._sources.append(self.line)
         self.packets = self.source("s_axis_packet", stalls=False)
         self.roce, self.out = self.sink("m_axis_roce"), self.sink("m_axis")
@@ -133,17 +135,17 @@ async def a_pause_holds_packets_until_it_ends_or_the_core_is_reset(dut: Any) -> 
     for resetting in (0, 1):
         dut.resetting_i.value = 0
         bench.line.send((PAUSE + bytes.fromhex("0001 1000")).ljust(60, b"\0"), bench.width, tuser=0)
-        await bench.until(lambda: bool(int(dut.held_o.value)))
+        await bench.until(lambda: bool(now(dut.held_o)))
         before = len(bench.out.items)
         bench.send(1000)
         await bench.run(500)
-        assert int(dut.held_o.value)
+        assert now(dut.held_o)
         assert len(bench.out.items) == before, "a packet has left in a pause"
         dut.resetting_i.value = resetting
         await bench.run(400)
         beats = axis.n_beats(1000, bench.width)
         assert len(bench.out.items) - before == (beats if resetting else 0)
-        await bench.until(lambda: not int(dut.held_o.value))
+        await bench.until(lambda: not now(dut.held_o))
         await bench.run(200)
         assert_same_packets(bench.out.packets(bench.width), bench.sent)
     assert bench.events["pause_global"] == 2
@@ -157,8 +159,8 @@ async def an_address_is_resolved_or_nobody_has_it(dut: Any) -> None:
     results: list[dict[str, int]] = []
 
     def look() -> None:
-        if int(dut.m_axis_resolved_tvalid.value):
-            results.append(RESOLVED_T.unpack(int(dut.m_axis_resolved_tdata.value)))
+        if now(dut.m_axis_resolved_tvalid):
+            results.append(RESOLVED_T.unpack(now(dut.m_axis_resolved_tdata)))
 
     bench.watch(look)
     for answered in (True, False):

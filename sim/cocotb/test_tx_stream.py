@@ -10,7 +10,7 @@ import pytest
 from cocotbext.axi import AxiBus, AxiRam, AxiRamWrite, AxiWriteBus
 
 from axi_lite import AxiLite
-from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated.ports import frame_info_t
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
@@ -23,6 +23,7 @@ from framelane.models.registers import registers
 from framelane.models.roce_tx import wire
 from framelane.models.tx_stream import TxStream
 from plane_memory import PlaneMemory
+from signals import now
 from tx_bench import session
 from tx_registers import (
     ARM,
@@ -42,6 +43,7 @@ from tx_registers import (
     SNAPSHOT,
     STATUS,
 )
+from widths import some_widths
 
 IMAGES = [f"counters.{name}" for name in ("frames", "frames_bad", "mismatches", "constant_errors")]
 STORED = [f"counters.{name}" for name in ("frames", "frames_lost", "frames_bad")]
@@ -163,7 +165,7 @@ class StreamBench(Bench):
         await self.until(lambda: not self.pixels.items, 200_000)
         for _ in range(100):
             await self.step()
-        await self.until(lambda: bool(int(self.dut.idle_o.value)), 200_000)
+        await self.until(lambda: bool(now(self.dut.idle_o)), 200_000)
         return self.out.packets(self.width)
 
     def sent(self, packets: list[bytes]) -> set[int]:

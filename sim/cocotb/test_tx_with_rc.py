@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from scapy.layers.l2 import ARP, Ether
 
-from bench import ROOT, Source, Stalls, run, some_widths
+from bench import ROOT, Source, Stalls, run
 from framelane.models.rc.lossy_network import LinkImpairments, LossyNetwork
 from framelane.models.rc.rc_protocol import RcLimits, RcReason, RcState
 from framelane.models.rc.rc_responder import RcResponder, Region
@@ -16,9 +16,11 @@ from framelane.models.registers import registers
 from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
 from framelane.models.station.roce_rx import FIRST_QPN, Event, EventKind
-from receive_bench import _WithoutReady, acknowledge, congestion, ethernet, ip
+from receive_bench import acknowledge, congestion, ethernet, ip
+from signals import now
 from tx_bench import SOURCE, TxBench, session
 from tx_registers import COMMAND, DROPPED, FAILED, MAP, RESET, SENT
+from widths import some_widths
 
 QPS, DEPTH, CLOCK_HZ = 4, 32, 10_000_000
 FRAMES = 16
@@ -52,7 +54,7 @@ class RcBench(TxBench):
         self.others: list[bytes] = []
         self.payload_bytes = self.offered = 0
         self.contents: list[bytes] = []
-        self.line = Source(_WithoutReady(dut), "s_axis_rx", lambda: False)
+        self.line = Source(dut, "s_axis_rx", lambda: False)
         self._sources.append(self.line)
         dut.link_up_i.value = 0
         self.watch(self._world)
@@ -133,7 +135,7 @@ class RcBench(TxBench):
             await self.step()
             assert self.cycle - start < limit, "frames hang"
         taken = self.cycle - start
-        await self.until(lambda: bool(int(self.dut.idle_o.value)), 2000)
+        await self.until(lambda: bool(now(self.dut.idle_o)), 2000)
         return taken
 
     def check_frames(self, index: int, numbers: range | list[int], memory: bytearray | None = None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import bench
+import widths
 from longest_first import guess, read, scope_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,20 +64,20 @@ def test_each_commit_has_one_width_and_all_have_their_turn(monkeypatch: pytest.M
     monkeypatch.setenv("FRAMELANE_WIDTHS", "commit")
     seen = set()
     for commit in range(20):
-        monkeypatch.setattr(bench, "_commit", lambda commit=commit: f"{commit:040x}")
-        (width,) = bench.some_widths("tx")
-        assert bench.some_widths("tx") == [width]
+        monkeypatch.setattr(widths, "_commit", lambda commit=commit: f"{commit:040x}")
+        (width,) = widths.some_widths("tx")
+        assert widths.some_widths("tx") == [width]
         seen.add(width)
-    assert seen == set(bench.WIDTHS)
-    monkeypatch.setattr(bench, "_commit", lambda: "")
-    assert bench.some_widths("tx") == list(bench.WIDTHS), "in doubt all"
+    assert seen == set(widths.WIDTHS)
+    monkeypatch.setattr(widths, "_commit", lambda: "")
+    assert widths.some_widths("tx") == list(widths.WIDTHS), "in doubt all"
 
 
 def test_a_width_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FRAMELANE_WIDTHS", raising=False)
-    assert bench.some_widths("tx") == list(bench.WIDTHS)
+    assert widths.some_widths("tx") == list(widths.WIDTHS)
     monkeypatch.setenv("FRAMELANE_WIDTHS", "64")
-    assert bench.some_widths("tx") == [64]
+    assert widths.some_widths("tx") == [64]
     monkeypatch.setenv("FRAMELANE_WIDTHS", "65")
-    with pytest.raises(ValueError, match=r"FRAMELANE_WIDTHS=65: give all, commit, 64 or 512"):
-        bench.some_widths("tx")
+    with pytest.raises(ValueError, match=r"FRAMELANE_WIDTHS=65: give all, commit, or one of 64, 128, 256, 512, 1024"):
+        widths.some_widths("tx")

@@ -6,8 +6,9 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Sink, Source, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Sink, Source, Stalls, assert_same_packets, run
 from receive_bench import count_pulses, line
+from widths import some_widths
 
 
 class FifoBench(Bench):

@@ -5,8 +5,10 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.models.cells import axis
+from signals import now
+from widths import some_widths
 
 SOURCES = 2
 
@@ -30,7 +32,7 @@ class Feeder:
         bench.watch(self._sample)
 
     def _sample(self) -> None:
-        ready = int(self.dut.s_axis_tready.value)
+        ready = now(self.dut.s_axis_tready)
         for k, lane in enumerate(self.lanes):
             if lane.offered and ready >> k & 1:
                 lane.beats.pop(0)

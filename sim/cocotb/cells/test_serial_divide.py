@@ -7,6 +7,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 
 from bench import Bench, run
 from framelane.models.cells import serial
+from signals import now
 
 EDGES = (0, 1, 2, 3, 255, 256, 65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 
@@ -18,8 +19,8 @@ async def quotient(dut: Any, dividend: int, divisor: int) -> tuple[int, int, int
     dut.start_i.value = 0
     for cycles in range(1, 100):
         await ReadOnly()
-        if int(dut.done_o.value):
-            found = int(dut.quotient_o.value), int(dut.remainder_o.value), cycles
+        if now(dut.done_o):
+            found = now(dut.quotient_o), now(dut.remainder_o), cycles
             await RisingEdge(dut.clk)
             return found
         await RisingEdge(dut.clk)

@@ -7,6 +7,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 
 from bench import Bench, run
 from framelane.models.cells import serial
+from signals import now
 
 EDGES = (0, 1, 2, 3, 255, 65536, (1 << 32) - 1)
 
@@ -18,8 +19,8 @@ async def result(dut: Any, value: int, factor: int, offset: int) -> tuple[int, i
     dut.start_i.value = 0
     for cycles in range(1, 100):
         await ReadOnly()
-        if int(dut.done_o.value):
-            found = int(dut.result_o.value), cycles
+        if now(dut.done_o):
+            found = now(dut.result_o), cycles
             await RisingEdge(dut.clk)
             return found
         await RisingEdge(dut.clk)

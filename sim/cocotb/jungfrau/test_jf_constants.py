@@ -6,10 +6,12 @@ import cocotb
 import numpy as np
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from plane_memory import PlaneMemory
+from signals import now
+from widths import some_widths
 
 BASE = (7 << 32) - 3 * 4096
 """The planes cross a boundary of 4 GiB."""
@@ -120,7 +122,7 @@ async def a_stop_at_any_time_is_followed_by_a_fresh_start_with_other_constants(d
         while True:
             await fetch.bench.step()
             fetch.out.clear()  # what was offered is withdrawn
-            if int(dut.idle_o.value):
+            if now(dut.idle_o):
                 break
         assert not any(port.beats for port in fetch.memory.ports), "idle, but a read is outstanding"
 

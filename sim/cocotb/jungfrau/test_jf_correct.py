@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bench import ALL_STALLS, Bench, Stalls, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, run
 from exact import exact
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_correct import PixelCode, correct_int16
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from hls_build import verilator_arguments
+from signals import now
+from widths import some_widths
 
 USER_W = 8
 TOPS = ("jf_correct", "jf_correct_hls")
@@ -44,7 +46,7 @@ class Correction:
         self.bench.watch(self._count)
 
     def _count(self) -> None:
-        self.mismatches += int(self.dut.mismatch_o.value)
+        self.mismatches += now(self.dut.mismatch_o)
 
     def words(self, pixels: int) -> NDArray[np.uint16]:
         """Random words; every code is frequent among them."""

@@ -8,6 +8,7 @@ import cocotb
 
 from bench import Bench, run
 from exact import exact
+from signals import now
 
 LATENCY = 7
 ALL_WORDS = range(0x10000)
@@ -35,12 +36,12 @@ class Lane:
 
     def _sample(self) -> None:
         """Before each enabled edge: what leaves is LATENCY words behind the one that enters."""
-        if not int(self.dut.en_i.value):
+        if not now(self.dut.en_i):
             return
         self._left += 1
         k = self._left - 1 - LATENCY
         if 0 <= k < len(self._expected):
-            bits = int(self.dut.value_o.value)
+            bits = now(self.dut.value_o)
             got = bits - 0x10000 if bits & 0x8000 else bits
             assert self._expected[k] in (None, got), f"word {self._words[k]:#06x}: {got}, not {self._expected[k]}"
 

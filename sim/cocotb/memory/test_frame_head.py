@@ -8,6 +8,7 @@ import pytest
 from bench import Bench, Stalls, run
 from framelane.models.memory import frame_head
 from framelane.models.memory.frame_head import FrameHead
+from signals import now
 
 
 @cocotb.test()
@@ -19,9 +20,9 @@ async def the_first_bytes_and_the_length_are_there_when_a_packet_has_ended(dut: 
     found: list[tuple[bytes, int, int]] = []
 
     def watch() -> None:
-        if int(dut.ended_o.value):
-            head = int(dut.head_o.value).to_bytes(kept)
-            found.append((head, int(dut.length_o.value), int(dut.user_o.value)))
+        if now(dut.ended_o):
+            head = now(dut.head_o).to_bytes(kept)
+            found.append((head, now(dut.length_o), now(dut.user_o)))
 
     bench.watch(watch)
     await bench.reset()
@@ -49,11 +50,11 @@ async def a_reset_forgets_the_packet_under_way(dut: Any) -> None:
         for _ in range(cycles):
             await bench.step()
         await bench.reset(cycles=1)
-        assert not int(dut.ended_o.value)
+        assert not now(dut.ended_o)
         packet = bench.random.randbytes(len(dut.head_o) // 8)
         source.send(packet, 64, tuser=0)
-        await bench.until(lambda: bool(int(dut.ended_o.value)), limit=100)
-        assert int(dut.head_o.value).to_bytes(len(packet)) == packet
+        await bench.until(lambda: bool(now(dut.ended_o)), limit=100)
+        assert now(dut.head_o).to_bytes(len(packet)) == packet
 
 
 @pytest.mark.parametrize("beats", [1, 6])

@@ -6,9 +6,10 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiResp
 
-from bench import ALL_STALLS, Stalls, run, some_widths
+from bench import ALL_STALLS, Stalls, run
 from framelane.models.placement.slot_ring import SlotRing
 from store_bench import BASE, SLOT_BEATS, StoreBench
+from widths import some_widths
 
 BUFFERED = 513
 """Beats that wait for the memory: the Depth of s2mm, and one."""

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bench import ALL_STALLS, Bench, Stalls, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.driver.simulated.ports import correction_t
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.models.memory.image_writer import Correction
 from plane_memory import PlaneMemory
+from signals import now
+from widths import some_widths
 from write_memory import WriteMemory
 
 SLOT = 16_384
@@ -52,11 +54,11 @@ class Writer:
         self.dut.correction_i.value = correction_t(self.correction) if on else 0
 
     def _watch(self) -> None:
-        self.constant_errors += int(self.dut.constant_error_o.value)
-        if not int(self.dut.done_o.value):
+        self.constant_errors += now(self.dut.constant_error_o)
+        if not now(self.dut.done_o):
             return
         frame = len(self.done)
-        self.done.append(bool(int(self.dut.failed_o.value)))
+        self.done.append(bool(now(self.dut.failed_o)))
         if not self.done[-1]:
             place = slice(frame * SLOT, (frame + 1) * SLOT)
             assert self.raw.data[place] == self.expected_raw[place], f"frame {frame} is done, its raw image is not"

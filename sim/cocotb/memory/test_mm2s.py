@@ -8,10 +8,12 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiReadBus, AxiSlaveRead
 
-from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated.ports import READ_T
 from framelane.models.cells import axis
 from framelane.models.memory import mm2s
+from signals import now
+from widths import some_widths
 
 SIZE = 1 << 17
 BASE = (5 << 32) - SIZE // 2
@@ -55,10 +57,10 @@ class Mm2sBench(Bench):
         self.watch(self._note_burst)
 
     def _note_burst(self) -> None:
-        self.errors += int(self.dut.read_error_o.value)
-        if int(self.dut.m_axi_arvalid.value) and int(self.dut.m_axi_arready.value):
-            assert int(self.dut.m_axi_arcache.value) == NORMAL_BUFFERABLE
-            self.bursts.append((int(self.dut.m_axi_araddr.value), int(self.dut.m_axi_arlen.value) + 1))
+        self.errors += now(self.dut.read_error_o)
+        if now(self.dut.m_axi_arvalid) and now(self.dut.m_axi_arready):
+            assert now(self.dut.m_axi_arcache) == NORMAL_BUFFERABLE
+            self.bursts.append((now(self.dut.m_axi_araddr), now(self.dut.m_axi_arlen) + 1))
 
     def read(self, offset: int, length: int) -> None:
         address = BASE + offset
@@ -117,7 +119,7 @@ async def at_least_32_bursts_are_asked_for_before_the_first_data_come(dut: Any, 
     bench = Bench(dut)
     commands = bench.source("s_axis_cmd")
     asked: list[int] = []
-    bench.watch(lambda: asked.append(int(dut.m_axi_arvalid.value)))
+    bench.watch(lambda: asked.append(now(dut.m_axi_arvalid)))
     dut.m_axi_arready.value, dut.m_axi_rvalid.value = 1, 0
     await bench.reset()
     for k in range(40):

@@ -6,9 +6,11 @@ import cocotb
 import pytest
 from cocotbext.axi import AxiResp
 
-from bench import ALL_STALLS, Bench, Stalls, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.models.cells import axis
 from framelane.models.memory import s2mm
+from signals import now
+from widths import some_widths
 from write_memory import WriteMemory
 
 SIZE = 1 << 17
@@ -33,8 +35,8 @@ class S2mmBench(Bench):
         self.watch(self._note_end)
 
     def _note_end(self) -> None:
-        if int(self.dut.done_o.value):
-            self.failed.append(bool(int(self.dut.failed_o.value)))
+        if now(self.dut.done_o):
+            self.failed.append(bool(now(self.dut.failed_o)))
 
     def write(self, offset: int, length: int, failed: bool = False) -> None:
         """Queue a packet. Its address is there with the first beat only, and the mark with the last one."""

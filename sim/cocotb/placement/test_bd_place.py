@@ -13,6 +13,7 @@ from framelane.models.placement.bd_place import BdPlace, Room, receiver
 from framelane.models.placement.flow import Destination, Flow, FrameEvent, Refusal
 from framelane.models.placement.slots import FREE_RUNNING
 from placement_ports import placed_t
+from signals import now
 
 DESTINATIONS = 16
 FLOW = Flow(source=9, first_destination=2, width=10, height=6, source_pitch=64, destination_pitch=100)
@@ -50,12 +51,12 @@ class PlaceBench(Bench):
         self.dut.destination_i.value = ports.destination_t(known, self.window_ends[self._asked]) if known else 0
 
     def _sample(self) -> None:
-        self._asked = int(self.dut.destination_index_o.value)
-        self._wanted = int(self.dut.room_qp_o.value), int(self.dut.room_wanted_o.value)
-        if int(self.dut.admit_o.value):
+        self._asked = now(self.dut.destination_index_o)
+        self._wanted = now(self.dut.room_qp_o), now(self.dut.room_wanted_o)
+        if now(self.dut.admit_o):
             self.admitted.append(self._wanted)
-        if int(self.dut.refusal_valid_o.value):
-            self.refusals.append(int(self.dut.refusal_o.value))
+        if now(self.dut.refusal_valid_o):
+            self.refusals.append(now(self.dut.refusal_o))
 
     def offer(self, flow: Flow, index: int, flow_id: int = 1) -> None:
         bits = self.random.getrandbits
@@ -90,7 +91,7 @@ class PlaceBench(Bench):
         wanted_refusals = [dict(zip(names, refusal, strict=True)) for refusal in self.model.refusals]
         assert self.admitted == self.expected_rooms
         assert [REFUSAL_T.unpack(bits) for bits in self.refusals] == wanted_refusals
-        assert int(self.dut.idle_o.value)
+        assert now(self.dut.idle_o)
 
 
 @cocotb.test()

@@ -13,6 +13,7 @@ from framelane.models.placement.flow import Destination, Flow, FrameEvent
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx.wire import MTUS
 from placement_ports import placed_t
+from signals import now
 
 RING = Destination(qp=3, base=0x7F00_0000_1000, slot_bytes=1 << 31, n_slots=3, trailer_offset=8128)
 FLOW = Flow(source=9, first_destination=2, width=10, height=6, source_pitch=64, destination_pitch=100)
@@ -34,7 +35,7 @@ class RowsBench(Bench):
 
     def _look_up(self) -> None:
         """Only the QP of the destination has an MTU."""
-        asked = int(self.dut.mtu_index_o.value)
+        asked = now(self.dut.mtu_index_o)
         self.dut.mtu_log2_i.value = self.mtu.bit_length() - 1 if asked == RING.qp else 0
 
     async def start(self) -> None:
@@ -65,7 +66,7 @@ class RowsBench(Bench):
         for got, wanted in zip(self.bds.items, self.expected, strict=True):
             assert BD_T.unpack(got["tdata"]) == BD_T.unpack(wanted)
         assert [item["tdata"] for item in self.trailers.items] == self.expected_trailers
-        assert int(self.dut.idle_o.value)
+        assert now(self.dut.idle_o)
 
 
 @cocotb.test()

@@ -12,6 +12,7 @@ from detector import any_info
 from framelane.driver.simulated.ports import frame_info_t, frame_t
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slot_ring import SlotRing
+from signals import now
 
 BASE = 0xFFFF_FFFF_F000
 """The ring crosses a boundary of 48 bits."""
@@ -48,16 +49,16 @@ class RingBench(Bench):
         dut, chance = self.dut, self.random.random
         self.info, self.kind_index = any_info(self.random), self.random.getrandbits(64)
         dut.info_i.value, dut.kind_index_i.value = frame_info_t(self.info), self.kind_index
-        self.take = bool(int(dut.free_o.value)) and chance() < self.begins
+        self.take = bool(now(dut.free_o)) and chance() < self.begins
         self.done, self.failed = bool(self.under_way) and chance() < self.ends, chance() < self.fails
         self.released = chance() < (self.releases if self.unreleased else self.strays)
         dut.take_i.value, dut.done_i.value, dut.failed_i.value = self.take, self.done, self.failed
         dut.release_i.value = self.released
 
     def _watch(self) -> None:
-        if int(self.dut.rst.value):
+        if now(self.dut.rst):
             return
-        free, idle = int(self.dut.free_o.value), int(self.dut.idle_o.value)
+        free, idle = now(self.dut.free_o), now(self.dut.idle_o)
         assert not free or self.model.free, "a slot is given out while it is in use"
         assert free or not self.model.free or self.quiet < LATENCY, "a slot that was released is not free"
         assert not idle or not self.model.in_use, "idle while a slot is in use"
@@ -66,7 +67,7 @@ class RingBench(Bench):
         if self.released and self.unreleased:
             self.model.release()
             self.unreleased -= 1
-        if int(self.dut.m_axis_frame_tvalid.value) and int(self.dut.m_axis_frame_tready.value):
+        if now(self.dut.m_axis_frame_tvalid) and now(self.dut.m_axis_frame_tready):
             self.model.hand_over()
             self.unreleased += 1
         if self.done:
@@ -77,7 +78,7 @@ class RingBench(Bench):
         self.quiet = self.quiet + 1 if self.model.in_use == before else 0
         if self.take:
             address = self.model.take()
-            assert int(self.dut.address_o.value) == address
+            assert now(self.dut.address_o) == address
             self.under_way.append(FrameEvent(**asdict(self.info), address=address, kind_index=self.kind_index))
         self.most = max(self.most, self.model.in_use)
 
@@ -88,7 +89,7 @@ class RingBench(Bench):
     async def finish(self) -> None:
         """Let everything come to its end: the events are those of the frames that did not fail."""
         self.begins, self.ends, self.releases = 0.0, 0.5, 0.5
-        await self.until(lambda: bool(int(self.dut.idle_o.value)), limit=1000)
+        await self.until(lambda: bool(now(self.dut.idle_o)), limit=1000)
         await self.run(LATENCY)
         assert [item["tdata"] for item in self.events.items] == self.expected
 
@@ -155,7 +156,7 @@ async def a_release_behind_failed_frames_is_not_forgotten(dut: Any) -> None:
         await bench.until(lambda: len(bench.under_way) == 1)
         bench.fails, bench.releases = 0, 1
         await bench.until(lambda: not bench.model.in_use, limit=20)
-        await bench.until(lambda: bool(int(dut.idle_o.value)), limit=LATENCY + bench.model.max_slots)
+        await bench.until(lambda: bool(now(dut.idle_o)), limit=LATENCY + bench.model.max_slots)
     await bench.finish()
 
 

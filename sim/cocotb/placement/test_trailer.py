@@ -6,10 +6,11 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated.ports import TRAILER_T
 from framelane.models.cells import axis
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
+from widths import WIDTHS, some_widths
 
 
 def random_trailer(random: Random) -> Trailer:

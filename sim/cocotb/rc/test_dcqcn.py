@@ -8,6 +8,7 @@ import pytest
 
 from bench import SEED, Bench, run
 from framelane.models.rc.dcqcn import Books, DcqcnSettings, visit, written
+from signals import now
 
 TURN = 6
 """Cycles of a QP's turn."""
@@ -45,8 +46,8 @@ class DcqcnBench(Bench):
         """One cycle; a rate that is told is kept."""
         dut = self.dut
         await self.step()
-        if int(dut.m_axis_rate_tvalid.value) and int(dut.m_axis_rate_tready.value):
-            self.told[int(dut.m_axis_rate_index.value)] = int(dut.m_axis_rate_tdata.value)
+        if now(dut.m_axis_rate_tvalid) and now(dut.m_axis_rate_tready):
+            self.told[now(dut.m_axis_rate_index)] = now(dut.m_axis_rate_tdata)
 
     async def scan(self, cycles: int | None = None) -> None:
         """Let every QP have its turn."""
@@ -132,7 +133,7 @@ async def rates_are_the_models_whatever_happens(dut: Any) -> None:
 @cocotb.test()
 async def notifications_between_two_turns_of_a_qp_count_as_one(dut: Any) -> None:
     bench = await started(dut)
-    while int(dut.index_q.value) != 0:
+    while now(dut.index_q) != 0:
         await bench.cycle_once()
     for _ in range(3):
         await bench.notify(1)
@@ -214,9 +215,9 @@ async def a_rate_waits_until_it_is_taken_and_none_is_lost(dut: Any) -> None:
     for qp in range(bench.num_qp):
         await bench.notify(qp)
     await bench.scan()
-    held = int(dut.m_axis_rate_tdata.value), int(dut.m_axis_rate_index.value)
+    held = now(dut.m_axis_rate_tdata), now(dut.m_axis_rate_index)
     await bench.scan()
-    assert (int(dut.m_axis_rate_tdata.value), int(dut.m_axis_rate_index.value)) == held
+    assert (now(dut.m_axis_rate_tdata), now(dut.m_axis_rate_index)) == held
     assert not bench.told
     dut.m_axis_rate_tready.value = 1
     await bench.scan(4 * TURN * (bench.num_qp + 1))

@@ -7,6 +7,7 @@ import cocotb
 from bench import Bench, Stalls, run
 from framelane.models.rc.rc_protocol import RcReason
 from rc_ports import COMMAND_T
+from signals import now
 
 QPS = 4
 
@@ -28,7 +29,7 @@ class ControlBench(Bench):
         self.dut.qp_i.value = self.dut.psn_i.value = 0
 
     async def settle(self) -> None:
-        await self.until(lambda: not int(self.dut.busy_o.value), 500)
+        await self.until(lambda: not now(self.dut.busy_o), 500)
 
     def taken(self) -> list[tuple[int, int, int]]:
         found = [COMMAND_T.unpack(item["tdata"]) for item in self.commands.items]
@@ -56,16 +57,16 @@ async def commands_are_given_once(dut: Any) -> None:
 async def a_refusal_is_seen_until_the_next_command_or_reset(dut: Any) -> None:
     bench = ControlBench(dut, Stalls.NONE)
     early: list[int] = []
-    bench.watch(lambda: early.append(int(dut.busy_o.value) and int(dut.refused_o.value)))
+    bench.watch(lambda: early.append(now(dut.busy_o) and now(dut.refused_o)))
     for _ in range(2):
         await bench.reset()
-        assert not int(dut.refused_o.value)
+        assert not now(dut.refused_o)
         for qp in (9, 1, 9):
             dut.refused_i.value = int(qp == 9)
             await bench.give("arm", qp, 7)
             for _ in range(5):
                 await bench.step()
-            assert int(dut.refused_o.value) == (qp == 9)
+            assert now(dut.refused_o) == (qp == 9)
     assert not any(early), "refused before the command was taken"
 
 
@@ -98,7 +99,7 @@ async def coming_out_of_reset_while_the_core_resets_closes_nothing(dut: Any) -> 
     for _ in range(20):
         await bench.step()
     assert bench.taken() == []
-    assert not int(dut.busy_o.value)
+    assert not now(dut.busy_o)
 
 
 def test_rc_control() -> None:

@@ -12,6 +12,7 @@ from framelane.driver.simulated.ports import BD_T, COUNT_T
 from framelane.models.rc.rc_ledger import RcLedger
 from framelane.models.rc.rc_ring import Retired
 from rc_ports import ITEM_T, RETIRED_T
+from signals import now
 
 TAGS = 8
 
@@ -46,8 +47,8 @@ class LedgerBench(Bench):
 
     def _sample(self) -> None:
         """What was handed over in this cycle, in the model."""
-        assert not int(self.dut.accepted_i.value) or int(self.dut.tag_o.value) == self.model.tag
-        self.released += int(self.dut.release_o.value)
+        assert not now(self.dut.accepted_i) or now(self.dut.tag_o) == self.model.tag
+        self.released += now(self.dut.release_o)
         assert self.released <= self.model.released, "released while somebody needs it"
         if len(self.items.accepted) > self._seen["item"]:
             self.model.item(*self._items[self._seen["item"]])
@@ -62,7 +63,7 @@ class LedgerBench(Bench):
 
     async def start(self) -> None:
         await self.reset()
-        await self.until(lambda: bool(int(self.dut.ready_o.value)), limit=TAGS + 5)
+        await self.until(lambda: bool(now(self.dut.ready_o)), limit=TAGS + 5)
 
     async def accept(self, rc: bool, last: bool, destination: int) -> None:
         """A descriptor; one that is not of RC leaves at once."""
@@ -130,7 +131,7 @@ class LedgerBench(Bench):
             counter(f"destination_counters[].{name}", d): n for name, known in ends for d, n in known.items()
         }
         assert self.released == self.model.released == self.model.begun
-        assert int(self.dut.idle_o.value)
+        assert now(self.dut.idle_o)
 
 
 @cocotb.test()

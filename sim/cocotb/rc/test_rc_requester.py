@@ -14,6 +14,7 @@ from framelane.models.rc.rc_responder import Manner
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.station.roce_rx import Event, EventKind
 from rc_requester_bench import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, REMOTE, TICK, RequesterBench
+from signals import now
 
 QPS = 8
 AHEAD = 96
@@ -208,7 +209,7 @@ async def congestion_and_events_for_nobody_are_told_apart(dut: Any) -> None:
     bench = RequesterBench(dut)
     await bench.reset()
     seen: list[int] = []
-    bench.watch(lambda: seen.append(int(dut.cnp_qp_o.value)) if int(dut.cnp_o.value) else None)
+    bench.watch(lambda: seen.append(now(dut.cnp_qp_o)) if now(dut.cnp_o) else None)
     for event in (Event(3, EventKind.CNP, 0), Event(77, EventKind.ACK, 0), Event(200, EventKind.CNP, 0)):
         bench.hear(event)
     bench.hear(Event(2, EventKind.ACK, 0))
@@ -227,7 +228,7 @@ async def a_frame_for_a_qp_in_error_finds_no_room_and_others_do(dut: Any) -> Non
         dut.room_qp_i.value, dut.room_wanted_i.value = index, wanted
         await bench.step()
         await bench.step()
-        return bool(int(dut.room_o.value))
+        return bool(now(dut.room_o))
 
     assert await room(1, DEPTH)
     assert await room(6, 1000), "not of RC"

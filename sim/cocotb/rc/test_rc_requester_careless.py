@@ -16,6 +16,7 @@ from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
 from framelane.models.station.roce_rx import Event, EventKind
 from rc_ports import COMMAND_T, ITEM_T
 from rc_requester_bench import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, TICK, RequesterBench
+from signals import now
 
 QPS = 4
 
@@ -40,7 +41,7 @@ async def a_message_that_has_ended_is_under_way_until_its_packets_have_left(dut:
             await bench.step()
         assert bench.notes[0, RcNote.DEFERRED] > 3
         assert bench.notes.get((0, RcNote.FAILED), 0) == failed
-        assert not int(dut.idle_o.value)
+        assert not now(dut.idle_o)
         await bench.command(0, 0, arm=False)
         await bench.until(lambda: bool(peer.ends))
         bench.commands.items.append({"tdata": COMMAND_T.pack({"arm": 1, "qp": 0, "reason": 0, "psn": 9})})
@@ -56,7 +57,7 @@ async def a_message_that_has_ended_is_under_way_until_its_packets_have_left(dut:
             dut.left_i.value = 0
         await bench.until(partial(_has_armed, bench, bench.notes[0, RcNote.ARMED]))
         assert bench.outcomes.count("done") == 3 + 2 * empties
-    assert int(dut.idle_o.value)
+    assert now(dut.idle_o)
 
 
 @cocotb.test()
@@ -78,10 +79,10 @@ async def a_time_out_counts_from_when_the_last_packet_has_left_the_line(dut: Any
 
 async def _idle(bench: RequesterBench) -> None:
     """Until nothing is kept or under way: without it, a reset of the core would wait for ever."""
-    await bench.until(lambda: bool(int(bench.dut.idle_o.value)) and not bench._queue and not bench.bds.items, 5000)
+    await bench.until(lambda: bool(now(bench.dut.idle_o)) and not bench._queue and not bench.bds.items, 5000)
     for _ in range(10):
         await bench.step()
-    assert int(bench.dut.idle_o.value)
+    assert now(bench.dut.idle_o)
 
 
 @cocotb.test()
@@ -119,7 +120,7 @@ async def frames_that_were_let_in_before_their_qp_left_rc_take_no_room_for_ever(
     for n, bd in enumerate(peer.bds):
         await bench.step()
         await bench.step()
-        assert int(dut.room_o.value), f"no room any more for frame {n}"
+        assert now(dut.room_o), f"no room any more for frame {n}"
         dut.admit_i.value = 1
         await bench.step()
         dut.admit_i.value = 0
@@ -182,9 +183,9 @@ class CarelessBench(RequesterBench):
     def _world(self) -> None:
         self.taken_ends = len(self.retired.items)
         super()._world()
-        accepted = int(self.dut.accepted_o.value)
+        accepted = now(self.dut.accepted_o)
         self.accepted += accepted
-        self.kept += accepted & int(self.dut.accepted_rc_o.value)
+        self.kept += accepted & now(self.dut.accepted_rc_o)
 
     async def offer(self, index: int) -> None:
         """A frame, if there is room for it."""
@@ -193,7 +194,7 @@ class CarelessBench(RequesterBench):
         dut.room_qp_i.value, dut.room_wanted_i.value = index, rows
         await self.step()
         await self.step()
-        if not int(dut.room_o.value):
+        if not now(dut.room_o):
             return
         dut.admit_i.value = 1
         await self.step()
@@ -265,7 +266,7 @@ async def whatever_software_does_all_ends_and_nothing_stays(dut: Any, seed: int)
         dut.room_qp_i.value, dut.room_wanted_i.value = index, DEPTH
         await bench.step()
         await bench.step()
-        assert int(dut.room_o.value), "room was lost for ever"
+        assert now(dut.room_o), "room was lost for ever"
 
 
 def test_rc_requester_careless() -> None:

@@ -15,6 +15,7 @@ from framelane.models.rc.rc_protocol import PSNS, Decision, RcLimits, RcQp, RcRe
 from framelane.models.rc.rc_ring import Entry, Issue, RcRing, Retired
 from framelane.models.station.roce_rx import EventKind
 from rc_ports import ENTRY_T, ISSUE_T, RETIRED_T
+from signals import now
 
 QPS, DEPTH = 4, 8
 
@@ -104,7 +105,7 @@ class RingBench(Bench):
     def _answer(self) -> None:
         """The protocol's part of this cycle. What is looked at is the state before it."""
         dut = self.dut
-        dut.look_una_i.value = self.qps[int(dut.look_qp_o.value)].una
+        dut.look_una_i.value = self.qps[now(dut.look_qp_o)].una
         dut.failing_i.value = sum((qp.state is RcState.ERROR) << k for k, qp in enumerate(self.qps))
         self._note_end()
         dut.wake_i.value = dut.back_i.value = dut.arm_i.value = dut.ask_ready_i.value = 0
@@ -113,11 +114,11 @@ class RingBench(Bench):
             self.question = None
             return
         happens = self._arm() if self.arming else self._act()
-        asked = int(dut.ask_qp_o.value)
-        if asked != happens and not int(dut.rst.value) and not self.delays(asked):
+        asked = now(dut.ask_qp_o)
+        if asked != happens and not now(dut.rst) and not self.delays(asked):
             dut.ask_ready_i.value = 1
-            if int(dut.ask_o.value):
-                self.question = asked, int(dut.ask_psn_o.value)
+            if now(dut.ask_o):
+                self.question = asked, now(dut.ask_psn_o)
 
     def _act(self) -> int | None:
         """What happens to a QP, if anything does: to which."""
@@ -149,9 +150,9 @@ class RingBench(Bench):
 
     def _note_end(self) -> None:
         """An end that is new on the output was decided in the cycle before."""
-        valid = int(self.dut.m_axis_retired_tvalid.value)
+        valid = now(self.dut.m_axis_retired_tvalid)
         if valid and self._new_end:
-            fields = RETIRED_T.unpack(int(self.dut.m_axis_retired_tdata.value))
+            fields = RETIRED_T.unpack(now(self.dut.m_axis_retired_tdata))
             index = fields["destination_index"]
             state = self.qps[index]
             end = self.rings[index].retire(state.una, state.state is RcState.ERROR)
@@ -163,7 +164,7 @@ class RingBench(Bench):
     def _asked(self, index: int, psn: int) -> None:
         dut, ring, qp = self.dut, self.rings[index], self.qps[index]
         assert ring.waiting, f"QP {index}: asked for nothing"
-        got = psn, int(dut.ask_packets_o.value)
+        got = psn, now(dut.ask_packets_o)
         assert got[1] == ring.waiting.packets
         assert got[0] == ring.next_psn or qp.state is RcState.ERROR
         decision = qp.ask(*got)
@@ -229,7 +230,7 @@ async def all_is_sent_and_ended_as_the_model_does(dut: Any, stalls: Stalls, wind
         for _ in range(150):
             await bench.step()
         for index, qp in enumerate(bench.qps):
-            if qp.state is RcState.ERROR and int(dut.drained_o.value) >> index & 1 and not bench.random.randrange(3):
+            if qp.state is RcState.ERROR and now(dut.drained_o) >> index & 1 and not bench.random.randrange(3):
                 errors += 1
                 await bench.arm(index, bench.random.getrandbits(24))
     await bench.until(lambda: len(bench.ends.items) == len(bench.offered), limit=30_000)
@@ -237,7 +238,7 @@ async def all_is_sent_and_ended_as_the_model_does(dut: Any, stalls: Stalls, wind
         await bench.step()
     bench.check()
     assert errors
-    assert int(dut.drained_o.value) == (1 << QPS) - 1
+    assert now(dut.drained_o) == (1 << QPS) - 1
     assert any(issue.skip for issue in bench.expected)
     assert any(end.failed for ends in bench.retired for end in ends)
 
@@ -265,7 +266,7 @@ async def a_qp_of_which_the_question_waits_keeps_its_turn(dut: Any) -> None:
 
     def always_first(index: int) -> bool:
         """Every question of one QP waits for a cycle."""
-        delayed.append(index == 2 and bool(int(dut.ask_o.value)) and not (delayed and delayed[-1]))
+        delayed.append(index == 2 and bool(now(dut.ask_o)) and not (delayed and delayed[-1]))
         return delayed[-1]
 
     for index in range(QPS):
@@ -343,9 +344,9 @@ async def room_is_that_of_the_model(dut: Any) -> None:
         dut.room_qp_i.value, dut.room_wanted_i.value = index, wanted
         await bench.step()
         await bench.step()
-        answer = bool(int(dut.room_o.value))
+        answer = bool(now(dut.room_o))
         assert answer == bench.rings[index].has_room(wanted)
-        assert int(dut.expects_o.value) == sum(ring.expects << k for k, ring in enumerate(bench.rings))
+        assert now(dut.expects_o) == sum(ring.expects << k for k, ring in enumerate(bench.rings))
         answers.add(answer)
     assert answers == {True, False}
 
@@ -361,7 +362,7 @@ async def a_small_frame_does_not_take_the_room_of_a_large_one_that_was_let_in(du
         dut.room_wanted_i.value = wanted
         await bench.step()
         await bench.step()
-        answers.append(bool(int(dut.room_o.value)))
+        answers.append(bool(now(dut.room_o)))
         assert answers[-1] == bench.rings[1].has_room(wanted)
         if answers[-1]:
             dut.admit_i.value = 1
@@ -381,7 +382,7 @@ async def a_qp_in_error_has_no_room_and_its_messages_end_at_once(dut: Any) -> No
         bench.entry(2, n % 5 == 4, 3)
     await bench.until(lambda: len(bench.ends.items) == 100, limit=500)
     bench.check()
-    assert not int(dut.room_o.value)
+    assert not now(dut.room_o)
     assert not bench.expected
     assert all(end.failed for end in bench.retired[2])
     assert bench.qps[2].reason is RcReason.NOT_ARMED

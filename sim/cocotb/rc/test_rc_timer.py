@@ -5,6 +5,7 @@ from typing import Any
 import cocotb
 
 from bench import Bench, run
+from signals import now
 
 QPS, CLOCKS = 16, 40
 
@@ -27,11 +28,11 @@ class TimerBench(Bench):
     def _sample(self) -> None:
         for qp, (_, last) in self.span.items():
             assert self.cycle <= last, f"the timer of QP {qp} has not ended"
-        if int(self.dut.expired_valid_o.value):
-            qp = int(self.dut.expired_qp_o.value)
+        if now(self.dut.expired_valid_o):
+            qp = now(self.dut.expired_qp_o)
             assert qp in self.span, f"the timer of QP {qp} has ended and does not run"
             assert self.cycle >= self.span[qp][0], "too early"
-            if int(self.dut.expired_ready_i.value):
+            if now(self.dut.expired_ready_i):
                 del self.span[qp]
                 self.ended.append(qp)
 
@@ -79,10 +80,10 @@ async def an_end_that_is_on_offer_is_withdrawn_when_the_timer_is_started_or_stop
         bench = TimerBench(dut, patience=1e-9)
         await bench.reset()
         await bench.write(3, 0)
-        await bench.until(lambda: bool(int(dut.expired_valid_o.value)))
+        await bench.until(lambda: bool(now(dut.expired_valid_o)))
         await bench.write(3, ticks)
         await bench.step()
-        assert not int(dut.expired_valid_o.value)
+        assert not now(dut.expired_valid_o)
 
 
 @cocotb.test()

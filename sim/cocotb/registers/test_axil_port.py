@@ -8,6 +8,7 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from bench import STALL_SHARE, Bench, Stalls, run
+from signals import now
 
 SIZE = 256
 """Bytes of the memory behind the port."""
@@ -34,10 +35,10 @@ class PortBench(Bench):
 
     def _respond(self) -> None:
         dut = self.dut
-        if int(dut.req_o.value):
+        if now(dut.req_o):
             assert self._left is None, "a request before the last one was answered"
             self._left = self.random.choice(self._delays)
-            self.requests.append(bool(int(dut.write_o.value)))
+            self.requests.append(bool(now(dut.write_o)))
         dut.ack_i.value = int(self._left == 0)
         dut.data_i.value = self.random.getrandbits(32)
         if self._left == 0:
@@ -46,10 +47,10 @@ class PortBench(Bench):
 
     def _carry_out(self) -> None:
         """The request has stayed as it was."""
-        address = int(self.dut.addr_o.value)
+        address = now(self.dut.addr_o)
         assert address % 4 == 0
-        if int(self.dut.write_o.value):
-            data, mask = int(self.dut.data_o.value), int(self.dut.mask_o.value)
+        if now(self.dut.write_o):
+            data, mask = now(self.dut.data_o), now(self.dut.mask_o)
             old = int.from_bytes(self.memory[address : address + 4], "little")
             self.memory[address : address + 4] = (old & ~mask | data & mask).to_bytes(4, "little")
         else:
@@ -150,8 +151,8 @@ async def an_access_in_a_reset_is_forgotten(dut: Any) -> None:
     bench.requests.clear()
     await bench.wait(50)
     assert bench.requests == []
-    assert not int(dut.s_axil_bvalid.value)
-    assert not int(dut.s_axil_rvalid.value)
+    assert not now(dut.s_axil_bvalid)
+    assert not now(dut.s_axil_rvalid)
 
 
 def test_axil_port() -> None:

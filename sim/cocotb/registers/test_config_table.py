@@ -6,6 +6,7 @@ import cocotb
 import pytest
 
 from bench import Bench, run
+from signals import now
 
 
 class TableBench(Bench):
@@ -13,7 +14,7 @@ class TableBench(Bench):
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
-        self.entries, self.words, self.held = (int(getattr(dut, p).value) for p in ("Entries", "Words", "Held"))
+        self.entries, self.words, self.held = (now(getattr(dut, p)) for p in ("Entries", "Words", "Held"))
         self.written = [[0] * self.words for _ in range(self.entries)]
         self.in_force = [[0] * self.words for _ in range(self.entries)]
         dut.write_i.value = 0
@@ -40,7 +41,7 @@ class TableBench(Bench):
         self.dut.index_i.value = self.random.getrandbits(8)
         self.dut.word_i.value = self.random.getrandbits(len(self.dut.word_i))
         got: list[int] = []
-        self.watch(lambda: got.append(int(self.dut.data_o.value)))
+        self.watch(lambda: got.append(now(self.dut.data_o)))
         await self.step()
         self._watchers.pop()
         return got[0]
@@ -51,7 +52,7 @@ class TableBench(Bench):
         await self.step()
         self.dut.entry_index_i.value = self.random.getrandbits(8)
         got: list[int] = []
-        self.watch(lambda: got.append(int(self.dut.entry_o.value)))
+        self.watch(lambda: got.append(now(self.dut.entry_o)))
         await self.step()
         self._watchers.pop()
         return [got[0] >> 32 * w & 0xFFFF_FFFF for w in range(self.words)]
@@ -120,7 +121,7 @@ async def a_held_word_and_the_next_change_in_the_same_cycle(dut: Any) -> None:
         await bench.step()
         await bench.step()
         seen.clear()
-        bench.watch(lambda: seen.append(int(dut.entry_o.value) >> 32 * bench.held & (1 << 64) - 1))
+        bench.watch(lambda: seen.append(now(dut.entry_o) >> 32 * bench.held & (1 << 64) - 1))
         await bench.write(index, bench.held + 1, 0xFF)
         for _ in range(3):
             await bench.step()

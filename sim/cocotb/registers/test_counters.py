@@ -9,6 +9,7 @@ from bench import Bench, Stalls, run
 from counter_ports import PULSES_T, STATION_PULSES_T, counter
 from framelane.driver.simulated.ports import COUNT_T
 from framelane.models.registers.counters import Counters
+from signals import now
 
 BEHIND = counter("destination_counters[].sent")
 """The first counter behind those of events and of flows."""
@@ -47,12 +48,12 @@ class CountersBench(Bench):
         for index in range(self.model.pulses):
             if self.pulses >> index & 1:
                 self.model.pulse(index)
-        if int(self.dut.s_axis_count_tvalid.value) and int(self.dut.s_axis_count_tready.value):
-            taken = COUNT_T.unpack(int(self.dut.s_axis_count_tdata.value))
+        if now(self.dut.s_axis_count_tvalid) and now(self.dut.s_axis_count_tready):
+            taken = COUNT_T.unpack(now(self.dut.s_axis_count_tdata))
             self.model.count(taken["index"], taken["amount"])
 
     def is_busy(self) -> bool:
-        return bool(int(self.dut.busy_o.value))
+        return bool(now(self.dut.busy_o))
 
     async def quiet(self) -> None:
         """No pulses, all amounts taken, no command under way."""
@@ -67,7 +68,7 @@ class CountersBench(Bench):
             self.dut.index_i.value, self.dut.high_i.value = index, high
             await self.step()
             self.dut.index_i.value, self.dut.high_i.value = self.random.getrandbits(11), self.random.getrandbits(1)
-            self.watch(lambda: halves.append(int(self.dut.data_o.value)))
+            self.watch(lambda: halves.append(now(self.dut.data_o)))
             await self.step()
             self._watchers.pop()
         return halves[0] | halves[1] << 32

@@ -9,6 +9,7 @@ from framelane.driver.simulated import ports
 from framelane.models.registers.registers import qp_words
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.roce_tx.wire import MTUS, Endpoint
+from signals import now
 
 WORDS = 10
 
@@ -28,11 +29,11 @@ class CommitBench(Bench):
 
     def _read(self) -> None:
         self.dut.words_i.value = self.table.get(self._asked, 0)
-        self._asked = int(self.dut.index_o.value)
+        self._asked = now(self.dut.index_o)
 
     def _look(self) -> None:
-        self._busy = bool(int(self.dut.busy_o.value))
-        self._valid = bool(int(self.dut.m_axis_qp_tvalid.value))
+        self._busy = bool(now(self.dut.busy_o))
+        self._valid = bool(now(self.dut.m_axis_qp_tvalid))
 
     def is_busy(self) -> bool:
         """Whether it was busy in the last cycle."""

@@ -17,6 +17,7 @@ from framelane.models.registers.registers import destination_words, flow_words, 
 from framelane.models.roce_tx.roce_qp import QpContext
 from framelane.models.roce_tx.wire import Endpoint
 from registers_bench import BUILD, FLOW_1, QP, RC, SIZES, RegistersBench
+from signals import now
 from tx_registers import MAP
 
 STATION_REGISTERS = range(0x80, 0x100)
@@ -59,7 +60,7 @@ async def every_register_that_can_be_written_reads_back(dut: Any, stalls: Stalls
     for (name, index), value in expected.items():
         assert await bench.get(name, index) == value, (name, index)
     for name in ("local_mac", "local_ip", "store_base", "store_slot_bytes", "store_slots"):
-        assert int(getattr(dut, f"{name}_o").value) == expected[name, 0], name
+        assert now(getattr(dut, f"{name}_o")) == expected[name, 0], name
 
 
 @cocotb.test()
@@ -81,7 +82,7 @@ async def the_correction_reaches_the_core_as_its_struct(dut: Any) -> None:
     await bench.put("constants_bytes", correction.image_bytes)
     await bench.wait(3)
     expected = CORRECTION_T.unpack(ports.correction_t(correction))
-    assert CORRECTION_T.unpack(int(dut.correction_o.value)) == expected
+    assert CORRECTION_T.unpack(now(dut.correction_o)) == expected
 
 
 @cocotb.test()
@@ -91,10 +92,10 @@ async def half_of_an_address_is_never_in_force(dut: Any) -> None:
     await bench.put("store_base", 0x1111_1111_2222_2222)
     await bench.write_word(MAP["store_base"].offset, 0x4444_4444)
     await bench.wait(5)
-    assert int(dut.store_base_o.value) == 0x1111_1111_2222_2222
+    assert now(dut.store_base_o) == 0x1111_1111_2222_2222
     await bench.write_word(MAP["store_base"].offset + 4, 0x3333_3333)
     await bench.wait(5)
-    assert int(dut.store_base_o.value) == 0x3333_3333_4444_4444
+    assert now(dut.store_base_o) == 0x3333_3333_4444_4444
 
 
 @cocotb.test()
@@ -105,13 +106,13 @@ async def flows_and_destinations_reach_the_core_as_its_structs(dut: Any) -> None
     await bench.entry("destination", destination_words(RING, 1 << 35 | 7), 4)
     dut.flow_index_i.value, dut.destination_index_i.value = 2, 4
     await bench.wait(3)
-    assert FLOW_T.unpack(int(dut.flow_o.value)) == FLOW_T.unpack(ports.flow_t(FLOW_1))
+    assert FLOW_T.unpack(now(dut.flow_o)) == FLOW_T.unpack(ports.flow_t(FLOW_1))
     expected = ports.destination_t(RING, 1 << 35 | 7)
-    assert DESTINATION_T.unpack(int(dut.destination_o.value)) == DESTINATION_T.unpack(expected)
+    assert DESTINATION_T.unpack(now(dut.destination_o)) == DESTINATION_T.unpack(expected)
     dut.flow_index_i.value, dut.destination_index_i.value = SIZES["Flows"], SIZES["Destinations"]
     await bench.wait(3)
-    assert not int(dut.flow_o.value)
-    assert not int(dut.destination_o.value)
+    assert not now(dut.flow_o)
+    assert not now(dut.destination_o)
 
 
 @cocotb.test()
@@ -124,7 +125,7 @@ async def credit_moves_at_once_though_two_words_are_written(dut: Any) -> None:
     seen: set[int] = set()
     dut.destination_index_i.value = 1
     await bench.wait(3)
-    bench.watch(lambda: seen.add(DESTINATION_T.unpack(int(dut.destination_o.value))["window_end"]))
+    bench.watch(lambda: seen.add(DESTINATION_T.unpack(now(dut.destination_o))["window_end"]))
     low = [MAP["destination[].window_end"].offset_of(index) for index in (0, 1)]
     await bench.write_word(low[1], 5)
     await bench.write_word(low[0], 6)
@@ -204,7 +205,7 @@ async def a_queue_pair_is_busy_until_the_table_has_it_and_its_writes_wait(dut: A
     later = cocotb.start_soon(bench.put("qp[].rkey", 0x5555_5555, 1))
     await bench.wait(100)
     assert not later.done(), "the entry changed while it was offered"
-    assert int(dut.m_axis_qp_tdata.value) == ports.qp_write_t(1, QP)
+    assert now(dut.m_axis_qp_tdata) == ports.qp_write_t(1, QP)
     dut.m_axis_qp_tready.value = 1
     await later
     assert not await bench.field("status", "qp_busy")

@@ -14,6 +14,7 @@ from framelane.models.registers.registers import limits_word
 from framelane.models.roce_tx.wire import Endpoint
 from rc_ports import COMMAND_T, DCQCN_T, LIMITS_T, STATUS_T
 from registers_bench import BUILD, RC, SIZES, RegistersBench
+from signals import now
 
 
 @cocotb.test()
@@ -31,9 +32,9 @@ async def the_station_reaches_the_core_as_its_struct(dut: Any) -> None:
     await bench.put("pause_quanta", config.quanta_per_clock)
     await bench.put("arp", config.timeout_ms | config.retries << 16)
     await bench.wait(3)
-    assert int(dut.neighbour_o.value) == config.pack()
+    assert now(dut.neighbour_o) == config.pack()
     announced: list[int] = []
-    bench.watch(lambda: announced.append(int(dut.announce_o.value)))
+    bench.watch(lambda: announced.append(now(dut.announce_o)))
     await bench.put("station_command", 2)
     assert sum(announced) == 1
 
@@ -45,11 +46,11 @@ async def an_address_is_resolved_once_a_command(dut: Any) -> None:
     await bench.put("resolve_ip", 0x0A000042)
     await bench.put("station_command", 1)
     await bench.put("station_command", 1)
-    assert int(dut.m_axis_resolve_tvalid.value)
-    assert int(dut.m_axis_resolve_tdata.value) & 0xFFFF_FFFF == 0x0A000042
+    assert now(dut.m_axis_resolve_tvalid)
+    assert now(dut.m_axis_resolve_tdata) & 0xFFFF_FFFF == 0x0A000042
     dut.m_axis_resolve_tready.value = 1
     await bench.wait(3)
-    assert not int(dut.m_axis_resolve_tvalid.value)
+    assert not now(dut.m_axis_resolve_tvalid)
     assert await bench.get("station_status") == 1
     dut.s_axis_resolved_tdata.value = RESOLVED_T.pack({"found": 1, "ip": 0x0A000042, "mac": 0x0211_2233_4455})
     dut.s_axis_resolved_tvalid.value = 1
@@ -72,8 +73,8 @@ async def limits_commands_and_state_of_rc_are_passed_on(dut: Any) -> None:
     written: list[tuple[int, int]] = []
 
     def look() -> None:
-        if int(dut.limits_write_o.value):
-            written.append((int(dut.limits_qp_o.value), int(dut.limits_o.value)))
+        if now(dut.limits_write_o):
+            written.append((now(dut.limits_qp_o), now(dut.limits_o)))
 
     bench.watch(look)
     await bench.put("qp[].limits", limits_word(limits), 1)
@@ -88,12 +89,12 @@ async def limits_commands_and_state_of_rc_are_passed_on(dut: Any) -> None:
         await bench.put("rc_start", 0x00FEDC | 1 << 24)
         await bench.put("rc_command", command)
         assert await bench.get("rc_status") == 1
-        fields = COMMAND_T.unpack(int(dut.m_axis_command_tdata.value))
-        assert int(dut.m_axis_command_tvalid.value)
+        fields = COMMAND_T.unpack(now(dut.m_axis_command_tdata))
+        assert now(dut.m_axis_command_tvalid)
         assert (fields["arm"], fields["qp"], fields["psn"]) == (command == 1, 1, 0xFEDC)
         await bench.put("rc_start", 0)
         await bench.put("rc_command", command)
-        assert COMMAND_T.unpack(int(dut.m_axis_command_tdata.value)) == fields
+        assert COMMAND_T.unpack(now(dut.m_axis_command_tdata)) == fields
         dut.command_refused_i.value, dut.m_axis_command_tready.value = refused, 1
         await bench.wait(1)
         dut.m_axis_command_tready.value = 0
@@ -109,11 +110,11 @@ async def congestion_control_is_told_its_parameters(dut: Any) -> None:
     for k, name in enumerate(("line", "minimum", "additive", "hyper", "burst")):
         await bench.put(f"dcqcn_{name}", 0x10000 * (k + 1) + k)
     await bench.wait(3)
-    found = DCQCN_T.unpack(int(dut.dcqcn_o.value))
+    found = DCQCN_T.unpack(now(dut.dcqcn_o))
     rates = {name: 0x10000 * (k + 1) + k for k, name in enumerate(("line", "minimum", "additive", "hyper"))}
     others = {"enabled": 1, "alpha_period": 0x1234, "rise_period": 0x5678, "bytes_log2": 21}
     assert found == rates | others | {"gain_log2": 9, "fast_rounds": 3}
-    assert int(dut.dcqcn_burst_o.value) == 0x50004
+    assert now(dut.dcqcn_burst_o) == 0x50004
 
 
 @cocotb.test()

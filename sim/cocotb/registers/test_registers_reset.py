@@ -11,6 +11,7 @@ from framelane.driver.simulated import ports
 from framelane.models.registers.registers import flow_words, qp_words
 from framelane.models.registers.tx_control import IDLE_CYCLES
 from registers_bench import BUILD, EVENTS, FLOW_1, QP, RC, SIZES, RegistersBench
+from signals import now
 
 
 @cocotb.test()
@@ -36,11 +37,11 @@ async def a_reset_waits_for_the_queue_pair_that_is_on_its_way(dut: Any) -> None:
     dut.m_axis_qp_tready.value = 0
     await bench.entry("qp", qp_words(QP), 0)
     resets: list[int] = []
-    bench.watch(lambda: resets.append(int(dut.core_rst_o.value)))
+    bench.watch(lambda: resets.append(now(dut.core_rst_o)))
     await bench.command("reset")
     await bench.wait(50)
     assert not any(resets)
-    assert int(dut.m_axis_qp_tvalid.value)
+    assert now(dut.m_axis_qp_tvalid)
     dut.m_axis_qp_tready.value = 1
     await bench.ready()
     assert any(resets)
@@ -53,16 +54,16 @@ async def a_reset_disarms_waits_and_forgets_counts_and_errors_but_no_entries(dut
     await bench.entry("flow", flow_words(FLOW_1), 0)
     await bench.put("control", 1)
     await bench.wait(3)
-    assert int(dut.armed_o.value)
+    assert now(dut.armed_o)
     assert await bench.get("status") == 0b00011
     await bench.pulses(pulses(**dict.fromkeys(EVENTS, 1)))
     await bench.refuse(99, 1, 2, 3)
     dut.idle_i.value = 0
     resets: list[int] = []
-    bench.watch(lambda: resets.append(int(dut.core_rst_o.value)))
+    bench.watch(lambda: resets.append(now(dut.core_rst_o)))
     await bench.command("reset")
     await bench.put("control", 1)
-    assert not int(dut.armed_o.value), "armed during a reset"
+    assert not now(dut.armed_o), "armed during a reset"
     assert await bench.get("control") == 0
     assert await bench.field("status", "resetting")
     await bench.wait(200)
@@ -80,7 +81,7 @@ async def a_reset_disarms_waits_and_forgets_counts_and_errors_but_no_entries(dut
     assert [await bench.word(0x1000 + 4 * k) for k in range(16)] == list(flow_words(FLOW_1))
     await bench.put("control", 1)
     await bench.wait(3)
-    assert int(dut.armed_o.value)
+    assert now(dut.armed_o)
 
 
 @cocotb.test()
@@ -88,7 +89,7 @@ async def arming_right_behind_a_reset_does_not_arm(dut: Any) -> None:
     bench = RegistersBench(dut)
     await bench.start()
     armed: list[int] = []
-    bench.watch(lambda: armed.append(int(dut.armed_o.value)))
+    bench.watch(lambda: armed.append(now(dut.armed_o)))
     await bench.command("reset")
     await bench.put("control", 1)
     await bench.ready()
@@ -103,7 +104,7 @@ async def a_core_that_is_idle_for_short_times_only_is_not_reset(dut: Any) -> Non
     dut.idle_i.value = 0
     await bench.command("reset")
     resets: list[int] = []
-    bench.watch(lambda: resets.append(int(dut.core_rst_o.value)))
+    bench.watch(lambda: resets.append(now(dut.core_rst_o)))
     for _ in range(20):
         dut.idle_i.value = 1
         await bench.wait(IDLE_CYCLES - 1)

@@ -6,6 +6,7 @@ import cocotb
 
 from bench import Bench, run
 from framelane.models.registers.tx_control import IDLE_CYCLES, RESET_CYCLES, TxControl
+from signals import now
 
 INPUTS = ("arm", "reset", "idle", "clear_busy")
 
@@ -29,7 +30,7 @@ class ControlBench(Bench):
     def _compare(self) -> None:
         arm, reset, idle, clear_busy = (self.inputs[name] for name in INPUTS)
         expected = self.model.outputs(arm, reset)
-        got = [bool(int(getattr(self.dut, f"{name}_o").value)) for name in expected._fields]
+        got = [bool(now(getattr(self.dut, f"{name}_o"))) for name in expected._fields]
         assert got == list(expected), f"cycle {self.cycle}: {got}, expected {expected}"
         self.model = self.model.after(reset, idle, clear_busy)
         self.resets += expected.core_rst
@@ -41,7 +42,7 @@ class ControlBench(Bench):
             await self.step()
 
     def is_armed(self) -> bool:
-        return bool(int(self.dut.armed_o.value))
+        return bool(now(self.dut.armed_o))
 
 
 @cocotb.test()

@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import HEADER_USER_T, PACKET_T
 from framelane.models.cells import axis
@@ -14,6 +14,7 @@ from framelane.models.roce_tx import roce_header, wire
 from framelane.models.roce_tx.roce_qp import QpContext
 from framelane.models.roce_tx.roce_segment import PacketCommand
 from framelane.models.roce_tx.wire import Endpoint, Opcode, Reth
+from widths import some_widths
 
 LOCAL = Endpoint(mac=0x0A0B0C0D0E0F, ip=0xC0A80A01)
 

@@ -8,11 +8,12 @@ import pytest
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
-from bench import ALL_STALLS, WIDTHS, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated.ports import PACKET_USER_T
 from framelane.models.cells import axis
 from framelane.models.roce_tx import roce_icrc, wire
 from framelane.models.roce_tx.wire import Endpoint, Headers, Opcode, Reth
+from widths import WIDTHS, some_widths
 
 
 def scapy_icrc(frame: bytes) -> bytes:

@@ -6,11 +6,13 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated.ports import HEADER_USER_T, PACKET_USER_T
 from framelane.models.cells import axis
 from framelane.models.roce_tx import roce_join
 from framelane.models.roce_tx.roce_segment import Status
+from signals import now
+from widths import some_widths
 
 HEADERS = {54: (0, 0), 58: (0, 1), 62: (0, 2), 70: (1, 0), 74: (1, 1), 78: (1, 2)}
 """Bytes of a header: whether with RETH, and how many words (VLAN tag, ImmDt) beside."""
@@ -43,12 +45,12 @@ class JoinBench(Bench):
         self.dut.bucket_open_i.value = self.open
 
     def _note_spending(self) -> None:
-        if int(self.dut.spend_o.value):
-            self.spent.append((int(self.dut.bucket_index_o.value), int(self.dut.spend_bytes_o.value)))
+        if now(self.dut.spend_o):
+            self.spent.append((now(self.dut.bucket_index_o), now(self.dut.spend_bytes_o)))
 
     def _note_status(self) -> None:
-        if int(self.dut.status_valid_o.value):
-            self.statuses.append((int(self.dut.status_o.value), int(self.dut.status_qp_o.value)))
+        if now(self.dut.status_valid_o):
+            self.statuses.append((now(self.dut.status_o), now(self.dut.status_qp_o)))
 
     def forget(self) -> None:
         for record in (self.expected, self.users, self.expected_statuses, self.statuses):
@@ -214,7 +216,7 @@ async def a_bucket_is_asked_when_it_knows_of_the_packet_before(dut: Any) -> None
     bench = JoinBench(dut)
     await bench.reset()
     spent_at: list[int] = []
-    bench.watch(lambda: spent_at.append(bench.cycle) if int(dut.spend_o.value) else None)
+    bench.watch(lambda: spent_at.append(bench.cycle) if now(dut.spend_o) else None)
     for _ in range(20):
         bench.send(1, header=54, limited=True)
     await bench.check()

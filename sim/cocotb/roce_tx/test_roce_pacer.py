@@ -8,6 +8,7 @@ import pytest
 from bench import Bench, run
 from framelane.models.roce_tx import roce_pacer
 from framelane.models.roce_tx.roce_pacer import RATE_BITS, TokenBucket
+from signals import now
 
 ANSWER = 5
 """Cycles from a packet's leaving to the answer that knows of it."""
@@ -46,12 +47,12 @@ class PacerBench(Bench):
         """Wait until the bucket is open, let a packet leave; the cycle in which it left."""
         self.dut.index_i.value = index
         await self.wait(ANSWER)
-        self.waited = not int(self.dut.open_o.value)
+        self.waited = not now(self.dut.open_o)
         for _ in range(limit):
-            if int(self.dut.open_o.value):
+            if now(self.dut.open_o):
                 break
             await self.step()
-        assert int(self.dut.open_o.value), f"closed for {limit} cycles"
+        assert now(self.dut.open_o), f"closed for {limit} cycles"
         self.dut.spend_i.value, self.dut.spend_bytes_i.value = 1, size
         left = self.cycle
         await self.step()
@@ -160,7 +161,7 @@ async def a_bucket_does_not_feel_the_others(dut: Any) -> None:
     assert abs(second - first - 1000) < 20 + 2 * bench.interval
     dut.index_i.value = 1
     await bench.wait(3)
-    assert not int(dut.open_o.value)
+    assert not now(dut.open_o)
 
 
 @cocotb.test()
@@ -186,10 +187,10 @@ async def a_limit_that_is_lifted_lets_go_at_once(dut: Any) -> None:
     await bench.configure(1, fraction(0.001), 0)
     await bench.leave(1, 8000)  # 8,000,000 cycles at this rate
     await bench.wait(100)
-    assert not int(dut.open_o.value)
+    assert not now(dut.open_o)
     await bench.configure(1, 0, 0)
     await bench.wait(2 * bench.interval + ANSWER)
-    assert int(dut.open_o.value)
+    assert now(dut.open_o)
 
 
 @cocotb.test()

@@ -10,6 +10,7 @@ from framelane.driver.simulated.ports import CONTEXT_T, QP_T, QP_WRITE_T
 from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.roce_tx.wire import MTUS, Endpoint
+from signals import now
 
 NUM_QP = 4
 LOCAL_IP = 0xFFFE8001
@@ -37,8 +38,8 @@ class QpBench(Bench):
         for name in ("index_i", "psn_index_i", "mtu_index_i"):
             getattr(self.dut, name).value = index
         await self.step()
-        psn = int(self.dut.psn_o.value) if index < NUM_QP else 0
-        return CONTEXT_T.unpack(int(self.dut.context_o.value)) | {"psn": psn}
+        psn = now(self.dut.psn_o) if index < NUM_QP else 0
+        return CONTEXT_T.unpack(now(self.dut.context_o)) | {"psn": psn}
 
     def random_qp(self, enabled: bool = True) -> QpContext:
         draw = self.random.getrandbits
@@ -79,7 +80,7 @@ async def contexts_come_back_as_written_and_others_stay(dut: Any) -> None:
             fields = await bench.look_up(k)
             total = (fields.pop("checksum") + 1024) % 0xFFFF
             assert fields == seen(expected)
-            assert int(dut.mtu_log2_o.value) == expected.mtu.bit_length() - 1
+            assert now(dut.mtu_log2_o) == expected.mtu.bit_length() - 1
             assert (0xFFFF - total) % 0xFFFF == ip_header_sum(expected, 1044) % 0xFFFF
 
 
@@ -117,7 +118,7 @@ async def a_qp_outside_the_table_is_not_enabled_and_its_write_changes_none(dut: 
     for index in (NUM_QP, NUM_QP + 1, 255):
         await bench.write(index, bench.random_qp())
         assert not (await bench.look_up(index))["enabled"]
-        assert int(dut.mtu_log2_o.value) == 0
+        assert now(dut.mtu_log2_o) == 0
     for index, qp in enumerate(qps):
         assert (await bench.look_up(index)).items() >= seen(qp).items()
 
@@ -166,7 +167,7 @@ async def a_psn_is_set_also_while_another_qp_moves_on_every_cycle(dut: Any) -> N
     bench.writes.items.append({"tdata": ports.qp_write_t(1, qp)})
     for _ in range(30):
         await bench.step()
-    assert not int(dut.s_axis_qp_tready.value), "in force before its PSN"
+    assert not now(dut.s_axis_qp_tready), "in force before its PSN"
     dut.psn_write_i.value = 0
     await bench.hand_over(bench.writes, limit=5)
     assert (await bench.look_up(1))["psn"] == qp.psn

@@ -11,6 +11,7 @@ from framelane.models.roce_tx import roce_header, roce_segment, wire
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.roce_tx.roce_segment import MAX_MESSAGE_BYTES, Message, PacketCommand, Status
 from framelane.models.roce_tx.wire import Endpoint
+from signals import now
 
 QPS = (
     QpContext(Endpoint(1, 2), dest_qpn=0x10, rkey=0x70717273, psn=0xFFFFFD, mtu=256),
@@ -53,14 +54,14 @@ class SegmentBench(Bench):
         self.answer(self.look_up)
 
     def _note(self) -> None:
-        if int(self.dut.psn_write_o.value):
-            self.psn[int(self.dut.psn_write_index_o.value)] = int(self.dut.psn_o.value)
+        if now(self.dut.psn_write_o):
+            self.psn[now(self.dut.psn_write_index_o)] = now(self.dut.psn_o)
 
     def look_up(self) -> None:
         """Drive the tables' outputs for what is looked up."""
-        index = int(self.dut.index_o.value) % len(QPS)
+        index = now(self.dut.index_o) % len(QPS)
         self.dut.context_i.value = CONTEXT_T.pack(context_fields(index))
-        self.dut.psn_i.value = self.psn[int(self.dut.psn_index_o.value) % len(QPS)]
+        self.dut.psn_i.value = self.psn[now(self.dut.psn_index_o) % len(QPS)]
 
     def send(
         self, length: int, qp: int = 0, imm: int | None = None, psn: int | None = None, resume: bool = False

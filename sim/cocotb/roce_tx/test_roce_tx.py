@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import ERRORS_T
 from framelane.models.cells import axis
@@ -17,6 +17,8 @@ from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation,
 from framelane.models.roce_tx.roce_segment import MAX_MESSAGE_BYTES, Message, Status
 from framelane.models.roce_tx.roce_tx import RoceTx
 from framelane.models.roce_tx.wire import MTUS, Endpoint, Opcode
+from signals import now
+from widths import some_widths
 
 LOCAL = Endpoint(mac=0x02_0A_0B_0C_0D_0E, ip=0x0A000001)
 PIPELINE = 8
@@ -48,22 +50,20 @@ class RoceTxBench(Bench):
     def _note_status(self) -> None:
         """Not idle from the cycle after a message's acceptance until its status and its last beat."""
         begun = sum(cycle < self.cycle for cycle in self.msg.accepted[self._ended :]) + self._ended
-        if int(self.dut.idle_o.value):
+        if now(self.dut.idle_o):
             assert self._ended == begun, "idle before a message's status"
             assert self._left == sum(self._sent[:begun]), "idle before a message's last beat"
-        self._left += (
-            int(self.dut.m_axis_tvalid.value) and int(self.dut.m_axis_tready.value) and int(self.dut.m_axis_tlast.value)
-        )
-        self._ended += int(self.dut.status_valid_o.value)
-        if int(self.dut.status_valid_o.value):
-            self.statuses.append((int(self.dut.status_o.value), int(self.dut.status_qp_o.value)))
+        self._left += now(self.dut.m_axis_tvalid) and now(self.dut.m_axis_tready) and now(self.dut.m_axis_tlast)
+        self._ended += now(self.dut.status_valid_o)
+        if now(self.dut.status_valid_o):
+            self.statuses.append((now(self.dut.status_o), now(self.dut.status_qp_o)))
 
     def note_bubble(self) -> None:
         """Between the first beat and the last input, each cycle without a beat must have its pause before it."""
         paused = self.msg.pauses + self.payload.pauses
         if not self.out.items:
             self._pauses_before = max(0, paused - PIPELINE)
-        elif self.payload.items and int(self.dut.m_axis_tready.value) and not int(self.dut.m_axis_tvalid.value):
+        elif self.payload.items and now(self.dut.m_axis_tready) and not now(self.dut.m_axis_tvalid):
             self.bubbles += 1
             assert self.bubbles <= paused - self._pauses_before, f"a bubble without a cause, cycle {self.cycle}"
 
@@ -84,7 +84,7 @@ class RoceTxBench(Bench):
         self.dut.s_axis_rate_tvalid.value = 1
         self.dut.s_axis_rate_index.value, self.dut.s_axis_rate_tdata.value = index, rate
         await self.step()
-        await self.until(lambda: bool(int(self.dut.s_axis_rate_tready.value)))
+        await self.until(lambda: bool(now(self.dut.s_axis_rate_tready)))
         self.dut.s_axis_rate_tvalid.value = 0
         self.dut.s_axis_rate_index.value = self.dut.s_axis_rate_tdata.value = 0
         for _ in range(20):
@@ -125,9 +125,9 @@ class RoceTxBench(Bench):
         beats = sum(axis.n_beats(len(p), self.width) for p in self.expected)
         await self.drain(self.out, beats)
         assert_same_packets(self.out.packets(self.width), self.expected)
-        await self.until(lambda: bool(int(self.dut.idle_o.value)))
+        await self.until(lambda: bool(now(self.dut.idle_o)))
         assert self.statuses == self.expected_statuses
-        errors = ERRORS_T.unpack(int(self.dut.errors_o.value))
+        errors = ERRORS_T.unpack(now(self.dut.errors_o))
         seen = Counter(status for status, _ in self.expected_statuses)
         assert errors == {
             "bad_payload": seen[Status.BAD_PAYLOAD],

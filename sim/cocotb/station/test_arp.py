@@ -19,6 +19,7 @@ from framelane.models.station.arp import (
     Operation,
     Resolved,
 )
+from signals import now
 
 US = Endpoint(0x02_00_00_00_00_01, 0x0A_00_00_01)
 PEER = Endpoint(0x02_00_00_00_00_02, 0x0A_00_00_02)
@@ -43,8 +44,8 @@ class ArpBench(Bench):
         self.watch(self._count)
 
     def _count(self) -> None:
-        fields = ARP_EVENTS_T.unpack(int(self.dut.events_o.value))
-        self.events.update(name for name, value in fields.items() if value and not int(self.dut.rst.value))
+        fields = ARP_EVENTS_T.unpack(now(self.dut.events_o))
+        self.events.update(name for name, value in fields.items() if value and not now(self.dut.rst))
 
     def hear(self, frame: bytes, tci: int | None = None) -> Heard:
         """Queue a frame; the model hears it at once."""
@@ -100,7 +101,7 @@ class ArpBench(Bench):
         assert self.told() == list(self.model.resolved)
         ends = Counter("unresolved" if r.mac is None else "resolved" for r in self.model.resolved)
         assert self.events == self.expected + ends
-        assert int(self.dut.conflict_mac_o.value) == self.model.conflict_mac
+        assert now(self.dut.conflict_mac_o) == self.model.conflict_mac
 
 
 def request(sender: Endpoint = PEER, ip: int = US.ip, dst: int = BROADCAST_MAC) -> bytes:

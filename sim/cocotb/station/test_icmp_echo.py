@@ -14,6 +14,7 @@ from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.models.station import icmp_echo
 from framelane.models.station.icmp_echo import Verdict
+from signals import now
 
 US = Endpoint(0x02_00_00_00_00_01, 0x0A_00_00_01)
 PEER = Endpoint(0x02_00_00_00_00_02, 0x0A_00_00_02)
@@ -52,8 +53,8 @@ class EchoBench(Bench):
         self.watch(self._count)
 
     def _count(self) -> None:
-        fields = ECHO_EVENTS_T.unpack(int(self.dut.events_o.value))
-        self.events.update(name for name, value in fields.items() if value and not int(self.dut.rst.value))
+        fields = ECHO_EVENTS_T.unpack(now(self.dut.events_o))
+        self.events.update(name for name, value in fields.items() if value and not now(self.dut.rst))
 
     async def hear(self, frame: bytes, tci: int | None = None) -> Verdict:
         """A frame comes while nothing is under way."""

@@ -17,6 +17,7 @@ from framelane.models.station.neighbour import Neighbour
 from framelane.models.station.pause import Pause
 from framelane.models.station.rx_filter import RxClass, RxDrop, RxUser
 from receive_bench import LOCAL, PEER, acknowledge, ethernet, ip, rx_user_bits
+from signals import now
 
 CLOCKS_PER_MS = 20
 
@@ -42,11 +43,11 @@ class NeighbourBench(Bench):
         self.model = Neighbour(Arp(LOCAL, c.tci, c.timeout_ms, c.retries), Pause(LOCAL.mac, c.quanta_per_clock, *masks))
 
     def _look(self) -> None:
-        if int(self.dut.rst.value):
+        if now(self.dut.rst):
             return
-        fields = NEIGHBOUR_EVENTS_T.unpack(int(self.dut.events_o.value))
+        fields = NEIGHBOUR_EVENTS_T.unpack(now(self.dut.events_o))
         self.events.update(name for name, value in fields.items() if value)
-        self.holds += int(self.dut.hold_data_o.value)
+        self.holds += now(self.dut.hold_data_o)
 
     def send(self, frame: bytes) -> tuple[bytes, RxUser]:
         found = rx_path.receive(frame, LOCAL)

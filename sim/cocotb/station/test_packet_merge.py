@@ -5,9 +5,11 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.models.cells import axis
 from framelane.models.station.packet_merge import Origin, PacketMerge
+from signals import now
+from widths import some_widths
 
 DATA, CONTROL = 0, 1
 
@@ -49,7 +51,7 @@ class MergeBench(Bench):
         for origin in (DATA, CONTROL):
             mine = [packet for packet, other in zip(packets, self.order(), strict=True) if other == origin]
             assert_same_packets(mine, self.sent[origin])
-        assert int(self.dut.idle_o.value)
+        assert now(self.dut.idle_o)
 
 
 @cocotb.test()
@@ -59,9 +61,9 @@ async def every_packet_of_both_streams_comes_out_once_whole_and_in_order(dut: An
 
     def look() -> None:
         taken = len(bench.data.accepted) + len(bench.control.accepted)
-        coming = int(dut.s_axis_data_tvalid.value) or int(dut.s_axis_control_tvalid.value)
+        coming = now(dut.s_axis_data_tvalid) or now(dut.s_axis_control_tvalid)
         if taken > len(bench.out.items) + 1 and not coming:
-            assert not int(dut.idle_o.value), "not idle: beats are inside"
+            assert not now(dut.idle_o), "not idle: beats are inside"
 
     await bench.reset()
     bench.watch(look)
@@ -123,7 +125,7 @@ async def the_choice_is_the_models(dut: Any, stalls: Stalls) -> None:
 
     def look() -> None:
         def high(name: str) -> bool:
-            return bool(int(getattr(dut, name).value))
+            return bool(now(getattr(dut, name)))
 
         if not high("ready"):
             return

@@ -10,6 +10,7 @@ from bench import Bench, run
 from framelane.driver.simulated.neighbour_ports import PAUSE_EVENTS_T
 from framelane.models.station import pause
 from framelane.models.station.pause import GROUP_MAC, Heard, Pause
+from signals import now
 
 MAC = 0x02_00_00_00_00_01
 FULL = 1 << 16
@@ -64,11 +65,11 @@ class PauseBench(Bench):
         self.control_held.clear()
 
     def _look(self) -> None:
-        if int(self.dut.rst.value):
+        if now(self.dut.rst):
             return
-        fields = PAUSE_EVENTS_T.unpack(int(self.dut.events_o.value))
+        fields = PAUSE_EVENTS_T.unpack(now(self.dut.events_o))
         self.events.update(name for name, value in fields.items() if value)
-        holds = bool(int(self.dut.hold_data_o.value)), bool(int(self.dut.hold_control_o.value))
+        holds = bool(now(self.dut.hold_data_o)), bool(now(self.dut.hold_control_o))
         running = self._running.popleft()
         assert holds == tuple(bool(running & mask) for mask in self._masks_before), f"cycle {self.cycle}"
         if holds[0]:
@@ -82,7 +83,7 @@ class PauseBench(Bench):
         if self._ended is not None:
             self.heard.append(self.model.receive(self._ended))
         self._ended = None
-        if int(self.dut.s_axis_tvalid.value) and int(self.dut.s_axis_tlast.value):
+        if now(self.dut.s_axis_tvalid) and now(self.dut.s_axis_tlast):
             self._ended = self._sent.popleft()
         self._running.append(sum(1 << timer for timer, left in enumerate(self.model._left) if left))
 

@@ -10,6 +10,7 @@ from framelane.driver.simulated import ports
 from framelane.models.roce_tx.roce_qp import QpContext, Service
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.models.station.roce_rx import Peer
+from signals import now
 
 
 class PeerBench(Bench):
@@ -37,8 +38,8 @@ class PeerBench(Bench):
         names = ("rc_o", "peer_ip_o", "pkey_o")
 
         def look() -> None:
-            rc, ip, pkey = (int(getattr(self.dut, name).value) for name in names)
-            found.append((int(self.dut.enabled_o.value), Peer(bool(rc), ip, pkey)))
+            rc, ip, pkey = (now(getattr(self.dut, name)) for name in names)
+            found.append((now(self.dut.enabled_o), Peer(bool(rc), ip, pkey)))
 
         indexes = [*range(256), 0]
         self.watch(look)

@@ -26,6 +26,7 @@ from receive_bench import (
     ip,
     truncations,
 )
+from signals import now
 
 WIDTH = 64
 N_QPS = 16
@@ -55,14 +56,14 @@ class RoceBench(Bench):
         self.answer(self._look_up)
 
     def _look_up(self) -> None:
-        at = self._index if self._late else int(self.dut.index_o.value)
+        at = self._index if self._late else now(self.dut.index_o)
         peer = self.table.get(at)
         chance = self.random.getrandbits
         self.dut.enabled_i.value = peer is not None
         self.dut.rc_i.value = peer.rc if peer else chance(1)
         self.dut.peer_ip_i.value = peer.ip if peer else PEER.ip
         self.dut.pkey_i.value = peer.pkey if peer else 0xFFFF
-        self._index = int(self.dut.index_o.value)
+        self._index = now(self.dut.index_o)
 
     def send(self, frame: bytes) -> None:
         self.frames.send(frame, WIDTH)

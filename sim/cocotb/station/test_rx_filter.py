@@ -9,7 +9,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
-from bench import Bench, Stalls, run, some_widths
+from bench import Bench, Stalls, run
 from framelane.models.cells import axis
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.models.station import rx_filter
@@ -27,6 +27,8 @@ from receive_bench import (
     rx_user,
     truncations,
 )
+from signals import now
+from widths import some_widths
 
 GAPS = [Stalls.NONE, Stalls.SOURCE]
 """Nothing waits for anything here: the beats come with gaps or without."""
@@ -100,13 +102,13 @@ class FilterBench(Bench):
         self.watch(self._look)
 
     def _look(self) -> None:
-        if not int(self.dut.m_axis_tvalid.value):
+        if not now(self.dut.m_axis_tvalid):
             return
         self.taken.append(self.cycle)
-        last = bool(int(self.dut.m_axis_tlast.value))
-        self.beats.append(axis.Beat(int(self.dut.m_axis_tdata.value), int(self.dut.m_axis_tkeep.value), last))
+        last = bool(now(self.dut.m_axis_tlast))
+        self.beats.append(axis.Beat(now(self.dut.m_axis_tdata), now(self.dut.m_axis_tkeep), last))
         if last:
-            drop, user = int(self.dut.drop_o.value), int(self.dut.m_axis_tuser.value)
+            drop, user = now(self.dut.drop_o), now(self.dut.m_axis_tuser)
             self.found.append(None if drop else rx_user(user))
 
     def send(self, frame: bytes, bad: bool = False) -> None:

@@ -10,12 +10,13 @@ from scapy.layers.inet import ICMP, TCP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from bench import ALL_STALLS, Bench, Stalls, run, some_widths
+from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.models.cells import axis
 from framelane.models.roce_tx.wire import LINE_BYTES, Endpoint
 from framelane.models.station import rx_path
 from framelane.models.station.rx_filter import PAUSE_MAC, RxClass, RxDrop, RxUser
 from receive_bench import LOCAL, PEER, acknowledge, congestion, count_pulses, ethernet, ip, line, rx_user, truncations
+from widths import some_widths
 
 OTHER = Endpoint(0x020000000077, 0xC6336477)
 Received = tuple[RxUser, bytes]

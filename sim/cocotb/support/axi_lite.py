@@ -1,8 +1,7 @@
 """Accesses over AXI4-Lite, one at a time, in the loop of a `Bench`."""
 
-from typing import Any
-
 from bench import Bench
+from signals import now
 
 PATIENCE = 3000
 """Cycles in which an access must be answered."""
@@ -13,7 +12,10 @@ class AxiLite:
 
     def __init__(self, bench: Bench) -> None:
         self._bench, self._dut = bench, bench.dut
-        self._seen: dict[str, Any] = {}
+        self._waiting: set[str] = set()
+        """Channels whose handshake the access under way still waits for."""
+        self._seen: set[str] = set()
+        self._data = 0
         for name, value in {"awvalid": 0, "wvalid": 0, "arvalid": 0, "bready": 1, "rready": 1, "wstrb": 15}.items():
             self._set(name, value)
         bench.watch(self._sample)
@@ -22,24 +24,24 @@ class AxiLite:
         getattr(self._dut, f"s_axil_{name}").value = value
 
     def _get(self, name: str) -> int:
-        return int(getattr(self._dut, f"s_axil_{name}").value)
+        return now(getattr(self._dut, f"s_axil_{name}"))
 
     def _sample(self) -> None:
-        self._seen = {c: self._get(f"{c}valid") and self._get(f"{c}ready") for c in ("aw", "w", "b", "ar", "r")}
-        self._seen["data"] = self._get("rdata")
+        self._seen = {c for c in self._waiting if self._get(f"{c}valid") and self._get(f"{c}ready")}
+        if "r" in self._seen:
+            self._data = self._get("rdata")
 
     async def _pass(self, *channels: str) -> None:
         """Run until each channel has had its handshake; of those that we drive, withdraw valid."""
-        waiting = set(channels)
+        self._waiting = set(channels)
         for _ in range(PATIENCE):
             await self._bench.step()
-            for channel in {channel for channel in waiting if self._seen[channel]}:
-                waiting.discard(channel)
-                if channel not in ("b", "r"):
-                    self._set(f"{channel}valid", 0)
-            if not waiting:
+            self._waiting -= self._seen
+            for channel in self._seen - {"b", "r"}:
+                self._set(f"{channel}valid", 0)
+            if not self._waiting:
                 return
-        raise AssertionError(f"no handshake on {', '.join(sorted(waiting))} in {PATIENCE} cycles")
+        raise AssertionError(f"no handshake on {', '.join(sorted(self._waiting))} in {PATIENCE} cycles")
 
     async def write(self, offset: int, value: int) -> None:
         """Write a word."""
@@ -54,5 +56,4 @@ class AxiLite:
         self._set("araddr", offset)
         self._set("arvalid", 1)
         await self._pass("ar", "r")
-        value: int = self._seen["data"]
-        return value
+        return self._data

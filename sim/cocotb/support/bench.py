@@ -13,9 +13,8 @@ import re
 import shutil
 import subprocess
 import sys
-import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import cache
 from importlib.metadata import version
@@ -32,38 +31,14 @@ from flat_ports import write_wrapper
 from framelane.driver.simulated.toolchain import gateware_root, packages, source_folders, verilator_environment
 from framelane.models.cells import axis
 from framelane.models.cells.axis import Beat
+from signals import now
 
 ROOT = gateware_root()
-WIDTHS = (64, 512)
-"""Bus widths that the benches run; the sources take any power of two from 64 to 1024."""
-
-
-def some_widths(block: str, widths: Sequence[int] = WIDTHS) -> list[int]:
-    """The widths that the bench of a block runs: all of `widths`, but what the variable FRAMELANE_WIDTHS says.
-
-    A number is that width alone, where it is one of them. `commit` is one of them, by the commit: so `make test`, while
-    `make nightly` runs all. Where there is no commit, all are run.
-    """
-    wanted = os.environ.get("FRAMELANE_WIDTHS", "all")
-    if wanted == "commit":
-        commit = _commit()
-        return [widths[zlib.crc32(f"{commit} {block}".encode()) % len(widths)]] if commit else list(widths)
-    if wanted != "all" and wanted not in map(str, WIDTHS):
-        raise ValueError(f"FRAMELANE_WIDTHS={wanted}: give all, commit, {' or '.join(map(str, WIDTHS))}")
-    return [width for width in widths if wanted == str(width)] or list(widths)
-
-
-@cache
-def _commit() -> str:
-    """The commit of this checkout; nothing where it is none, as a copy in which faults are planted."""
-    if not (ROOT / ".git").exists():
-        return ""
-    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
 COMPILED = "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0"
 """How make compiles a design: in one piece, its headers read once, and no better than pays within one bench."""
+
+AT_ONCE = {"COCOTB_TRUST_INERTIAL_WRITES": "1"}
+"""Writes go to Verilator as they are made, not by a queue of cocotb's: a fifth of a bench's time."""
 
 SEED = int(os.environ.get("FRAMELANE_SEED", "1"))
 STALL_SHARE = 0.4
@@ -162,7 +137,7 @@ def run(
         package = next((ROOT / "hw").rglob("axi_pkg.sv"))
         source = write_wrapper(source, package, build_dir.parent)
         top = source.stem
-    os.environ.update(verilator_environment())
+    os.environ.update(verilator_environment() | AT_ONCE)
     os.environ["MAKEFLAGS"] += f" {COMPILED}"
     runner = _TopVisible()
     visible = Path(f"{build_dir}.vlt")
@@ -200,13 +175,16 @@ def _signals(dut: Any, name: str) -> dict[str, Any]:
 
 
 class Source:
-    """Drives one stream. Items are dicts of signal suffix to int, such as {"tdata": 1, "tlast": 1}."""
+    """Drives one stream, which never waits where it has no tready.
+
+    Items are dicts of signal suffix to int, such as {"tdata": 1, "tlast": 1}.
+    """
 
     def __init__(self, dut: Any, name: str, stall: Callable[[], bool]) -> None:
         self.items: deque[dict[str, int]] = deque()
         self._signals = _signals(dut, name)
         self._valid = getattr(dut, f"{name}_tvalid")
-        self._ready = getattr(dut, f"{name}_tready")
+        self._ready = getattr(dut, f"{name}_tready", None)
         self._stall = stall
         self._offered = False
         self.accepted: list[int] = []
@@ -232,7 +210,7 @@ class Source:
 
     def is_ready(self) -> bool:
         """Whether tready is high."""
-        return bool(int(self._ready.value))
+        return self._ready is None or bool(now(self._ready))
 
     def drive(self) -> None:
         if not self._offered and self.items and not self._stall():
@@ -245,7 +223,7 @@ class Source:
         self.pauses += bool(self.items) and not self._offered
         if self._offered and len(self.offered) == len(self.accepted):
             self.offered.append(cycle)
-        if self._offered and int(self._ready.value):
+        if self._offered and self.is_ready():
             self.items.popleft()
             self.accepted.append(cycle)
             self._offered = False
@@ -284,10 +262,10 @@ class Sink:
             self._is_ready = ready
 
     def sample(self, cycle: int) -> None:
-        if not int(self._valid.value):
+        if not now(self._valid):
             assert self._held is None, f"{self._name}: tvalid fell before tready, cycle {cycle}"
             return
-        item = {suffix: int(handle.value) for suffix, handle in self._signals.items()}
+        item = {suffix: now(handle) for suffix, handle in self._signals.items()}
         assert self._held in (None, item), f"{self._name}: changed while stalled, cycle {cycle}"
         self._held = None if self._is_ready else item
         if self._is_ready:

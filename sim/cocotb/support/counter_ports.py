@@ -5,6 +5,7 @@ from typing import Any
 
 from bench import Bench
 from framelane.driver.simulated.ports import Struct
+from signals import now
 from tx_registers import MAP
 
 COUNTER_BYTES = 8
@@ -39,7 +40,7 @@ def count_events(bench: Bench, signal: Any, struct: Struct) -> Counter[str]:
     counted: Counter[str] = Counter()
 
     def look() -> None:
-        if bits := int(signal.value):
+        if bits := now(signal):
             counted.update(name for name, high in struct.unpack(bits).items() if high)
 
     bench.watch(look)

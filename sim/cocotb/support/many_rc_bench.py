@@ -23,6 +23,7 @@ from framelane.models.rc.rc_remote import RcRemote
 from framelane.models.rc.rc_responder import Manner, RcResponder, Region
 from framelane.models.registers import registers
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
+from signals import now
 from tx_bench import TxBench, session
 from tx_registers import FLOW, MAP
 
@@ -150,7 +151,7 @@ class ManyBench(TxBench):
                 taken = False
                 while not taken:
                     await ReadOnly()
-                    taken = bool(int(ready.value))
+                    taken = bool(now(ready))
                     await RisingEdge(self.dut.clk)
                 valid.value = 0
 

@@ -2,9 +2,9 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 from bench import STALL_SHARE, Bench
+from signals import now
 
 NORMAL_BUFFERABLE = 0b0011
 """ARCACHE of memory that may be buffered, not cached (AMBA IHI 0022, A4.4)."""
@@ -33,15 +33,22 @@ class PlaneMemory:
         self.delay = 0
         """Chance a cycle, in percent, that a port pauses, beside the stalls of the bench."""
         self._bench, self._lanes, self._stalls = bench, width // 8, stalls
-        self._prefix = prefix
-        self._address_w = len(self._port("araddr")) // PORTS
-        for name in ("arready", "rvalid", "rdata", "rresp", "rlast", "rid"):
-            self._port(name).value = 0
+        names = ("araddr", "arlen", "arsize", "arburst", "arcache", "arvalid", "arready")
+        answers = ("rvalid", "rready", "rdata", "rresp", "rlast", "rid")
+        self._signals = {name: getattr(bench.dut, f"{prefix}_{name}") for name in names + answers}
+        self._driven: dict[str, int] = {}
+        self._address_w = len(self._signals["araddr"]) // PORTS
+        self._set(arready=0, rvalid=0, rdata=0, rresp=0, rlast=0, rid=0)
         bench.answer(self._drive)
         bench.watch(self._sample)
 
-    def _port(self, name: str) -> Any:
-        return getattr(self._bench.dut, f"{self._prefix}_{name}")
+    def _set(self, **values: int) -> None:
+        for name, value in values.items():
+            if self._driven.get(name) != value:
+                self._signals[name].value = self._driven[name] = value
+
+    def _get(self, name: str) -> int:
+        return now(self._signals[name])
 
     def _pauses(self) -> bool:
         return self._bench.random.random() < (STALL_SHARE if self._stalls else self.delay / 100)
@@ -60,19 +67,18 @@ class PlaneMemory:
             last |= ends << k
             response |= (2 if address in self.broken else 0) << 2 * k
             data |= int.from_bytes(self.data[at : at + self._lanes], "little") << 8 * self._lanes * k
-        self._port("arready").value, self._port("rvalid").value = ready, valid
-        self._port("rlast").value, self._port("rresp").value, self._port("rdata").value = last, response, data
+        self._set(arready=ready, rvalid=valid, rlast=last, rresp=response, rdata=data)
 
     def _sample(self) -> None:
-        if int(self._bench.dut.rst.value):
+        if now(self._bench.dut.rst):
             for port in self.ports:
                 port.beats.clear()
                 port.offered = False
                 port.held = None
             return
-        valid = int(self._port("arvalid").value)
-        asked = valid & int(self._port("arready").value)
-        taken = int(self._port("rvalid").value) & int(self._port("rready").value)
+        valid = self._get("arvalid")
+        asked = valid & self._get("arready")
+        taken = self._get("rvalid") & self._get("rready")
         for k, port in enumerate(self.ports):
             if taken >> k & 1:
                 port.beats.popleft()
@@ -84,7 +90,7 @@ class PlaneMemory:
                 self._ask(k, port)
 
     def _field(self, k: int, name: str, width: int) -> int:
-        return int(self._port(name).value) >> width * k & (1 << width) - 1
+        return self._get(name) >> width * k & (1 << width) - 1
 
     def _offer(self, k: int) -> tuple[int, int]:
         return self._field(k, "araddr", self._address_w), self._field(k, "arlen", 8) + 1

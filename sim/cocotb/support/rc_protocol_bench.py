@@ -7,6 +7,7 @@ from bench import Bench
 from framelane.models.rc.rc_protocol import PSNS, Decision, RcAnswer, RcNote, RcQp, RcReason, RcState
 from framelane.models.station.roce_rx import Event, EventKind
 from rc_ports import COMMAND_T, EVENT_T, LIMITS_T, STATUS_T
+from signals import now
 
 QPS = 4
 READY = ("ask_ready_o", "s_axis_command_tready", "s_axis_event_tready", "expired_ready_o")
@@ -80,11 +81,11 @@ class ProtocolBench(Bench):
 
     def _limits(self) -> None:
         for port, qp in (("limits_i", "limits_qp_o"), ("ask_limits_i", "ask_qp_i")):
-            limits = self.qps[int(getattr(self.dut, qp).value) % QPS].limits
+            limits = self.qps[now(getattr(self.dut, qp)) % QPS].limits
             getattr(self.dut, port).value = LIMITS_T.pack(asdict(limits))
 
     def _sample(self) -> None:
-        self.seen = {name: int(getattr(self.dut, name).value) for name in OUTPUTS}
+        self.seen = {name: now(getattr(self.dut, name)) for name in OUTPUTS}
 
     def check(self, taken: Taken | None) -> None:
         """The outputs of the cycle that was just sampled: what was taken in the one before."""

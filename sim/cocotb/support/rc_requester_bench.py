@@ -18,6 +18,7 @@ from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Service
 from framelane.models.roce_tx.roce_segment import Message, segment
 from framelane.models.station.roce_rx import Event
 from rc_ports import COMMAND_T, EVENT_T, ITEM_T, LIMITS_T, RETIRED_T, STATUS_T
+from signals import now
 
 DEPTH, TICK = 16, 20
 """Entries of a ring, and clocks of a tick: how the benches build the block."""
@@ -155,11 +156,11 @@ class RequesterBench(Bench):
 
     def _world(self) -> None:
         dut = self.dut
-        note, qp = RcNote(int(dut.note_o.value)), int(dut.note_qp_o.value)
+        note, qp = RcNote(now(dut.note_o)), now(dut.note_qp_o)
         if note:
             self.notes[qp, note] = self.notes.get((qp, note), 0) + 1
         for name in ("done", "refused"):
-            if int(getattr(dut, f"{name}_o").value):
+            if now(getattr(dut, f"{name}_o")):
                 self.outcomes.append(name)
         for item in self.items.items[self.taken_items :]:
             self._send(ITEM_T.unpack(item["tdata"]))
@@ -224,12 +225,12 @@ class RequesterBench(Bench):
     async def finish(self, limit: int = 200_000) -> None:
         """Until all has ended, and nothing is under way."""
         await self.until(lambda: all(len(p.ends) == len(p.bds) for p in self.peers.values()), limit)
-        await self.until(lambda: bool(int(self.dut.idle_o.value)) and not self._queue, limit)
+        await self.until(lambda: bool(now(self.dut.idle_o)) and not self._queue, limit)
 
     async def status(self, index: int) -> dict[str, int]:
         self.dut.status_qp_i.value = index
         await self.step()
-        return STATUS_T.unpack(int(self.dut.status_o.value))
+        return STATUS_T.unpack(now(self.dut.status_o))
 
     async def check(self) -> None:
         """What did not fail has arrived, once; what failed has a reason."""

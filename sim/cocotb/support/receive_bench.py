@@ -15,6 +15,7 @@ from framelane.driver.simulated.ports import Struct
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.models.station.roce_rx import Event, EventKind
 from framelane.models.station.rx_filter import RxClass, RxUser
+from signals import now
 
 TAG_T = Struct(has_vlan=1, tci=16)
 RX_USER_T = Struct(rx_class=2, **TAG_T.fields)
@@ -70,23 +71,10 @@ ANSWERS_OF_RXE: dict[bytes, Event] = {
 a message; to an immediate for which no receive was posted, and the packets behind it; to duplicates."""
 
 
-class _WithoutReady:
-    """A design whose streams are never stalled, for `Source`, which asks for tready."""
-
-    class _High:
-        value = 1
-
-    def __init__(self, dut: Any) -> None:
-        self._dut = dut
-
-    def __getattr__(self, name: str) -> Any:
-        return self._High() if name.endswith("_tready") else getattr(self._dut, name)
-
-
 def line(bench: Bench, stalls: Stalls) -> Source:
     """A source of the stream s_axis that cannot wait; if it stalls, its beats come with gaps."""
     pauses: Callable[[], bool] = bench._pauses(stalls.source)
-    bench._sources.append(Source(_WithoutReady(bench.dut), "s_axis", pauses))
+    bench._sources.append(Source(bench.dut, "s_axis", pauses))
     return bench._sources[-1]
 
 
@@ -95,7 +83,7 @@ def count_pulses(bench: Bench, signal: Any) -> Counter[int]:
     counted: Counter[int] = Counter()
 
     def look() -> None:
-        bits = int(signal.value)
+        bits = now(signal)
         counted.update(k for k in range(bits.bit_length()) if bits >> k & 1)
 
     bench.watch(look)

@@ -10,6 +10,7 @@ from framelane.driver.simulated.ports import frame_info_t, frame_t
 from framelane.models.memory.frame_store import FrameInfo, FrameStore
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slot_ring import SlotRing
+from signals import now
 from write_memory import WriteMemory
 
 SLOT_BEATS = 200
@@ -108,7 +109,7 @@ class StoreBench(Bench):
         self.dut.release_i.value = self.released
 
     def _is(self, *names: str) -> bool:
-        return all(int(getattr(self.dut, name).value) for name in names)
+        return all(now(getattr(self.dut, name)) for name in names)
 
     def _watch(self) -> None:
         if self._is("rst"):
@@ -187,7 +188,7 @@ class StoreBench(Bench):
         frame = self.whole.popleft()
         assert frame.event is not None
         assert not frame.bad
-        assert int(self.dut.m_axis_frame_tdata.value) == frame_t(frame.event)
+        assert now(self.dut.m_axis_frame_tdata) == frame_t(frame.event)
         self._check_pixels(frame)
         start = frame.event.address - self.memory.base
         self.expected[start : start + len(frame.pixels)] = frame.pixels

@@ -17,6 +17,7 @@ from framelane.models.roce_tx.roce_qp import QpContext
 from framelane.models.tx import Tx, TxConfig
 from framelane.session.session import Session
 from framelane.session.session_plan import Node
+from signals import now
 from tx_registers import (
     ARM,
     COMMAND,
@@ -81,9 +82,9 @@ class TxBench(Bench):
         return self.images[address // STRIDE * STRIDE][address % STRIDE :][:length]
 
     def _watch(self) -> None:
-        self.released += int(self.dut.release_o.value)
-        if int(self.dut.idle_o.value):
-            moving = [n for n in ("tvalid", "arvalid", "rvalid") if int(getattr(self.dut, n).value)]
+        self.released += now(self.dut.release_o)
+        if now(self.dut.idle_o):
+            moving = [n for n in ("tvalid", "arvalid", "rvalid") if now(getattr(self.dut, n))]
             assert not moving, f"idle with {moving}"
 
     async def write(self, offset: int, *words: int) -> None:
@@ -175,7 +176,7 @@ class TxBench(Bench):
     async def check(self) -> list[bytes]:
         packets = await self.packets(self.expected)
         assert_same_packets(packets, self.expected)
-        assert int(self.dut.idle_o.value)
+        assert now(self.dut.idle_o)
         assert self.released == self.model.bd_gen.frames
         known = self.model.bd_gen.placer.counts
         counts = {"counters.packets": len(packets), DROPPED: known.dropped.get(0, 0), "counters.read_errors": 0}

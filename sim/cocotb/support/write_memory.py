@@ -7,6 +7,7 @@ from typing import Any
 from cocotbext.axi import AxiResp, AxiSlaveWrite, AxiWriteBus
 
 from bench import STALL_SHARE, Bench
+from signals import now
 
 NORMAL_BUFFERABLE = 0b0011
 """AWCACHE of memory that may be buffered, not cached (AMBA IHI 0022, A4.4)."""
@@ -56,18 +57,18 @@ class WriteMemory:
         return bytes(self.data[address - self.base :][:length])
 
     def _value(self, name: str) -> int:
-        return int(getattr(self.dut, f"{self._prefix}_{name}").value)
+        return now(getattr(self.dut, f"{self._prefix}_{name}"))
 
     def _handshake(self, channel: str, *payload: str) -> list[int] | None:
         """The payload that is taken in this cycle; what is offered must stay until then."""
         held = self._held.pop(channel, None)
         valid, ready = (self._value(channel + name) for name in ("valid", "ready"))
         if not valid:
-            assert held is None or int(self.dut.rst.value), f"{self._prefix}_{channel}valid fell before {channel}ready"
+            assert held is None or now(self.dut.rst), f"{self._prefix}_{channel}valid fell before {channel}ready"
             return None
         offered = [self._value(channel + name) for name in payload]
         assert held in (None, offered), f"{self._prefix}_{channel}: changed while stalled"
-        if not ready and not int(self.dut.rst.value):
+        if not ready and not now(self.dut.rst):
             self._held[channel] = offered
         return offered if ready else None
 
