@@ -22,6 +22,7 @@ from framelane.receiver.geometry.assembly import Assembly
 from framelane.receiver.geometry.geometry_file import load
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.recorder import Recorder
+from nxmx_reader import read_nxmx
 
 RunCli = Callable[..., tuple[int, str, str]]
 DETECTOR = Detector(DetectorConfig(seed=2))
@@ -97,6 +98,26 @@ def test_modules_are_assembled(run: RunCli, image: Any, mode: Any) -> None:
     assert (image() == assembly(correct_int16(RAW, quantize(DETECTOR.calibration)))).all()
     usable = DETECTOR.calibration.usable[0]
     assert (image("entry/instrument/detector/pixel_mask") == assembly.pixel_mask(usable)).all()
+
+
+def test_corrected_images_are_nxmx_where_the_experiment_is_known(run: RunCli, image: Any, tmp_path: Path) -> None:
+    assert run("--geometry", "jungfrau_500k")[0] == 0
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert "definition" not in file["entry"]
+        assert file["entry/data/timestamp_ns"].attrs["epoch"].startswith("none")
+    known = "--distance", 90, "--beam-x", 515, "--beam-y", 257, "--material", "Si", "--thickness", 320
+    assert run("--geometry", "jungfrau_500k", "--double-pixels", "split", "--photons-as", "uint16", *known)[0] == 0
+    read = read_nxmx(tmp_path / "out.h5")
+    assert read["wavelength"] == pytest.approx(12.398419843320026 / DETECTOR.calibration.photon_energy_kev)
+    (panel,) = read["panels"]
+    assert (panel["origin"], panel["size"]) == ((0, 0), (514, 1030))
+    assert panel["corner"] == pytest.approx([515 * 0.075, 257 * 0.075, 90])
+    assert image().dtype == np.uint16
+    low, high = read["trusted"]
+    bad = (read["mask"] & 0xFFFF != 0) | (image() < low) | (image() > high)
+    photons = Assembly(load("jungfrau_500k"), "split")(correct_int16(RAW, quantize(DETECTOR.calibration)))
+    assert (bad == ((photons < -32700) | (photons > 32700))).all()
+    assert (image()[~bad] == photons[~bad].clip(0)).all()
 
 
 def test_a_geometry_of_the_users_own_is_followed(run: RunCli, image: Any, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from framelane.packets import pcap
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.session.session import Session
+from nxmx_reader import read_nxmx
 
 RunCli = Callable[..., tuple[int, str, str]]
 RESULTS = {"calibration.h5", "frames.h5", "report.png", "session.json", "summary.json", "tx.pcap"}
@@ -102,6 +103,8 @@ def test_the_simulated_detector_goes_through_the_whole_chain(run_demo: Callable[
     assert bool(summary["holes"]) == bool(drop)
     assert incomplete(run) == summary["incomplete_frames"]
     assert "loss identity: 3 sent = " in run.out
+    read = read_nxmx(run.folder / "frames.h5")
+    assert (read["shape"], read["distance"], len(read["panels"])) == ((3, 512, 1024), 100, 8)
     for number in summary["incomplete_frames"]:
         assert f"frame {number}: incomplete" in run.out
     assert (run.folder / "report.png").read_bytes().startswith(b"\x89PNG")

@@ -40,6 +40,8 @@ def plan(folder: Path, pixels: str = "raw") -> Path:
         f"src_port = {49152 + secrets.randbelow(16000)}\n"  # others run at the same time
         'source = { mac = "02:00:00:00:00:01", ip = "127.0.0.2" }\n'
         'receiver = { mac = "02:00:00:00:00:02", ip = "127.0.0.1" }\n'
+        "[metadata]\ndistance_mm = 150\nbeam_x = 30\nbeam_y = 20\nenergy_kev = 9\n"
+        'material = "CdTe"\nthickness_um = 1000\n'
     )
     return path
 

@@ -15,6 +15,7 @@ import pytest
 
 from framelane.receiver.ranks.ranks import launched
 from mpi_run import FRAMELANE, PATIENCE_S, Run, RunCli, emulating, needs_mpi, plan, sent
+from nxmx_reader import read_nxmx
 
 _WITHOUT_MPI = "import sys; sys.modules['mpi4py'] = None; "
 
@@ -50,7 +51,8 @@ def test_a_run_of_two_ranks_is_one_file_in_the_order_of_the_detector(run_cli: Ru
 
 @needs_mpi
 def test_verdicts_of_all_ranks_are_judged_again_in_one_file(run_cli: RunCli, tmp_path: Path) -> None:
-    with Run(tmp_path, "--minimum-peaks", "30", "--threshold", "2", pixels="corrected") as run:
+    options = "--minimum-peaks", "30", "--threshold", "2", "--distance", "180"
+    with Run(tmp_path, *options, pixels="corrected") as run:
         run.wait_ready()
         pictures = sent(tmp_path)
         run.emulate(run_cli, "--frames", 40)
@@ -65,6 +67,9 @@ def test_verdicts_of_all_ranks_are_judged_again_in_one_file(run_cli: RunCli, tmp
         assert accepted.tolist() == (peaks >= 30).tolist()
         rejected = np.flatnonzero(~accepted)
         assert all((file["entry/data/data"][n] == -32768).all() for n in rejected[:3])
+    for name in ("run.h5", "run_1.h5"):  # what the plan says of the experiment, and before that the options
+        read = read_nxmx(tmp_path / name)
+        assert (read["distance"], read["material"], read["beam"], len(read["panels"])) == (180, "CdTe", (30, 20), 1)
     lowest = str(int(peaks.min()))
     assert f"{np.count_nonzero(accepted)} frames with enough peaks, {len(rejected)} rejected" in text
     assert "all ranks: a peak is a pixel of at least 2 photons" in text
