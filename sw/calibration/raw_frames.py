@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
 from framelane.base.errors import InputError, InputOptionError
+from framelane.base.real_time import is_iso
 from framelane.files.checked_file import CheckedFile
 
 BATCH_BYTES = 64 << 20
 """Frames that are in memory at once."""
 
-RECORDS = ("frame_number", "bunch_id", "timestamp_ns", "detector_frame", "complete", "holes")
+RECORDS = ("frame_number", "bunch_id", "timestamp_ns", "detector_frame", "captured_ns", "complete", "holes")
 """What is kept of a frame with its corrected image."""
 
 _NAMES = ("raw", "entry/data/data")
@@ -93,11 +94,26 @@ class RawFrames(CheckedFile):
         begun = self._try("read begun", lambda: self._file.attrs.get("begun", ""))
         self.begun = begun if isinstance(begun, str) else ""
         """When the recording began, ISO 8601; empty where the file does not say."""
+        self.taken = self._times()
+        """When its first and its last frame were taken, ISO 8601; None where the file does not say both."""
 
     @property
     def high_gain(self) -> bool | None:
         """Whether the detector was in high gain; None where the file does not say, or says both."""
         return self.gain_modes[0] if len(self.gain_modes) == 1 else None
+
+    def _times(self) -> tuple[str, str] | None:
+        if self.name == "raw":
+            begun, ended = self._try("read its times", lambda: [self._file.attrs.get(n) for n in ("begun", "ended")])
+        else:
+            begun, ended = (self._text(f"entry/{name}") for name in ("start_time", "end_time"))
+        return (begun, ended) if is_iso(begun) and is_iso(ended) else None
+
+    def _text(self, name: str) -> Any:
+        if not self._has(name):
+            return None
+        found = self._try(f"read {name}", lambda: self._find(name)[()])
+        return found.decode("ascii", "replace") if isinstance(found, bytes) else None
 
     def _settings(self) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
         """The gain mode and the storage cell of each frame and module; -1: the file does not say."""

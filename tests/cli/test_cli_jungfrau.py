@@ -196,6 +196,26 @@ def test_an_error_in_the_middle_keeps_the_frames_before_it(
     assert (read("raw") == np.stack([raw(1), raw(2)])).all()
 
 
+def test_a_capture_says_when_its_frames_came_and_their_photons_still_know(
+    run_cli: RunCli, read: Any, tmp_path: Path
+) -> None:
+    begun = 1_750_000_000_000_000_000  # 2025-06-15T15:06:40Z
+    write_capture(tmp_path / "a.pcap", [*sent(1), *sent(2)[:-1], *sent(3)], first_ns=begun)
+    files = "--pcap", tmp_path / "a.pcap", "--output", tmp_path / "out.h5"
+    assert run_cli("jungfrau", "record", *files)[0] == 1, "a packet is lost"
+    assert read("captured_ns").tolist() == [begun + 127_000, begun + 254_000, begun + 382_000]
+    write_calibration(tmp_path / "c.h5", Detector(DetectorConfig(seed=2)).calibration)
+    calibrated = "--input", tmp_path / "out.h5", "--calibration", tmp_path / "c.h5"
+    assert run_cli("correct", *calibrated, "--output", tmp_path / "photons.h5")[0] == 0
+    with h5py.File(tmp_path / "out.h5") as raw_file, h5py.File(tmp_path / "photons.h5") as photons:
+        assert raw_file["captured_ns"].attrs["epoch"] == "1970-01-01T00:00:00"
+        assert photons["entry/data/captured_ns"][()].tolist() == raw_file["captured_ns"][()].tolist()
+        ends = "2025-06-15T15:06:40Z", "2025-06-15T15:06:40.000382Z"
+        assert (raw_file.attrs["begun"], raw_file.attrs["ended"]) == ends
+        entry = photons["entry"]
+        assert tuple(entry[name].asstr()[()] for name in ("start_time", "end_time")) == ends
+
+
 def test_datasets_that_cannot_be_made_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: FrameFile, group: object, columns: object) -> None:
         raise MemoryError

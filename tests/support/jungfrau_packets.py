@@ -54,12 +54,12 @@ def receive(
     return found
 
 
-def write_capture(path: Path, stream: Iterable[Sent], first_port: int = 50001) -> None:
-    """A capture with a packet's stream in its UDP port."""
+def write_capture(path: Path, stream: Iterable[Sent], first_port: int = 50001, first_ns: int | None = None) -> None:
+    """A capture with a packet's stream in its UDP port; from `first_ns` on, packets come a microsecond apart."""
     heads: dict[int, bytes] = {}
     with PcapWriter(path) as capture:
-        for index, packet in stream:
+        for number, (index, packet) in enumerate(stream):
             if index not in heads:
                 layers = Ether() / IP(dst="10.0.0.1") / UDP(sport=32410, dport=first_port + index, chksum=0)
                 heads[index] = bytes(layers / packet)[:42]
-            capture.write(heads[index] + packet)
+            capture.write(heads[index] + packet, 0 if first_ns is None else first_ns + 1000 * number)

@@ -21,6 +21,7 @@ from framelane.receiver.jungfrau.packet_batch import PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
 from framelane.receiver.jungfrau.recorder import Recorder
 from framelane.receiver.transport import sockets
+from framelane.receiver.transport.capture_times import CaptureTimes
 
 _POLL_S, _SHOW_S = 0.1, 0.5
 _DRAIN_S = 1.0
@@ -84,14 +85,14 @@ def run(options: RecordOptions, console: Console) -> bool:
     with (
         options.source() as source,
         stop_on_signals() as stop,
-        Recorder(options.output, options.modules, options.compress) as file,
+        Recorder(options.output, options.modules, options.compress, times=_times(source)) as file,
     ):
         if isinstance(source, JungfrauPort):
             _say_listening(source, console)
         with console.status("no packet yet") as status:
             shown = monotonic()
             for frame in _frames(source, assembler, stop):
-                file.write(frame)
+                file.write(frame, source.came_ns(frame.number) if isinstance(source, JungfrauCapture) else None)
                 if file.frames == options.frames or file.full:
                     break
                 if monotonic() - shown > _SHOW_S:
@@ -106,6 +107,10 @@ def run(options: RecordOptions, console: Console) -> bool:
     say(console, f"see {options.output}")
     refused = sum(counts.fates.values()) - counts.fates[Fate.PLACED]
     return not (counts.incomplete or counts.missing or refused or drops or file.full)
+
+
+def _times(source: JungfrauCapture | JungfrauPort) -> CaptureTimes | None:
+    return source.times if isinstance(source, JungfrauCapture) else None
 
 
 def _frames(source: JungfrauCapture | JungfrauPort, assembler: FrameAssembler, stop: Stop) -> Iterator[DetectorFrame]:

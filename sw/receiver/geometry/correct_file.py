@@ -97,6 +97,7 @@ def correct_file(
             judging=asked,
             share=share,
             options=options,
+            taken=file.taken,
         ) as sink:
             for turn, first in enumerate(file.starts):
                 progress(f"correct: {file.path.name}", turn, len(file.starts))

@@ -27,7 +27,8 @@ class CorrectedFile(NewHdf5):
 
     Images are int16 or float32, as the correction has them; what stands in the file is `form`. All else is as in the
     file of a receiver: `records` of every frame, names of `nxmx.RECORD`, and what `judging` asks for (`JudgedFrames`);
-    `share` are the rejected frames that are kept.
+    `share` are the rejected frames that are kept. Frames were `taken` from one moment to another, ISO 8601, where that
+    is known.
     """
 
     def __init__(
@@ -41,16 +42,17 @@ class CorrectedFile(NewHdf5):
         unit: str = "photons",
         share: RandomShare | None = None,
         options: FileOptions | None = None,
+        taken: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(path)
         options = options or FileOptions()
-        self._form = form
+        self._form, self._taken = form, taken
         with contextlib.ExitStack() as undo:
             undo.callback(self.discard)
             self.file.attrs.update({"format": FORMAT, "program": f"framelane {framelane.__version__}"})
             self.file.attrs["begun"] = nxmx.now()
             entry = nxmx.make_entry(self.file)
-            nxmx.begin(entry)
+            nxmx.begin(entry, taken=taken)
             nxmx.make_images(entry, description.shape, form, options.checksum, units=unit)
             description.write(entry, form, options.checksum)
             self._judged = JudgedFrames(
@@ -71,5 +73,5 @@ class CorrectedFile(NewHdf5):
 
     def _end(self) -> None:
         self._judged.complete()
-        self.file["entry/end_time"] = nxmx.now()
+        self.file["entry/end_time"] = self._taken[1] if self._taken else nxmx.now()
         self.file.attrs["ended"] = nxmx.now()

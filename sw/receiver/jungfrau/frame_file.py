@@ -22,18 +22,18 @@ Columns = Mapping[str, tuple[str, tuple[int, ...]]]
 class FrameFile(GrowingHdf5):
     """A `GrowingHdf5` of frames.
 
-    A subclass gives the function that makes its datasets, and appends to them. InputError when the file cannot be
-    written.
+    A subclass gives the function that makes its datasets, and appends to them. Frames were `taken` from one moment to
+    another, ISO 8601, where they are of a recording. InputError when the file cannot be written.
     """
 
-    def __init__(self, path: Path, format: str, make: Callable[[], None]) -> None:
+    def __init__(self, path: Path, format: str, make: Callable[[], None], taken: tuple[str, str] | None = None) -> None:
         super().__init__(path)
-        self.frames = 0
+        self.frames, self._taken = 0, taken
         self._waiting: dict[str, NDArray[Any]] = {}
         with contextlib.ExitStack() as undo:
             undo.callback(self.discard)
             self.file.attrs.update({"format": format, "program": f"framelane {framelane.__version__}"})
-            self.file.attrs["begun"] = nxmx.now()
+            self.file.attrs["begun"] = taken[0] if taken else nxmx.now()
             self._group: Any = self.file
             make()
             undo.pop_all()
@@ -64,7 +64,7 @@ class FrameFile(GrowingHdf5):
 
     def _end(self) -> None:
         self._complete()
-        self.file.attrs["ended"] = nxmx.now()
+        self.file.attrs["ended"] = self._taken[1] if self._taken else nxmx.now()
 
     def _flush(self, n: int) -> None:
         """Write the records of the last `n` frames."""

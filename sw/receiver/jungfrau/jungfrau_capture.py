@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Self
 
 from framelane.models.roce_tx import wire
+from framelane.models.roce_tx.packet_batch import EMPTY
 from framelane.packets import pcap
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
+from framelane.receiver.transport.capture_times import CaptureTimes
 
 _FRAGMENT = 0x3FFF
 """More fragments (0x2000) and fragment offset, of the IPv4 header's flags."""
@@ -21,7 +23,12 @@ class JungfrauCapture:
     queue_drops = 0
 
     def __init__(self, path: Path, ports: list[int]) -> None:
-        self._frames = pcap.read(path)
+        packets = pcap.load(path)
+        self.times = CaptureTimes.of(packets)
+        """When its packets came, where that can be known."""
+        self._frames = enumerate(packets)
+        self._came: dict[int, int] = {}
+        """Of each frame when its newest packet came."""
         self._streams = {port: stream for stream, port in enumerate(ports)}
         self.fragments = 0
         """IP fragments, of which nothing can be used: packets that did not fit the sender's MTU."""
@@ -31,16 +38,23 @@ class JungfrauCapture:
         """Replace what is in the batch by the next packets. Nothing is waited for."""
         batch.n = 0
         while not batch.full:
-            frame = next(self._frames, None)
-            if frame is None:
+            index, frame = next(self._frames, (-1, b""))
+            if index < 0:
                 self.ended = True
                 return
             port, payload = self._datagram(frame)
-            batch.add(payload, self._streams.get(port, -1))
+            stream = self._streams.get(port, -1)
+            if self.times and stream >= 0:
+                self._came[int.from_bytes(payload[:8], "little")] = self.times.time_ns(index)
+            batch.add(payload, stream)
+
+    def came_ns(self, number: int) -> int | None:
+        """When the last packet of this frame came, ns since 1970, asked once; None where the capture does not tell."""
+        return self._came.pop(number, None)
 
     def close(self) -> None:
         """Free the file."""
-        self._frames = iter(())
+        self._frames = enumerate(EMPTY)
 
     def __enter__(self) -> Self:
         return self

@@ -6,6 +6,7 @@
 | `frame_number`      | (frames)                      | uint64 |                                                    |
 | `bunch_id`          | (frames)                      | uint64 | of the first module of which anything came         |
 | `timestamp_ns`      | (frames)                      | uint64 | since the measurement began, at most; of the same  |
+| `captured_ns`       | (frames)                      | uint64 | of a capture: when the last packet came, since 1970 |
 | `exposure_ns`       | (frames)                      | uint64 | of the same module                                 |
 | `holes`             | (frames)                      | uint32 | pixels that did not come                           |
 | `guarded`           | (frames)                      | uint32 | words of gain code 10, which became 0xFFFF         |
@@ -16,11 +17,12 @@
 """
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import hdf5plugin
 import numpy as np
 
+from framelane.base.real_time import iso
 from framelane.files.committed_file import MOST_CHUNKS
 from framelane.files.reserving import ReservingFile
 from framelane.files.series import Series
@@ -28,7 +30,9 @@ from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS, TIC
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.frame_file import Columns, FrameFile
+from framelane.receiver.sinks import nxmx
 from framelane.receiver.sinks.pixel_form import RAW
+from framelane.receiver.transport.capture_times import CaptureTimes
 
 FORMAT = "framelane-raw-1"
 _NOTHING = JfHeader(frame_number=0)
@@ -42,18 +46,18 @@ class Recorder:
     where it is the disk that fails, those that were committed. InputError where it cannot be written.
     """
 
-    def __init__(self, path: Path, modules: int, compress: bool = False) -> None:
+    def __init__(self, path: Path, modules: int, compress: bool = False, *, times: CaptureTimes | None = None) -> None:
         self.frames = 0
-        self._files = Series(path, lambda part, before: RawFile(part, modules, compress))
+        self._files = Series(path, lambda part, before: RawFile(part, modules, compress, times))
 
     @property
     def full(self) -> str | None:
         """Why nothing more can be written, once the disk is full; what was written can be kept."""
         return self._files.current.full
 
-    def write(self, frame: DetectorFrame) -> None:
-        """Append one frame."""
-        self._files.file.write(frame)
+    def write(self, frame: DetectorFrame, captured_ns: int | None = None) -> None:
+        """Append one frame, with when it was captured where there are `times`."""
+        self._files.file.write(frame, captured_ns)
         self.frames += 1
 
     def __enter__(self) -> Self:
@@ -72,10 +76,11 @@ class RawFile(FrameFile):
 
     _disk: ReservingFile
 
-    def __init__(self, path: Path, modules: int, compress: bool = False) -> None:
-        self._modules = modules
+    def __init__(self, path: Path, modules: int, compress: bool = False, times: CaptureTimes | None = None) -> None:
+        self._modules, self._captured = modules, times is not None
         self._frame_bytes = modules * MODULE_ROWS * MODULE_COLUMNS * 2
-        super().__init__(path, FORMAT, lambda: self._make(modules, compress))
+        taken = (iso(times.first_ns), iso(times.last_ns)) if times else None
+        super().__init__(path, FORMAT, lambda: self._make(modules, compress), taken)
 
     @property
     def full(self) -> str | None:
@@ -91,7 +96,8 @@ class RawFile(FrameFile):
         return ReservingFile(path, self._frame_bytes)
 
     def _make(self, modules: int, compress: bool) -> None:
-        numbers = dict.fromkeys(("frame_number", "bunch_id", "timestamp_ns", "exposure_ns"), ("u8", ()))
+        names = "frame_number", "bunch_id", "timestamp_ns", "exposure_ns", *([nxmx.CAPTURED] if self._captured else [])
+        numbers = dict.fromkeys(names, ("u8", ()))
         of_module = {"packets": "u2", "module_id": "u2", "high_gain": "?", "storage_cell": "u1"}
         columns: Columns = {
             **numbers,
@@ -99,6 +105,8 @@ class RawFile(FrameFile):
             **{name: (dtype, (modules,)) for name, dtype in of_module.items()},
         }
         self.make_records(self.file, columns)
+        if self._captured:
+            self.file[nxmx.CAPTURED].attrs.update(nxmx.RECORD_ATTRIBUTES[nxmx.CAPTURED])
         shape = (modules * MODULE_ROWS, MODULE_COLUMNS)
         self._raw = self.file.create_dataset(
             "raw",
@@ -113,10 +121,10 @@ class RawFile(FrameFile):
         )
         self._raw.attrs.update({f"code_{name}": np.uint16(code) for name, code in RAW.codes.items()})
 
-    def write(self, frame: DetectorFrame) -> None:
-        """Append one frame."""
+    def write(self, frame: DetectorFrame, captured_ns: int | None = None) -> None:
+        """See `Recorder`."""
         headers = [header or _NOTHING for header in frame.headers]
-        record = {
+        record: dict[str, Any] = {
             "frame_number": frame.number,
             "bunch_id": frame.header.bunch_id,
             "timestamp_ns": frame.timestamp_ns,
@@ -128,4 +136,6 @@ class RawFile(FrameFile):
             "high_gain": [header.high_gain for header in headers],
             "storage_cell": [header.storage_cell for header in headers],
         }
+        if self._captured:
+            record[nxmx.CAPTURED] = captured_ns or 0
         self.append(self._raw, frame.image, record)

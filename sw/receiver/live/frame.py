@@ -47,6 +47,11 @@ class Frame:
         return self.received.timestamp_ns
 
     @property
+    def captured_ns(self) -> int | None:
+        """When the packet was captured with which it was over, ns since 1970; None of a live run, or without times."""
+        return self.received.captured_ns
+
+    @property
     def bunch_id(self) -> int | None:
         """None where no trailer came."""
         return self.received.bunch_id

@@ -28,6 +28,7 @@ from framelane.receiver.pipeline.frame_pipeline import Processed
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.ring.tally import Tally
+from framelane.receiver.transport.capture_times import CaptureTimes
 from framelane.receiver.transport.pcap_port import PcapPort
 from framelane.receiver.transport.softnic import SoftNic
 from framelane.receiver.transport.transport import Counters, Transport
@@ -77,6 +78,8 @@ class Reception:
         """How many packets the sources have sent, as the trailers that came say."""
         self.sources_ended = False
         """Whether all sources have told their end."""
+        self.captured: CaptureTimes | None = None
+        """When the packets of a capture came, where it tells."""
         self._held = contextlib.ExitStack()
         self._link = contextlib.ExitStack()
         """What sources hear of: it ends with the last frame."""
@@ -95,7 +98,9 @@ class Reception:
                 self.session = Session.load(source.session)
                 self.prepared = PreparedPipeline(processing, self.session, source)
                 ring = Ring(self.session, memory(self.session))
-                nic = SoftNic(PcapPort(source.path), np.asarray(ring.memory), self.session)
+                port = PcapPort(source.path)
+                self.captured = port.times
+                nic = SoftNic(port, np.asarray(ring.memory), self.session)
                 self._transport = opened.enter_context(nic)
             self._ring, self._receiver = ring, Receiver(ring, self._transport)
             # All is compiled before anybody hears of the session: a detector does not wait.
@@ -244,8 +249,16 @@ class Reception:
             return
         # A capture has no credit, its next packets may be of the same slots: all that is over is processed first.
         while not (self._transport.ended or self._work.fault or self.stop.wanted):
-            yield from self._all(self._receiver.poll(0))
-        yield from self._all(self._receiver.settle())
+            yield from self._all(self._timed(self._receiver.poll(0)))
+        yield from self._all(self._timed(self._receiver.settle()))
+
+    def _timed(self, frames: list[ReceivedFrame]) -> list[ReceivedFrame]:
+        """With the time of the packet that came last: the transport stops behind each that ends a frame."""
+        if frames and self.captured:
+            time_ns = self.captured.time_ns(self._transport.counters.packets - 1)
+            for frame in frames:
+                frame.captured_ns = time_ns
+        return frames
 
     def _all(self, frames: list[ReceivedFrame]) -> Iterator[Processed]:
         for frame in frames:

@@ -48,6 +48,7 @@ class Recorder:
             usable=made.usable,
         )
         """What the file says of the experiment."""
+        taken = (run.captured.first_ns, run.captured.last_ns) if run.captured else None
 
         def make(part: Path, before: Hdf5Sink | None) -> Hdf5Sink:
             return Hdf5Sink(
@@ -57,6 +58,7 @@ class Recorder:
                 description=self.description,
                 options=options,
                 frames=run.source.frames if isinstance(run.source, Live) else None,
+                taken=taken,
                 judging=made.judging,
                 share=processing.share,
                 reserve=True,

@@ -19,6 +19,7 @@ class ReceivedFrame:
 
     `image` is a view of the ring, (rows, columns) uint16; `trailers` has one place a source, None where it did not
     come. `known_holes` is the number of its pixels that were never written, where somebody has counted them.
+    `captured_ns` is when the packet came with which it was over, ns since 1970, where a capture tells.
     """
 
     number: int
@@ -26,6 +27,7 @@ class ReceivedFrame:
     image: NDArray[np.uint16]
     known_holes: int | None
     trailers: tuple[Trailer | None, ...]
+    captured_ns: int | None = None
 
     @property
     def holes(self) -> int:

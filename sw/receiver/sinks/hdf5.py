@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from framelane.base.errors import InputOptionError
+from framelane.base.real_time import iso
 from framelane.files.forgiving import ForgivingFile
 from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.files.reserving import ReservingFile
@@ -46,9 +47,10 @@ class Hdf5Sink(GrowingHdf5):
 
     `photon_energy_kev` is None where it is not known: the images of a session of raw pixels are raw words then, those
     of a corrected one photons all the same. `description` is of the experiment: with enough of it the file is NXmx. The
-    run is to be of `frames`, where that is known. With `reserve` room is held back on the disk: when that is `full`,
-    the frame that found it so is written all the same, and the file can be closed. InputError when it cannot be
-    written.
+    run is to be of `frames`, where that is known; those of a capture were `taken` from one moment to another, ns since
+    1970, where it tells, and each says when (`nxmx.CAPTURED`). With `reserve` room is held back on the disk: when that
+    is `full`, the frame that found it so is written all the same, and the file can be closed. InputError when it cannot
+    be written.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Hdf5Sink(GrowingHdf5):
         description: Description | None = None,
         options: FileOptions | None = None,
         frames: int | None = None,
+        taken: tuple[int, int] | None = None,
         judging: Judging | None = None,
         share: RandomShare | None = None,
         reserve: bool = False,
@@ -80,6 +83,7 @@ class Hdf5Sink(GrowingHdf5):
                 self._options.photons_as,
             )
         self._form = RAW if raw else form_of(self._options.photons_as, session.fraction_bits)
+        self._taken = (iso(taken[0]), iso(taken[1])) if taken else None
         super().__init__(path, whole=whole, rdcc_nbytes=_CACHE_BYTES)
         with contextlib.ExitStack() as undo:
             undo.callback(self.discard)
@@ -96,12 +100,13 @@ class Hdf5Sink(GrowingHdf5):
     ) -> None:
         session = self._session
         self._entry = nxmx.make_entry(self.file)
-        nxmx.begin(self._entry, frames, self._options.metadata.frame_time_s)
+        nxmx.begin(self._entry, frames, self._options.metadata.frame_time_s, self._taken)
         units = "ADU words" if self._form is RAW else session.unit
         nxmx.make_data(self._entry, session, self._form, units, self._options.checksum)
         self._judged = JudgedFrames(
             self._entry,
             unit=session.unit,
+            records=[name for name in nxmx.RECORD if self._taken or name != nxmx.CAPTURED],
             fraction_bits=session.fraction_bits,
             judging=judging,
             share=share,
@@ -135,6 +140,8 @@ class Hdf5Sink(GrowingHdf5):
             "detector_frame": _detector_frame(frame),
             "complete": frame.complete,
         }
+        if self._taken:
+            record[nxmx.CAPTURED] = frame.captured_ns or 0
         with self.changing():
             self._judged.append(record, result, self._form(result.image) if result.verdict.accepted else None)
         self.check()
@@ -155,7 +162,7 @@ class Hdf5Sink(GrowingHdf5):
 
     def _end(self) -> None:
         self._complete()
-        self._entry["end_time"] = nxmx.now()
+        self._entry["end_time"] = self._taken[1] if self._taken else nxmx.now()
 
     def _open(self, path: Path) -> ForgivingFile:
         """The file, beside room for two images, and for one of which every pixel is in sparse rows, of 6 bytes each."""

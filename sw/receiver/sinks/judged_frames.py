@@ -31,7 +31,7 @@ class JudgedFrames:
         entry: Any,
         *,
         unit: str,
-        records: Collection[str] = tuple(nxmx.RECORD),
+        records: Collection[str],
         fraction_bits: int = 0,
         judging: Judging | None = None,
         share: RandomShare | None = None,

@@ -1,6 +1,6 @@
 """The layout of our HDF5 files: images and our record of every frame. The experiment is in `description`."""
 
-import datetime
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -10,6 +10,7 @@ import hdf5plugin
 import numpy as np
 
 import framelane
+from framelane.base.real_time import is_real, iso
 from framelane.files.compact_group import compact_group
 from framelane.models.peaks.peak_settings import PeakSettings
 from framelane.receiver.pipeline.veto import Reason
@@ -21,6 +22,7 @@ RECORD: dict[str, Any] = {
     "timestamp_ns": "u8",
     "bunch_id": "u8",
     "detector_frame": "u8",
+    "captured_ns": "u8",
     "complete": "?",
     "holes": "u4",
     "saturated": "u4",
@@ -32,7 +34,9 @@ RECORD: dict[str, Any] = {
 }
 """What is kept of every frame, rejected ones too, and as which type."""
 
-OF_SOURCE = "frame_number", "timestamp_ns", "bunch_id", "detector_frame", "complete"
+CAPTURED = "captured_ns"
+"""The one that only frames of a capture have."""
+OF_SOURCE = "frame_number", "timestamp_ns", "bunch_id", "detector_frame", CAPTURED, "complete"
 """Those of them that only the frame's source knows; the others are of its pixels."""
 
 UNKNOWN_FRAME = (1 << 64) - 1
@@ -40,6 +44,7 @@ UNKNOWN_FRAME = (1 << 64) - 1
 
 RECORD_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "timestamp_ns": {"units": "ns", "unknown": np.uint64(0)},
+    CAPTURED: {"units": "ns", "epoch": "1970-01-01T00:00:00", "clock": "utc", "unknown": np.uint64(0)},
     "bunch_id": {"unknown": np.uint64(0)},
     "detector_frame": {"unknown": np.uint64(UNKNOWN_FRAME)},
 }
@@ -47,28 +52,32 @@ RECORD_ATTRIBUTES: dict[str, dict[str, Any]] = {
 RECORDS_A_CHUNK = 256
 _MOST_FRAMES = 100_000
 """Of an estimate: more would take a run of the slowest frames beyond the end of the calendar."""
-_2010_S = 1_262_304_000
-"""In seconds since 1970."""
 
 
 def now() -> str:
     """The time, as ISO 8601 in UTC."""
-    return _iso(datetime.datetime.now(datetime.UTC))
+    return iso(time.time_ns())
 
 
-def _iso(time: datetime.datetime) -> str:
-    return time.isoformat().replace("+00:00", "Z")
+def begin(
+    entry: Any,
+    frames: int | None = None,
+    frame_time_s: float | None = None,
+    taken: tuple[str, str] | None = None,
+) -> None:
+    """When the run begins, and an estimate of its end, which NXmx requires: by the `frames` that it is to have.
 
-
-def begin(entry: Any, frames: int | None = None, frame_time_s: float | None = None) -> None:
-    """When the run begins, and an estimate of its end, which NXmx requires: by the `frames` that it is to have."""
-    start = datetime.datetime.now(datetime.UTC)
-    known = frames is not None and frame_time_s is not None
-    lasts = datetime.timedelta(seconds=min(frames, _MOST_FRAMES) * frame_time_s if frames and frame_time_s else 0)
-    entry["start_time"], entry["end_time_estimated"] = _iso(start), _iso(start + lasts)
-    entry["end_time_estimated"].attrs["by"] = (
-        "frames times frame_time" if known else "the start: the length was not known"
-    )
+    Frames that were `taken` earlier say both, ISO 8601.
+    """
+    if taken:
+        start, end, known_by = *taken, "the recording"
+    else:
+        begun, known = time.time_ns(), frames is not None and frame_time_s is not None
+        lasts_s = min(frames, _MOST_FRAMES) * frame_time_s if frames and frame_time_s else 0
+        start, end = iso(begun), iso(begun + round(lasts_s * 1e9))
+        known_by = "frames times frame_time" if known else "the start: the length was not known"
+    entry["start_time"], entry["end_time_estimated"] = start, end
+    entry["end_time_estimated"].attrs["by"] = known_by
 
 
 def make_entry(file: Any) -> Any:
@@ -135,8 +144,7 @@ def name_epoch(timestamps: Any, first_ns: int, clock: str | None) -> None:
     """
     told = clock is not None
     if not told:
-        tomorrow = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
-        clock = "utc or tai" if _2010_S <= first_ns / 1e9 < tomorrow.timestamp() else "own"
+        clock = "utc or tai" if is_real(first_ns) else "own"
     epoch = "none: it is no time of day, the source has a clock of its own" if clock == "own" else "1970-01-01T00:00:00"
     timestamps.attrs.update(
         {"epoch": epoch, "clock": clock, "clock_known_by": "metadata" if told else "the first frame"}

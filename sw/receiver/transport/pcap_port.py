@@ -5,6 +5,7 @@ from pathlib import Path
 from framelane.models.roce_tx.packet_batch import EMPTY, Batch
 from framelane.packets import pcap
 from framelane.receiver.transport import sockets
+from framelane.receiver.transport.capture_times import CaptureTimes
 
 
 class PcapPort:
@@ -15,6 +16,8 @@ class PcapPort:
     def __init__(self, path: Path) -> None:
         self._packets = pcap.load(path)
         self._next = 0
+        self.times = CaptureTimes.of(self._packets)
+        """When they came, where that can be known."""
 
     @property
     def ended(self) -> bool:

@@ -22,6 +22,7 @@ from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
 from framelane.models.placement.trailer import Trailer
 from framelane.models.tx import tx
+from framelane.packets import pcap
 from framelane.packets.pcap import PcapWriter
 from framelane.receiver.geometry.describe import describe
 from framelane.receiver.pipeline.corrected import CorrectedImages
@@ -56,6 +57,8 @@ OPTIONS = [
 ]
 NOW_NS = 1_780_000_000_000_000_000
 """In 2026."""
+TAKEN_NS = 1_730_000_000_000_000_000
+"""2024-10-27T03:33:20Z."""
 DETECTOR = Detector(DetectorConfig(seed=2))
 
 
@@ -327,6 +330,27 @@ def test_recv_takes_metadata_and_masks_what_has_no_calibration(
         2,
         True,
     )
+
+
+def test_frames_of_a_capture_have_its_times(run_cli: RunCli, module: list[Any], tmp_path: Path) -> None:
+    assert run_cli("recv", *module)[0] == 0
+    with h5py.File(tmp_path / "out.h5") as file:  # that capture has none
+        assert "captured_ns" not in file["entry/data"]
+        assert file["entry/start_time"].asstr()[()] > "2026"
+    packets = [*pcap.read(tmp_path / "tx.pcap")]
+    with PcapWriter(tmp_path / "tx.pcap") as capture:
+        for number, packet in enumerate(packets):
+            capture.write(packet, TAKEN_NS + 1000 * number)
+    assert run_cli("recv", *module)[0] == 0
+    with h5py.File(tmp_path / "out.h5") as file:
+        entry, last = file["entry"], len(packets) - 1
+        came = [TAKEN_NS + 1000 * n for n in (last // 2, last)]
+        assert entry["data/captured_ns"][()].tolist() == came
+        assert entry["data/timestamp_ns"].attrs["clock"] == "own"
+        assert [entry[name].asstr()[()] for name in ("start_time", "end_time", "end_time_estimated")] == [
+            "2024-10-27T03:33:20Z",
+            *(f"2024-10-27T03:33:20.{last:06d}Z",) * 2,
+        ]
 
 
 def test_recv_says_what_is_missing_and_raw_words_never_claim(

@@ -1,0 +1,27 @@
+"""Times in nanoseconds since 1970: which of them can be, and how they are written."""
+
+import datetime
+
+_2010_S = 1_262_304_000
+"""In seconds since 1970."""
+
+
+def is_real(time_ns: int) -> bool:
+    """Whether it is between 2010 and tomorrow: else its clock counts from another moment, or not at all."""
+    tomorrow = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+    return _2010_S <= time_ns / 1e9 < tomorrow.timestamp()
+
+
+def iso(time_ns: int) -> str:
+    """ISO 8601 in UTC, to the microsecond."""
+    seconds, nanoseconds = divmod(time_ns, 10**9)
+    time = datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(microsecond=nanoseconds // 1000)
+    return time.isoformat().replace("+00:00", "Z")
+
+
+def is_iso(text: object) -> bool:
+    """Whether it is a time with its zone, by ISO 8601."""
+    try:
+        return isinstance(text, str) and datetime.datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
