@@ -42,9 +42,44 @@ def test_the_4m_is_2_by_4_modules_with_gaps_of_8_and_36() -> None:
 
 
 def test_every_geometry_of_the_package_is_usable() -> None:
-    assert geometry_file.names() == ["jungfrau_4m", "jungfrau_500k"]
-    for name in geometry_file.names():
-        assert geometry_file.load(name).module
+    sizes = {name: len(geometry_file.load(name).module) for name in geometry_file.names()}
+    assert sizes == {
+        **{"jungfrau_1500k": 3, "jungfrau_16m_alvra": 32, "jungfrau_16m_bernina": 32},
+        **{"jungfrau_4m": 8, "jungfrau_500k": 1},
+    }
+
+
+ALVRA = (
+    [
+        *(68, 0, 618, 618, 550, 550, 1168, 1168, 1100, 1100, 1718, 1718, 1650, 1650, 2268, 2268),
+        *(2200, 2200, 2818, 2818, 2750, 2750, 3368, 3368, 3300, 3300, 3918, 3918, 3850, 3850, 4468, 4400),
+    ],
+    [
+        *(972, 2011, 0, 1039, 2078, 3117, 0, 1039, 2078, 3117, 0, 1039, 2078, 3117),
+        *(*(66, 1106, 2145, 3184) * 4, 1106, 2145),
+    ],
+)
+"""First rows and first columns of JF06T32V01, as PSI has published them (jungfrau_utils, geometry.py)."""
+
+
+def test_the_16m_of_alvra_is_turned_as_a_whole_after_its_modules_were_laid_down() -> None:
+    geometry = geometry_file.load("jungfrau_16m_alvra")
+    drawn = np.zeros((max(ALVRA[0]) + 514, max(ALVRA[1]) + 1030), np.uint16)
+    image = np.zeros((geometry.rows, geometry.columns), np.uint16)
+    for number, (y, x, place) in enumerate(zip(*ALVRA, geometry.module, strict=True)):
+        module = (np.arange(514 * 1030) % 2000 + 1 + 2000 * number).astype(np.uint16).reshape(514, 1030)
+        drawn[y : y + 514, x : x + 1030] = module
+        rows, columns = place.shape
+        image[place.y : place.y + rows, place.x : place.x + columns] = place.turn(module)
+    np.testing.assert_array_equal(image, np.rot90(drawn))
+
+
+def test_the_modules_of_the_16m_of_bernina_leave_the_beam_a_hole() -> None:
+    places = [(module.y, module.x) for module in geometry_file.load("jungfrau_16m_bernina").module]
+    upper, lower = places[:16], places[16:]
+    assert [x for _, x in upper] == [68 + 1039 * column for column in range(4)] * 4
+    assert [x for _, x in lower] == [1039 * column for column in range(4)] * 4
+    assert [y for y, _ in places] == [550 * (n // 4) + (68 if n % 4 > 1 else 0) for n in range(32)]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +130,7 @@ def test_modules_that_touch_do_not_overlap(tmp_path: Path) -> None:
 
 def test_a_name_that_is_no_geometry_and_no_file_names_those_that_there_are(tmp_path: Path) -> None:
     for name in ("jungfrau_5m", str(tmp_path)):
-        with pytest.raises(InputError, match=r"cannot read the geometry .*: give a file, or one of jungfrau_4m, "):
+        with pytest.raises(InputError, match=r"cannot read the geometry .*: give a file, or one of jungfrau_1500k, "):
             geometry_file.load(name)
 
 
