@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from framelane.receiver.sinks.description import Description
 from framelane.session.metadata import KEV_ANGSTROM, Metadata
 
 Images = Literal["assembled", "stacked"]
-_PACKED = {"compression": "gzip", "shuffle": True}
+_PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _NEEDED = "distance_mm", "beam_x", "beam_y", "energy_kev"
 
 

@@ -27,6 +27,7 @@ TURNED = Geometry(
         ModulePlace(x=2, y=0, rotate=180, flip="columns"),
     ),
 )
+ASSEMBLY = Assembly(TURNED)
 SHAPE = (3 * 512, 1024)
 CHOSEN = [
     (0, 0),
@@ -46,7 +47,7 @@ def place(pixel: tuple[int, int]) -> tuple[float, float]:
     """The centre of a pixel in the assembled image, x and y in pixels: looked up in an image that has it alone."""
     frame = np.zeros(SHAPE, np.int16)
     frame[pixel] = 1
-    row, column = np.argwhere(Assembly(TURNED)(frame) == 1)[0]
+    row, column = np.argwhere(ASSEMBLY(frame) == 1)[0]
     return float(column) + 0.5, float(row) + 0.5
 
 

@@ -62,8 +62,10 @@ TAKEN_NS = 1_730_000_000_000_000_000
 DETECTOR = Detector(DetectorConfig(seed=2))
 
 
-def write(path: Path, session: Session, n: int = 3, first_ns: int = NOW_NS, **options: Any) -> Path:
-    """Frames of corrected pixels: number k has a pixel k."""
+def write(
+    path: Path, session: Session, n: int = 3, first_ns: int = NOW_NS, codes: bool = False, **options: Any
+) -> Path:
+    """Frames of corrected pixels: number k has a pixel k; with `codes` the first four have one each."""
     chosen = FileOptions(**{"metadata": Metadata(**GIVEN), **options})
     shape = session.rows, session.columns
     process = CorrectedImages(shape, Judging())
@@ -75,6 +77,7 @@ def write(path: Path, session: Session, n: int = 3, first_ns: int = NOW_NS, **op
     with Series(path, make) as files:
         for number in range(n):
             words = np.full(shape, number, np.uint16)
+            words[0, :4] = [code & 0xFFFF for code in PixelCode] if codes else number
             end = Trailer(0, 0, number, first_ns + number, 5, session.image_bytes, 1, 0, detector_frame=number)
             files.file.write(ReceivedFrame(number, 0, words, 0, (end,)), process(words))
     return path
@@ -269,12 +272,13 @@ def test_fraction_bits_are_taken_off_floats_alone() -> None:
 
 @pytest.mark.parametrize("kind", AS)
 def test_frames_that_were_rejected_are_empty_in_every_type(tmp_path: Path, corrected: Session, kind: Any) -> None:
-    path = write(tmp_path / "frames.h5", corrected, photons_as=kind)
+    path = write(tmp_path / "frames.h5", corrected, photons_as=kind, codes=True)
     low, high = check(path, (3, 16, 100))["trusted"]
     with h5py.File(path, "r+") as file:
         data = file["entry/data/data"]
         assert data.dtype == np.dtype(kind)
-        assert (data[2] == 2).all()
+        assert (data[2, 1:] == 2).all()
+        assert not ((data[2, 0, :4] >= low) & (data[2, 0, :4] <= high)).any()
         data.resize(4, axis=0)
         assert not ((data[3] >= low) & (data[3] <= high)).any()
 
