@@ -21,15 +21,18 @@ from framelane.files.forgiving import ForgivingFile
 from framelane.files.recorded_file import RecordedFile
 from framelane.models.jungfrau.jf_packet import JfHeader
 from framelane.models.peaks.peak_settings import PeakSettings
+from framelane.receiver.geometry.describe import describe
 from framelane.receiver.jungfrau import recorder as jungfrau_recorder
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.result import Counts, Result, SparseRows
 from framelane.receiver.pipeline.veto import Reason, Verdict
 from framelane.receiver.ring.receiver import ReceivedFrame
+from framelane.receiver.sinks.file_options import FileOptions
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.receiver.sinks.rank_file import RankFile
 from framelane.receiver.sinks.verdict_file import VerdictFile
+from framelane.session.metadata import Metadata
 from framelane.session.session import Session
 from made_peaks import check_peaks, made_peaks
 
@@ -88,13 +91,24 @@ def image(number: int, shape: tuple[int, ...]) -> NDArray[np.int16]:
     return np.random.default_rng(number).integers(1, 100, shape, np.int16)
 
 
+EXPERIMENT = Metadata(
+    **{"distance_mm": 120.0, "beam_x": 5.0, "beam_y": 6.0, "energy_kev": 12.4, "material": "Si", "thickness_um": 320.0},
+    **{"sample": "a", "source_name": "b", "instrument": "c", "count_time_s": 1e-4, "frame_time_s": 1e-3},
+    **{"total_flux": 1e12, "serial_number": "d", "firmware": "e", "clock": "utc"},
+)
+"""All that can be said."""
+
+
 def written(session: Session, path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """A received file of rejected and accepted frames with sparse rows, committed now and then."""
     monkeypatch.setattr(Hdf5Sink, "_open", lambda self, name: NotingFile(name, log))
     monkeypatch.setattr("framelane.files.growing_hdf5.COMMIT_S", 1e6)
     rng = np.random.default_rng(1)
     shape = session.rows, session.columns
-    with Hdf5Sink(path, session, photon_energy_kev=12.4, judging=JUDGING) as sink:
+    options = FileOptions(metadata=EXPERIMENT)
+    known = describe(EXPERIMENT, shape)
+    assert not known.missing
+    with Hdf5Sink(path, session, photon_energy_kev=12.4, description=known, options=options, judging=JUDGING) as sink:
         number = 0
         for _ in range(COMMITS):
             for _ in range(rng.integers(1, 40)):

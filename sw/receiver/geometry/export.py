@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
 from framelane.base.errors import InputError, InputOptionError
+from framelane.base.output import check_no_input
 from framelane.base.part_file import PartFile
 from framelane.files.new_hdf5 import NewHdf5
 from framelane.models.jungfrau.jf_correct import MAX_VALUE
@@ -38,6 +39,8 @@ def export_geometry(
     were written are returned. InputError where `metadata` lacks distance, beam or energy, or a file cannot be written.
     """
     target, placed = Path(path), load(geometry) if isinstance(geometry, str) else geometry
+    if isinstance(geometry, str):
+        check_no_input(target, [Path(geometry)])
     if missing := [f"{{{name}}}" for name in _NEEDED if name not in _known(metadata)]:
         raise InputOptionError(f"a geometry needs {', '.join(missing)}: give what is missing")
     stack = len(placed.module) * MODULE_ROWS, MODULE_COLUMNS
@@ -53,7 +56,7 @@ def export_geometry(
         return [target]
     detector = target.with_suffix(".detector.h5")
     _write_detector(detector, described)
-    _write_text(target, _poni(described, "NexusDetector", {"filename": str(detector)}))
+    _write_text(target, _poni(described, "NexusDetector", {"filename": str(detector.resolve())}))
     return [target, detector]
 
 
