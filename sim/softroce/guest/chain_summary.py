@@ -99,13 +99,16 @@ def refused_by_driver(
     return dict(foreign) if memory_equal and accepted == sent else None
 
 
+TIMES = ("entry/start_time", "entry/end_time", "entry/end_time_estimated")
+
+
 def datasets(path: Path) -> dict[str, Any]:
     """All of a file but the times at which it was written: datasets with their type, and attributes."""
     found: dict[str, Any] = {}
 
     def visit(name: str, item: h5py.HLObject) -> None:
         found.update({f"{name}@{key}": np.asarray(value).tobytes() for key, value in item.attrs.items()})
-        if isinstance(item, h5py.Dataset) and name not in ("entry/start_time", "entry/end_time"):
+        if isinstance(item, h5py.Dataset) and name not in TIMES:
             found[name] = (item.dtype, item.shape, np.asarray(item[()]).tobytes())
 
     with h5py.File(path) as file:
