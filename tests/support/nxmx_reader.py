@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import hdf5plugin  # noqa: F401  (so that h5py reads compressed datasets)
 import numpy as np
 import nxmx
 
