@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
 from framelane.base.errors import InputError
-from framelane.files.unended import Unended, grows, unended
+from framelane.files.unended import Unended, unended
 
 _KINDS = {"u2": "uint16", "f": "a floating type", "b": "bool", "u": "unsigned integers", "i": "integers"}
 
@@ -94,7 +94,7 @@ class CheckedFile:
     def _shape(self, dataset: Any) -> tuple[int, ...]:
         """The shape of a dataset, with no more frames than all have that are beside it."""
         shape: tuple[int, ...] = dataset.shape
-        if self._unended and grows(dataset) and dataset.parent.name == self._unended.group:
+        if self._unended and self._unended.has(dataset):
             return (min(shape[0], self._unended.frames), *shape[1:])
         return shape
 

@@ -17,7 +17,7 @@ from framelane.files.unended import Unended, unended
 
 File = TypeVar("File", bound=GrowingHdf5)
 _DIGITS = 6
-_OF_BEGINNING = "start_time", "begun"
+_OF_BEGINNING = "start_time", "begun", "first_value"
 """Datasets and attributes of which the first part has the right one."""
 
 
@@ -187,4 +187,4 @@ class _Linking:
 
     def _length(self, found: Any, left: Unended | None) -> int:
         """Of a dataset of frames in a file that was not ended, as many as all have."""
-        return min(len(found), left.frames) if left and found.parent.name == left.group else len(found)
+        return min(len(found), left.frames) if left and left.has(found) else len(found)

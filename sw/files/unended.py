@@ -1,17 +1,27 @@
 """Files of frames whose run has not come to its end: how many frames they have."""
 
+import bisect
 from typing import Any, NamedTuple
 
 import h5py
+import hdf5plugin  # noqa: F401  (pointers of sparse rows are compressed)
+
+_SPARSE = "/entry/sparse"
+_POINTERS = f"{_SPARSE}/pointers"
 
 
 class Unended(NamedTuple):
     """What a file of frames holds that is still written, or whose writer was killed."""
 
-    group: str
+    groups: tuple[str, ...]
     """Where its datasets of frames are."""
     frames: int
-    """How many frames each of these has: those that one has and others do not have yet are not counted."""
+    """How many frames each of these has, with their sparse rows: those that one has and others do not have yet are not
+    counted."""
+
+    def has(self, found: Any) -> bool:
+        """Whether a dataset of the file has one element a frame."""
+        return grows(found) and (found.parent.name in self.groups or found.name == _POINTERS)
 
 
 def unended(file: Any) -> Unended | None:
@@ -21,15 +31,29 @@ def unended(file: Any) -> Unended | None:
     are in all of them. h5py's errors where the file is damaged.
     """
     if str(file.attrs.get("format", "")).startswith("framelane-raw-"):
-        group, ended = "/", "ended" in file.attrs
+        groups, ended = ("/",), "ended" in file.attrs
     else:
         entry = file.get("entry")
         if not isinstance(entry, h5py.Group) or not isinstance(entry.get("data"), h5py.Group):
             return None
-        group, ended = "/entry/data", "end_time" in entry or _text(entry, "program_name") != "framelane"
-    beside = file.get("entry/result_1", {}).values()
-    lengths = [len(found) for found in (*file[group].values(), *beside) if grows(found)]
-    return None if ended or not lengths else Unended(group, min(lengths))
+        groups, ended = ("/entry/data", "/entry/result_1"), _ended(entry)
+    found = [each for group in groups for each in file.get(group, {}).values()]
+    lengths = [len(each) for each in found if grows(each)]
+    return None if ended or not lengths else Unended(groups, _with_rows(file, min(lengths)))
+
+
+def _ended(entry: Any) -> bool:
+    return "end_time" in entry or _text(entry, "program_name") != "framelane"
+
+
+def _with_rows(file: Any, frames: int) -> int:
+    """How many of the frames have all of their sparse rows; all where the file has none."""
+    sparse = file.get(_SPARSE, {})
+    if not {"pointers", "columns", "values"} <= set(sparse):
+        return frames
+    pointers = sparse["pointers"]
+    there = int(sparse.attrs.get("first_value", 0)) + min(len(sparse["columns"]), len(sparse["values"]))
+    return bisect.bisect_right(range(min(frames, len(pointers))), there, key=lambda frame: int(pointers[frame, -1]))
 
 
 def grows(found: Any) -> bool:

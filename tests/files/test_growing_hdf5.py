@@ -19,6 +19,7 @@ from framelane.calibration.raw_frames import RawFrames
 from framelane.files.committed_file import PAGE
 from framelane.files.forgiving import ForgivingFile
 from framelane.files.recorded_file import RecordedFile
+from framelane.files.unended import unended
 from framelane.models.jungfrau.jf_packet import JfHeader
 from framelane.models.peaks.peak_settings import PeakSettings
 from framelane.receiver.geometry.describe import describe
@@ -47,6 +48,8 @@ class Log:
     events: list[tuple[int, bytes] | int | None] = field(default_factory=list)
     committed: list[tuple[int, int]] = field(default_factory=list)
     """After how many events so many frames were promised."""
+    total: int = 0
+    """Frames written in all: the last of them came after the last commit."""
 
 
 class NotingFile(ForgivingFile):
@@ -110,7 +113,7 @@ def written(session: Session, path: Path, log: Log, monkeypatch: pytest.MonkeyPa
     assert not known.missing
     with Hdf5Sink(path, session, photon_energy_kev=12.4, description=known, options=options, judging=JUDGING) as sink:
         number = 0
-        for _ in range(COMMITS):
+        for commits in range(COMMITS + 1):
             for _ in range(rng.integers(1, 40)):
                 accepted = bool(number % 5)
                 pixels = image(number, shape)
@@ -128,8 +131,10 @@ def written(session: Session, path: Path, log: Log, monkeypatch: pytest.MonkeyPa
                 if number % 17 == 0:
                     sink.retract()
                     sink.write(frame, Result(pixels, counts, verdict, *found))
-            sink.commit()
-            log.committed.append((len(log.events), number))
+            if commits < COMMITS:
+                sink.commit()
+                log.committed.append((len(log.events), number))
+        log.total = number
 
 
 def check_received(file: Any, n: int, shape: tuple[int, int]) -> None:
@@ -163,15 +168,17 @@ def recorded(session: Session, path: Path, log: Log, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jungfrau_recorder, "MODULE_COLUMNS", session.columns)
     rng, number = np.random.default_rng(2), 0
     with jungfrau_recorder.RawFile(path, modules=8, compress=True) as file:
-        for _ in range(COMMITS):
+        for commits in range(COMMITS + 1):
             for _ in range(rng.integers(1, 40)):
                 pixels = image(number, (8 * session.rows, session.columns)).view(np.uint16)
                 header = JfHeader(frame_number=number, bunch_id=number)
                 packets = np.full(8, 128, np.uint16)
                 file.write(DetectorFrame(number, pixels, packets, (header,) * 8, number))
                 number += 1
-            file.commit()
-            log.committed.append((len(log.events), number))
+            if commits < COMMITS:
+                file.commit()
+                log.committed.append((len(log.events), number))
+        log.total = number
 
 
 def check_recorded(file: Any, n: int, shape: tuple[int, int]) -> None:
@@ -261,11 +268,12 @@ def test_a_machine_that_loses_its_power_leaves_all_that_was_committed(run: Run) 
 
 def test_our_own_readers_take_a_file_whose_commit_ended_between_two_datasets(run: Run, tmp_path: Path) -> None:
     log, _ = run
+    shape = (8, 32)
     disk, path, uneven = Disk(), tmp_path / "left.h5", 0
     for number, n in promised(log):
         event = log.events[number]
         disk.apply(event)
-        if not n or not isinstance(event, tuple) or event[1][:4] not in (b"OHDR", b"OCHK"):
+        if not n or number % 2 or not isinstance(event, tuple) or event[1][:4] not in (b"OHDR", b"OCHK"):
             continue
         path.write_bytes(disk.bytes)
         with h5py.File(path) as file:
@@ -277,10 +285,16 @@ def test_our_own_readers_take_a_file_whose_commit_ended_between_two_datasets(run
             with VerdictFile(path) as verdicts, RankFile(path) as rank:
                 numbers = verdicts.numbers
                 assert len(verdicts.counts[10]) == len(rank.numbers) == len(rank.record("peaks")) == len(numbers)
+            with h5py.File(path) as file:
+                check_rows(file, len(numbers), shape)
         else:
             with RawFrames(path) as frames, RecordedFile(path) as recorded:
                 numbers = recorded.records()["frame_number"]
                 assert frames.n_good == recorded.n_frames == len(frames.records()["holes"]) == len(numbers)
-        assert n <= min(lengths) == len(numbers)
+        with h5py.File(path) as file:
+            left = unended(file)
+        assert len(numbers) == (left.frames if left else log.total), "a file that says it was ended has all frames"
+        assert n <= len(numbers) <= min(lengths)
+        assert received or len(numbers) == min(lengths)
         assert (numbers == np.arange(len(numbers))).all()
     assert uneven > 20

@@ -66,6 +66,7 @@ def check(path: Path, n: int) -> None:
         assert data["data"].attrs["code_hole"] == -32768
         assert data["data"].fillvalue == -32768
         check_peaks(file, range(n))
+        assert sparse.attrs["first_value"] == 0, "pointers count through all files"
         for f in range(n):
             pointers = sparse["pointers"][f]
             assert (pointers - pointers[0]).tolist() == [0, 0, 2, 4, 5]

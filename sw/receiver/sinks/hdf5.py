@@ -148,7 +148,8 @@ class Hdf5Sink(GrowingHdf5):
 
     def retract(self) -> None:
         """Take the last frame out again: its slot was overwritten while it was read. Not twice in a row."""
-        self._judged.retract()
+        with self.changing():
+            self._judged.retract()
 
     def note_loss(self, tally: Tally) -> None:
         """Say what became of all frames of the run, in `/entry/loss`. Before the file is closed, once."""
