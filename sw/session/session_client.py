@@ -148,7 +148,7 @@ class SessionClient:
         try:
             asked = self._challenge(channel, deadline)
         except TimeoutError as error:
-            raise self._stranger(error) from error
+            raise self._no_receiver(error) from error
         try:
             hello = self._hello.model_copy(update={"proof": client_proof(key.token, asked, self._hello)})
             channel.send_whole(hello.pack())
@@ -160,7 +160,7 @@ class SessionClient:
         except (EOFError, OSError) as error:
             raise _TurnedAway from error
         except InputError as error:
-            raise self._stranger(error) from error
+            raise self._no_receiver(error) from error
         if not same(welcome.proof, receiver_proof(key.token, asked, hello, welcome.session)):
             raise TransportError(f"TCP {self._where} is not the receiver whose token is here: it does not have it")
         self.session: Session = welcome.session
@@ -181,7 +181,7 @@ class SessionClient:
         except TimeoutError:
             raise
         except (InputError, EOFError, OSError) as error:
-            raise self._stranger(error) from error
+            raise self._no_receiver(error) from error
 
     def _secure(self, channel: Channel, certificate: str, deadline: float) -> Channel:
         """The same connection by TLS, to the receiver with that certificate."""
@@ -193,7 +193,7 @@ class SessionClient:
                     raise TimeoutError("it does not answer by TLS")
         except OSError as error:
             secured.close()
-            raise self._stranger(error) from error
+            raise self._no_receiver(error) from error
         if not is_of(connection, certificate):
             secured.close()
             raise TransportError(
@@ -204,7 +204,7 @@ class SessionClient:
     def _refused(self, refusal: Refusal) -> NoReturn:
         raise TransportError(f"the receiver at TCP {self._where} refuses: {refusal.refused}")
 
-    def _stranger(self, error: Exception) -> TransportError:
+    def _no_receiver(self, error: Exception) -> TransportError:
         why = str(error) or "the connection ended before a line did"
         return TransportError(f"TCP {self._where} is no receiver of framelane: {why}")
 

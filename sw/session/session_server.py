@@ -155,7 +155,7 @@ class SessionServer:
         self.close()
 
     def _serve(self) -> None:
-        """Serve until it is closed; whatever strangers send, this thread goes on."""
+        """Serve until it is closed; whatever unauthenticated clients send, this thread goes on."""
         listens = False
         while not self._closed:
             pause_s = self._room.opens_in_s
@@ -166,7 +166,7 @@ class SessionServer:
                 if key.fileobj is self._socket:
                     self._accept()
                 elif isinstance(key.data, Waiting):
-                    self._hear_stranger(key.data)
+                    self._hear_waiting(key.data)
                 elif isinstance(key.data, _Client):
                     self._hear(key.data)
             for one in self._room.late():
@@ -201,9 +201,9 @@ class SessionServer:
         if oldest is not None:
             self._turn_away(oldest, Reason.TOO_MANY)
         self._selector.register(connection, selectors.EVENT_READ, new)
-        self._hear_stranger(new)
+        self._hear_waiting(new)
 
-    def _hear_stranger(self, one: Waiting) -> None:
+    def _hear_waiting(self, one: Waiting) -> None:
         """Hear somebody who has not shown the token, and let him in where he does."""
         try:
             if not one.greeted:

@@ -24,7 +24,7 @@ from framelane.session.session_client import SessionClient
 from framelane.session.session_link import Challenge, Credit, Hello, Line, Refusal, Report, Welcome
 from framelane.session.session_server import SessionServer
 from line_mutations import mutated
-from strangers import connected, entered, heard, hello
+from unauthenticated import connected, entered, heard, hello
 
 MakeSession = Callable[..., Session]
 LINES = int(os.environ.get("FRAMELANE_FUZZ_LINES", "300"))

@@ -17,7 +17,7 @@ from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import MAX_HELLO, MAX_LINE, Hello, Report
 from framelane.session.session_server import SessionServer
-from strangers import connected, entered, flood, heard, hello
+from unauthenticated import connected, entered, flood, heard, hello
 
 MakeSession = Callable[..., Session]
 WRONG = LinkKey.random()
@@ -74,7 +74,7 @@ def tells_nothing(said: bytes, session: Session) -> bool:
     ],
     ids=["wrong", "reader", "none", "http", "binary", "brackets", "report", "long", "huge", "name"],
 )
-def test_a_stranger_who_speaks_learns_nothing_and_is_counted(
+def test_an_unauthenticated_client_that_speaks_learns_nothing_and_is_counted(
     server: SessionServer, make_session: MakeSession, line: Callable[[str], bytes], reason: Reason
 ) -> None:
     with undisturbed(server):
@@ -137,7 +137,7 @@ def test_who_does_not_end_the_handshake_is_let_go(
         assert heard(raw) == b""
 
 
-def test_strangers_who_stay_do_not_keep_a_source_out(server: SessionServer) -> None:
+def test_unauthenticated_clients_that_stay_do_not_keep_a_source_out(server: SessionServer) -> None:
     """More connections of one address than there is room for: the oldest go, and the source comes in."""
     many = waiting_room.MOST_OF_ONE + 60
     with undisturbed(server), contextlib.ExitStack() as held:

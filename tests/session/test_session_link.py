@@ -16,7 +16,7 @@ from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import MAX_LINE, NOTICED_S, Challenge, Credit, Hello, Refusal, Report, Welcome
 from framelane.session.session_server import SessionServer
-from strangers import entered
+from unauthenticated import entered
 
 MakeSession = Callable[..., Session]
 

@@ -14,7 +14,7 @@ import pytest
 from framelane.session.link_key import LinkKey
 from framelane.session.session_client import SessionClient
 from live_recv import FRAMELANE, SLOTS, Run, receiving, wait_until, write_plan
-from strangers import connected, entered, flood, heard, hello
+from unauthenticated import connected, entered, flood, heard, hello
 
 OLD_CLIENT = b'{"source": 0, "offered": 9223372036854775807, "dropped": 9223372036854775807, "ended": true}\n'
 
@@ -64,7 +64,7 @@ def test_the_source_of_an_attacked_receiver_ends_with_all_its_frames(tmp_path: P
         key = LinkKey.load(tmp_path / "session.json")
         assert (tmp_path / "session.json").stat().st_mode & 0o777 == 0o600
         command = ["emulate", "--to", f"{host}:{tcp}", "--port", str(port)]
-        with SessionClient(*run.address) as watch, flood(run.address, per_s=200) as strangers:
+        with SessionClient(*run.address) as watch, flood(run.address, per_s=200) as attempts:
             with subprocess.Popen([*FRAMELANE, *command], stdout=subprocess.PIPE, text=True) as source:
                 assert wait_until(lambda: watch.window_end > SLOTS)
                 attack(run, key)
@@ -87,7 +87,7 @@ def test_the_source_of_an_attacked_receiver_ends_with_all_its_frames(tmp_path: P
     assert number(out, "showed a wrong token") == 2
     assert number(out, "came for a source that somebody else reports for") == 1
     assert number(out, "reported for a source that they had not named") == 1
-    assert 0 < number(out, "went without a word") <= strangers[0]
+    assert 0 < number(out, "went without a word") <= attempts[0]
     for file in (out, said, (tmp_path / "frames.h5").read_bytes().decode("latin-1")):
         assert key.token.hex() not in file
         assert key.token.decode("latin-1") not in file

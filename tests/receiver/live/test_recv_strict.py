@@ -1,4 +1,4 @@
-"""`framelane recv` for scripts: anything but complete is status 1, and whatever a stranger sends, all frames come."""
+"""`framelane recv` for scripts: anything but complete is status 1, and whatever anybody else sends, all frames come."""
 
 import socket
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Who connects to a session's link by himself, as a stranger or as a source that lies."""
+"""Clients of a session's link that show no token, or the wrong one, or show it and lie."""
 
 import contextlib
 import socket
@@ -43,7 +43,7 @@ def heard(raw: socket.socket) -> bytes:
 
 @contextlib.contextmanager
 def flood(address: Address, per_s: float | None = None) -> Iterator[list[int]]:
-    """Within the block strangers connect, as fast as they can or `per_s`, and say nothing; how many have."""
+    """Within the block clients connect, as fast as they can or `per_s`, and say nothing; how many have."""
     stop, count = threading.Event(), [0]
 
     def connect() -> None:
