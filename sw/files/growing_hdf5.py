@@ -85,6 +85,7 @@ class GrowingHdf5(NewHdf5):
         """End the file; where it is not the `last` of its run, it does not say that this has ended."""
         self._stop()
         self.commit()  # before it says that it has all frames
+        self.check()
         with self._lock:
             if last:
                 self._end()
