@@ -36,6 +36,21 @@ CORE: dict[str, tuple[str, ...]] = {
     "cpu_frame_pipeline": ("test_frame_pipeline",),
     "hdf5": ("test_hdf5", "test_hdf5_full"),
     "new_hdf5": ("test_hdf5", "test_hdf5_full"),
+    "files/committed_file": ("test_power_loss", "test_growing_hdf5"),
+    "files/growing_hdf5": ("test_series", "test_power_loss", "test_hdf5_full"),
+    "files/series": ("test_series", "test_power_loss", "test_recover"),
+    "files/unended": ("test_follow", "test_recover", "test_growing_hdf5"),
+    "recovery/following": ("test_follow",),
+    "recovery/found_file": ("test_recover",),
+    "recovery/found_run": ("test_recover",),
+    "cli/recover": ("test_recover",),
+    **{
+        f"session/{module}": ("test_link_attacks", "test_session_link", "test_recv_attacked")
+        for module in ("attempts", "channel", "handshake", "session_server", "waiting_room")
+    },
+    "session/link_key": ("test_link_key", "test_link_attacks"),
+    "session/link_tls": ("test_link_attacks", "test_link_key"),
+    "session/report_book": ("test_report_book",),
 }
 """The receiver's core: modules, and the test files of each, its own first."""
 OF_DOCTOR: dict[str, tuple[str, ...]] = {

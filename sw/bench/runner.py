@@ -59,6 +59,7 @@ class Measurement:
 _FOLDERS = {
     "transmitter": ("roce_tx", "tx", "placement", "rc"),
     "receiver": ("pipeline", "jf_correct", "pedestal", "softnic", "link"),
+    "files": ("files",),
     "gpu": ("gpu", "gpu_peaks", "gpu_pipeline", "gpu_ranks"),
 }
 """Each is a module `bench_<name>` of that package, with a function `measure() -> Measurement`."""

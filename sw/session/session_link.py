@@ -18,7 +18,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from framelane.base.errors import InputError
-from framelane.base.validation import sentence
+from framelane.base.validation import first_said
 from framelane.session.session import Session
 from framelane.session.session_plan import U8, U64
 
@@ -65,7 +65,7 @@ class Line(BaseModel):
         try:
             return cls.model_validate_json(line)
         except ValidationError as error:
-            said = sentence(error, cls).partition("; ")[0]
+            said = first_said(error, cls)
             raise InputError(f"not a line of a session's link: {said}: {line[:80]!r}") from error
 
 

@@ -13,7 +13,7 @@ DEADLINE_S = 3.0
 MOST, MOST_OF_ONE = 128, 32
 """So many wait at a time, and so many of one address. Where one more comes, the oldest of them goes: a source needs
 milliseconds for its handshake, and cannot be kept out by those who stay."""
-RATE, BURST = 100.0, 256.0
+RATE, BURST = 50.0, 256.0
 """So many unauthenticated clients are let in a second, and so many at once: the others wait in the kernel, which costs
 nothing. Those who show the token do not count."""
 

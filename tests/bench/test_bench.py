@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from framelane.bench.files import file_writers, killed_writers, write_rate
 from framelane.bench.receiver import (
     bench_link,
     bench_pipeline,
     correction_cpu,
+    recv_attacked,
     softnic_memory,
     softnic_packets,
     softnic_wire,
@@ -35,6 +37,14 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(softnic_wire, constant, little)
     for constant, short in (("TRIAL_S", 0.2), ("WARM_S", 0.0)):
         monkeypatch.setattr(bench_link, constant, short)
+    for constant, once in (("TRIAL_S", 0.3), ("ROUNDS", 1)):
+        monkeypatch.setattr(recv_attacked, constant, once)
+    for constant, small in (("ROUNDS", 1), ("OTHER_ROUNDS", 1), ("SHAPE", (64, 64)), ("FRAMES", {"noise": 2})):
+        monkeypatch.setattr(write_rate, constant, small)
+    for constant, quick in (("KILLS", 1), ("READS", 1), ("OLD_S", 0.3), ("LATENCY_S", 1.5), ("SHAPE", (64, 64))):
+        monkeypatch.setattr(killed_writers, constant, quick)
+    for way in ("flushed", "series"):
+        monkeypatch.delitem(file_writers.WRITERS, way)
     for constant, less in (("WIDTHS", placement_page.WIDTHS), ("FRAMES", 2), ("LATENCIES", (0,)), ("REPEATS", 2)):
         monkeypatch.setattr(bench_placement, constant, less)
     for constant, part in (("DELAYS", (125,)), ("WINDOWS", (64,)), ("LENGTHS", dict.fromkeys(bench_rc.LOSSES, 5_000))):
@@ -68,7 +78,7 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     assert (status, err) == (
         2,
         "framelane: there is no bench nosuch: choose one of "
-        "roce_tx, tx, placement, rc, pipeline, jf_correct, pedestal, softnic, link, "
+        "roce_tx, tx, placement, rc, pipeline, jf_correct, pedestal, softnic, link, files, "
         "gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
     )
 
