@@ -30,6 +30,7 @@ def unended(file: Any) -> Unended | None:
     A commit writes one dataset's length after the other: whatever ends it in between, the frames of the commit before
     are in all of them. h5py's errors where the file is damaged.
     """
+    groups: tuple[str, ...]
     if str(file.attrs.get("format", "")).startswith("framelane-raw-"):
         groups, ended = ("/",), "ended" in file.attrs
     else:

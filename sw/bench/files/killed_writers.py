@@ -89,7 +89,7 @@ def latencies() -> list[dict[str, Any]]:
             waited = [after - at for at, after in zip(writer.written, seen, strict=False)]
             opened = {name: sum(_all_opened(folder, reads) for _ in range(READS)) / READS for name, reads in _READERS}
         read = {f"read by {name}": 100 * share for name, share in opened.items()}
-        rows.append({"what": "seen by a reader", "way": way, **_waits(waited)} | read)
+        rows.append({"what": "seen by a reader", "way": way, **_waits(waited), **read})
     return rows
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from framelane.bench.files import file_writers
 from framelane.bench.files.file_writers import Image, SinkWriter, Writer
@@ -72,9 +72,10 @@ def write_rates() -> tuple[list[dict[str, Any]], list[Target]]:
     return rows, targets
 
 
-def _ratio(taken: list[dict[str, _Taken]], way: str, which: str) -> float:
+def _ratio(taken: list[dict[str, _Taken]], way: str, which: Literal["wall", "cpu"]) -> float:
     """Median over the rounds: in one round the two are measured within seconds of each other."""
-    return median(getattr(of[way], which) / getattr(of[BEFORE], which) for of in taken if way in of)
+    ratios: list[float] = [getattr(of[way], which) / getattr(of[BEFORE], which) for of in taken if way in of]
+    return median(ratios)
 
 
 def _run(way: str, image: Image, n: int) -> _Taken:

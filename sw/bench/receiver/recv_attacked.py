@@ -24,6 +24,8 @@ FOLDER = Path("build")
 SHAPE = 128, 256
 _SLOTS = 16
 _PATIENCE_S = 60.0
+_LEAST_MS = 1e-3
+"""Clocks of processes count in steps of 10 ms: in a short trial they may stand still."""
 
 _CLIENT = """
 import os, socket, sys, time
@@ -70,7 +72,7 @@ def frame_rates() -> list[dict[str, Any]]:
                 "processes": processes,
                 "frames_per_s": median(trial.frames_per_s for trial in of),
                 "rate": median(trials[place].frames_per_s / trials[0].frames_per_s for trials in taken),
-                "cpu_time": median(trials[place].cpu_ms / trials[0].cpu_ms for trials in taken),
+                "cpu_time": median(trials[place].cpu_ms / max(_LEAST_MS, trials[0].cpu_ms) for trials in taken),
             }
         )
     return rows
@@ -91,8 +93,8 @@ def _trial(process: int, link: SessionClient) -> _Trial:
     time.sleep(TRIAL_S / 3)  # the first of them, who are let in at once, are over then
     frames, cpu, begun = link.window_end, _cpu_s(process), time.monotonic()
     time.sleep(TRIAL_S)
-    frames, cpu, seconds = link.window_end - frames, _cpu_s(process) - cpu, time.monotonic() - begun
-    return _Trial(frames / seconds, 1000 * cpu / max(1, frames))
+    frames, cpu, seconds = max(1, link.window_end - frames), _cpu_s(process) - cpu, time.monotonic() - begun
+    return _Trial(frames / seconds, 1000 * cpu / frames)
 
 
 def _cpu_s(process: int) -> float:
