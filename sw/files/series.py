@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
@@ -32,6 +32,10 @@ class Series(Generic[File]):
     def __init__(self, path: Path, make: Callable[[Path, File | None], File]) -> None:
         self._path, self._make = path, make
         self._parts: list[Path] = []
+        self._lengths: dict[Path, Lengths] = {}
+        """Of the parts that were ended."""
+        self._linked = False
+        """Whether `path` shows the part that is written now."""
         self._ended = False
         self.current = make(path, None)
 
@@ -54,7 +58,7 @@ class Series(Generic[File]):
         if not self.current.closed:
             self.current.close()
         if self._parts:
-            link(self._path, self._parts, growing=False)
+            link(self._path, self._parts, growing=False, known=self._lengths)
         self._ended = True
 
     def discard(self) -> None:
@@ -71,7 +75,8 @@ class Series(Generic[File]):
         self.current.leave()
         if self._parts and not self._ended:
             with contextlib.suppress(InputError):  # the disk is full, say: then it stays as it was linked last
-                link(self._path, [part for part in self._parts if part.is_file()], growing=False)
+                parts = [part for part in self._parts if part.is_file()]
+                link(self._path, parts, growing=False, known=self._lengths)
 
     def __enter__(self) -> Self:
         return self
@@ -90,15 +95,21 @@ class Series(Generic[File]):
         if taken or following.exists():
             raise InputError(f"cannot write {(taken or [following])[0]}: there is a file of this name: move it away")
         ended.close(last=False)
-        if self._parts:
-            link(self._path, self._parts, growing=False)  # it may have been full before its first commit
-        else:
+        if not self._parts:
             self._parts.append(self._name(1))
             _rename(self._path, self._parts[0])
+        elif not self._linked:  # it was full before its first commit
+            self._link()
+        with contextlib.suppress(OSError, KeyError, RuntimeError):  # then it is read again to be linked
+            self._lengths[self._parts[-1]] = lengths(self._parts[-1])
+        self._linked = False
         self.current = self._make(following, ended)
         self._parts.append(following)
-        parts = list(self._parts)
-        self.current.when_shown(lambda: link(self._path, parts, growing=True))
+        self.current.when_shown(self._link)
+
+    def _link(self) -> None:
+        link(self._path, list(self._parts), growing=True, known=self._lengths)
+        self._linked = True
 
     def _name(self, number: int) -> Path:
         path = Path(os.path.realpath(self._path))
@@ -123,32 +134,49 @@ def _rename(path: Path, name: Path) -> None:
         path.rename(name)
 
 
-def link(path: Path, parts: list[Path], *, growing: bool) -> None:
+Lengths = dict[str, int]
+"""How many frames each growing dataset of a file has, by the dataset's name."""
+
+
+def lengths(part: Path) -> Lengths:
+    """Of a file that nothing writes any more. OSError, KeyError, RuntimeError where it cannot be read."""
+    with h5py.File(part, "r") as file:
+        left = unended(file)
+        found: Lengths = {}
+
+        def visit(name: str, item: h5py.HLObject) -> None:
+            if isinstance(item, h5py.Dataset) and item.maxshape and item.maxshape[0] is None:
+                found[f"/{name}"] = _length(item, left)
+
+        file.visititems(visit)
+        return found
+
+
+def link(path: Path, parts: list[Path], *, growing: bool, known: Mapping[Path, Lengths] | None = None) -> None:
     """Write the file `path` that shows `parts` as one, `growing` where the last of them is still written.
 
     Datasets that grow are virtual ones of all parts, in this order. All else is copied from the last part, and when it
-    began from the first. Files are named relative to `path`. InputError where one cannot be read, or `path` cannot be
-    written.
+    began from the first. Files are named relative to `path`. What is `known` of parts is not read in them again, and of
+    the others one is open at a time. InputError where one cannot be read, or `path` cannot be written.
     """
+    known = known or {}
     try:
-        with contextlib.ExitStack() as stack:
-            files = [stack.enter_context(h5py.File(part, "r")) for part in parts]
-            new = stack.enter_context(NewHdf5(path))
+        counted = [known[part] if part in known else lengths(part) for part in parts]
+        with h5py.File(parts[0], "r") as first, h5py.File(parts[-1], "r") as last, NewHdf5(path) as new:
             folder = Path(os.path.realpath(path)).parent
             names = [os.path.relpath(os.path.realpath(part), folder) for part in parts]
-            _Linking(names, files, growing).group(new.file, "/")
+            _Linking(names, counted, first, last, growing).group(new.file, "/")
     except (OSError, KeyError, RuntimeError, ValueError) as error:
         raise InputError(f"cannot link {parts[0]} and the files behind it in {path}: {error}") from error
 
 
 class _Linking:
-    def __init__(self, names: list[str], files: list[Any], growing: bool) -> None:
-        self._names, self._files, self._growing = names, files, growing
-        self._left = [unended(file) for file in files]
+    def __init__(self, names: list[str], counted: list[Lengths], first: Any, last: Any, growing: bool) -> None:
+        self._names, self._counted, self._first, self._last, self._growing = names, counted, first, last, growing
 
     def group(self, made: Any, name: str) -> None:
         """Fill a group with what the last part has in it."""
-        first, last = self._files[0][name], self._files[-1][name]
+        first, last = self._first[name], self._last[name]
         made.attrs.update(last.attrs)
         made.attrs.update({key: value for key, value in first.attrs.items() if key in _OF_BEGINNING})
         for child, found in last.items():
@@ -161,14 +189,14 @@ class _Linking:
                 found.file.copy(first[child] if child in _OF_BEGINNING else found, made, child)
 
     def _dataset(self, made: Any, child: str, name: str, found: Any) -> None:
-        lengths = [self._length(file[name], left) for file, left in zip(self._files, self._left, strict=True)]
+        each = [counted[name] for counted in self._counted]
         tail = found.shape[1:]
         # A part that grows counts with what it has by then, which HDF5 looks up when the file is opened.
         least = 1 if self._growing else 0
-        layout = h5py.VirtualLayout((sum(lengths[:-1]) + max(least, lengths[-1]), *tail), found.dtype, (None, *tail))
+        layout = h5py.VirtualLayout((sum(each[:-1]) + max(least, each[-1]), *tail), found.dtype, (None, *tail))
         at = 0
-        for part, file, length in zip(self._names, self._files, lengths, strict=True):
-            last = self._growing and file is self._files[-1]
+        for number, (part, length) in enumerate(zip(self._names, each, strict=True), 1):
+            last = self._growing and number == len(each)
             if length or last:
                 source = h5py.VirtualSource(
                     part.replace("%", "%%"),
@@ -185,6 +213,7 @@ class _Linking:
         made.create_virtual_dataset(child, layout, fillvalue=fill)
         made[child].attrs.update(found.attrs)
 
-    def _length(self, found: Any, left: Unended | None) -> int:
-        """Of a dataset of frames in a file that was not ended, as many as all have."""
-        return min(len(found), left.frames) if left and left.has(found) else len(found)
+
+def _length(found: Any, left: Unended | None) -> int:
+    """Of a dataset of frames in a file that was not ended, as many as all have."""
+    return min(len(found), left.frames) if left and left.has(found) else len(found)

@@ -1,6 +1,7 @@
 """Files that go on in others: one file shows all frames, at any moment, and whatever ends the run."""
 
 import errno
+import resource
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -198,3 +199,20 @@ def test_a_file_that_cannot_be_begun_leaves_nothing_behind(tmp_path: Path, sessi
         Hdf5Sink(tmp_path / "frames.h5", session, share=0.5)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
     assert "commit" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_run_of_many_parts_needs_no_more_open_files_than_a_short_one(begin: Begin, tmp_path: Path) -> None:
+    """And at the end of a part it opens the one that ended and the first, whatever the number."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    parts = 30
+    with begin() as series:
+        write(series, 0)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 16, hard))
+        try:
+            for number in range(1, MOST * parts):
+                write(series, number)
+            series.close()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(series_of_files.parts_of(tmp_path / "frames.h5")) == parts
+    check(tmp_path / "frames.h5", MOST * parts)
