@@ -28,7 +28,7 @@ made = make_calibration(
     limits=DarkLimits(min_frames=20),
     progress=lambda what, done, total: print(what),
 )
-made.write("calibration.h5")
+made.write("calibration.h5", force=True)
 
 calibration = read_calibration("calibration.h5")
 for stage, found, expected, usable in zip(

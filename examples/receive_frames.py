@@ -22,7 +22,7 @@ receiver = { mac = "02:00:00:00:00:02", ip = "127.0.0.1" }
 stages = np.ones((3, 512, 1024))  # G0, G1, G2 of each pixel
 pedestal = stages * np.array([[[2400.0]], [[13600.0]], [[14100.0]]])  # in ADU
 gain = stages * np.array([[[41.0]], [[-1.44]], [[-0.1145]]])  # in ADU a keV
-write_calibration("calibration.h5", Calibration(pedestal, gain, photon_energy_kev=12.4))
+write_calibration("calibration.h5", Calibration(pedestal, gain, photon_energy_kev=12.4), force=True)
 
 live = Live(transport="udp", plan=Path("plan.toml"))
 losses = parse_impairments("drop=0.002", seed=1)

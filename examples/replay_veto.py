@@ -23,8 +23,8 @@ n_slots = 16
 source = { mac = "02:00:00:00:00:01", ip = "127.0.0.2" }
 receiver = { mac = "02:00:00:00:00:02", ip = "127.0.0.1" }
 """)
-write_calibration("calibration.h5", Detector(DetectorConfig(seed=SEED)).calibration)
-options = ["--transport", "udp", "--plan", "plan.toml", "--publish", "session.json", "--output", "frames.h5"]
+write_calibration("calibration.h5", Detector(DetectorConfig(seed=SEED)).calibration, force=True)
+options = ["--transport", "udp", "--plan", "plan.toml", "--publish", "session.json", "--output", "frames.h5", "--force"]
 options += ["--calibration", "calibration.h5", "--threshold", "10", "--minimum-peaks", str(MINIMUM)]
 receiver = subprocess.Popen([sys.executable, "-m", "framelane", "recv", *options])
 while not Path("session.json").exists() and receiver.poll() is None:

@@ -54,9 +54,9 @@ def one_run(folder: Path, seconds: float, who: str, number: signal.Signals) -> d
     veth = {"emulate": "veth0", "recv": "veth1"}
     output, report = folder / "frames.h5", folder / "emulate.json"
     arguments = {
-        "recv": f"--transport packet --plan {folder}/plan.toml --publish {folder}/session.json --output {output} "
-        f"--calibration {folder}/demo/calibration.h5 --minimum-peaks 1000000",
-        "emulate": f"--to 127.0.0.1 --transport packet --impair {_FAULTS} --report {report}",
+        "recv": f"--transport packet --plan {folder}/plan.toml --publish {folder}/session.json "
+        f"--output {output} --force --calibration {folder}/demo/calibration.h5 --minimum-peaks 1000000",
+        "emulate": f"--to 127.0.0.1 --transport packet --impair {_FAULTS} --report {report} --force",
     }
     (folder / "session.json").unlink(missing_ok=True)
     processes: dict[str, subprocess.Popen[str]] = {}

@@ -160,7 +160,7 @@ def write_both() -> Callable[[Path, Calibration], None]:
         high = replace(normal, pedestal=normal.pedestal + 100.0, mask=masked, high_gain=True)
         zeros = np.zeros(masked.shape, np.uint32)
         sets = [CalibrationSet(each, zeros.astype(np.float32), zeros, zeros) for each in (normal, high)]
-        write_sets(path, sets, Provenance.now("", ()))
+        write_sets(path, sets, Provenance.now("", ()), force=True)
 
     return write
 

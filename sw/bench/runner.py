@@ -14,6 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from framelane.base.claim import Kind, json_with
 from framelane.base.errors import ConfigError, InputError
 from framelane.base.part_file import PartFile
 from framelane.base.progress import say
@@ -67,13 +68,16 @@ _FOLDERS = {
 ON_A_GPU = _FOLDERS["gpu"]
 """For machines with a GPU: elsewhere their `measure` raises ConfigError, and they are skipped."""
 
+_RESULT = json_with("result of a bench", "name", "rows", "targets")
+
 NAMES = tuple(name for folder, names in _FOLDERS.items() if folder != "gpu" for name in names)
 
 
-def run(name: str | None, folder: Path, docs: Path | None, console: Console) -> list[str]:
+def run(name: str | None, folder: Path, docs: Path | None, console: Console, *, force: bool = False) -> list[str]:
     """Run one bench, or all; print each table and write `<name>.json` to `folder`, pages `<name>.md` to `docs`.
 
-    What was missed, a target a sentence. InputError for an unknown name.
+    Results of an older run are replaced, with `force` a file of another kind, too. What was missed, a target a
+    sentence. InputError for an unknown name.
     """
     names = NAMES + ON_A_GPU
     missed: list[str] = []
@@ -89,7 +93,7 @@ def run(name: str | None, folder: Path, docs: Path | None, console: Console) -> 
             say(console, f"skipped: {reason}\n")
             continue
         _show(measurement, console)
-        path = save(each, measurement, folder)
+        path = save(each, measurement, folder, force=force)
         say(console, f"see {path}\n")
         if docs and measurement.page:
             write(docs / f"{measurement.page_name or each}.md", measurement.page)
@@ -102,7 +106,7 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"framelane.bench.{folder}.bench_{name}")
 
 
-def save(name: str, measurement: Measurement, folder: Path) -> Path:
+def save(name: str, measurement: Measurement, folder: Path, *, force: bool = False) -> Path:
     """Write the document of one bench; its path. InputError or OSError where it cannot be written."""
     document = {
         "name": name,
@@ -113,14 +117,14 @@ def save(name: str, measurement: Measurement, folder: Path) -> Path:
         "targets": [asdict(target) | {"met": target.met} for target in measurement.targets],
     }
     path = folder / f"{name}.json"
-    write(path, json.dumps(document, indent=2) + "\n")
+    write(path, json.dumps(document, indent=2) + "\n", force=force, kind=_RESULT)
     return path
 
 
-def write(path: Path, text: str) -> None:
-    """Write a whole file; its folder is made if need be."""
+def write(path: Path, text: str, *, force: bool = False, kind: Kind | None = None) -> None:
+    """Write a whole file, over an older one of its kind; its folder is made if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with PartFile(path) as part:
+    with PartFile(path, force=force, kind=kind, renews=True) as part:
         part.path.write_text(text)
 
 

@@ -127,10 +127,17 @@ class CalibrationFile(CheckedFile):
         return self._read(name, shape, kind, dtype) if self._has(name) else np.full(shape, default, dtype)
 
 
-def write_calibration(path: AnyPath, calibration: Calibration, photons: Iterable[NDArray[np.float32]] = ()) -> None:
+def write_calibration(
+    path: AnyPath,
+    calibration: Calibration,
+    photons: Iterable[NDArray[np.float32]] = (),
+    *,
+    force: bool = False,
+) -> None:
     """Write an HDF5 file that `CalibrationFile` reads: what is not `usable` is masked. InputError where that fails.
 
     `photons`, images float32 (rows, columns) one after the other, become its `photons_reference`, where there are any.
+    An older file is replaced only with `force`.
     """
 
     def fill(file: Any) -> None:
@@ -144,10 +151,10 @@ def write_calibration(path: AnyPath, calibration: Calibration, photons: Iterable
             dataset.resize(number + 1, axis=0)
             dataset[number] = image
 
-    _write(Path(path), fill)
+    _write(Path(path), fill, force)
 
 
-def write_sets(path: Path, sets: Sequence[CalibrationSet], provenance: Provenance) -> None:
+def write_sets(path: Path, sets: Sequence[CalibrationSet], provenance: Provenance, *, force: bool = False) -> None:
     """The same with statistics and provenance: of one gain mode, or of the normal and then the high one."""
 
     def fill(file: Any) -> None:
@@ -161,7 +168,7 @@ def write_sets(path: Path, sets: Sequence[CalibrationSet], provenance: Provenanc
         file.attrs["format"] = FORMAT
         write_provenance(file.create_group("provenance"), provenance)
 
-    _write(path, fill)
+    _write(path, fill, force)
 
 
 def _put(place: Any, calibration: Calibration) -> None:
@@ -177,6 +184,6 @@ def _array(place: Any, name: str, planes: NDArray[Any]) -> Any:
     return place.create_dataset(name, data=planes, chunks=chunks, fletcher32=True, **hdf5plugin.Bitshuffle())
 
 
-def _write(path: Path, fill: Callable[[Any], None]) -> None:
-    with NewHdf5(path) as new:
+def _write(path: Path, fill: Callable[[Any], None], force: bool) -> None:
+    with NewHdf5(path, force=force) as new:
         fill(new.file)

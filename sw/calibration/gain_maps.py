@@ -85,14 +85,16 @@ class GainMaps:
         return Gains(values.astype(np.float32), np.concatenate(list(bad), axis=1))
 
 
-def write_gain_maps(path: Path, planes: NDArray[np.floating[Any]]) -> None:
+def write_gain_maps(path: Path, planes: NDArray[np.floating[Any]], *, force: bool = False) -> None:
     """Write a file that `GainMaps` reads: planes (3 or 6, 512, 1024) of a module, ADU/keV. It appears whole.
+
+    An older file is replaced only with `force`.
 
     InputError where it cannot be written, or the planes are not those of a module.
     """
     if planes.shape not in ((STAGES, MODULE_ROWS, MODULE_COLUMNS), (len(NAMES), MODULE_ROWS, MODULE_COLUMNS)):
         raise InputError(f"gains of the shape {planes.shape} are no gain maps: needed is (3 or 6, 512, 1024)")
-    with PartFile(path) as part:
+    with PartFile(path, force=force) as part:
         try:
             part.path.write_bytes(planes.astype("<f8").tobytes())
         except OSError as error:

@@ -44,13 +44,15 @@ class MadeCalibration:
         """Of the high gain mode; None where it was not made."""
         return next((each.calibration for each in self.sets if each.calibration.high_gain), None)
 
-    def write(self, path: AnyPath, *, command: str = "framelane.calibration.make_calibration") -> None:
+    def write(
+        self, path: AnyPath, *, command: str = "framelane.calibration.make_calibration", force: bool = False
+    ) -> None:
         """Write an HDF5 file with all of it (docs/calibration.md), by whatever `command`. InputError where that fails.
 
-        A file that was read is not replaced.
+        A file that was read is not replaced, another older one only with `force`.
         """
         check_no_input(Path(path), self.inputs)
-        write_sets(Path(path), self.sets, Provenance.now(command, self.sources))
+        write_sets(Path(path), self.sets, Provenance.now(command, self.sources), force=force)
 
 
 def make_calibration(

@@ -12,6 +12,7 @@ from framelane.cli import correct, doctor, emulate, geometry, master, recover, r
 from framelane.cli.board import board
 from framelane.cli.calibration import calibrate
 from framelane.cli.file_options import takes_file_options
+from framelane.cli.force import Force
 from framelane.cli.jungfrau import jungfrau
 from framelane.cli.option_names import sentence
 from framelane.cli.recv import recv
@@ -120,6 +121,7 @@ def demo(
     width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/demo"),
     threshold: Annotated[int, typer.Option(help="Photons from which a pixel is a peak.")] = 20,
+    force: Force = False,
 ) -> None:
     """Send frames through the gateware and receive them: captures, images and a report, with no hardware.
 
@@ -145,6 +147,7 @@ def demo(
         output=output,
         threshold=threshold,
         file=options,
+        force=force,
     )
     if run(chosen, Terminal()).faults():
         raise typer.Exit(1)
@@ -166,11 +169,12 @@ def bench(
     name: Annotated[str | None, typer.Argument(help="Which bench; all, if not given.")] = None,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/bench"),
     docs: Annotated[Path | None, typer.Option(help="Folder for the pages that some benches write, if wanted.")] = None,
+    force: Force = False,
 ) -> None:
     """Measure, print tables, write them as JSON with what was promised. Exit status 1 where a promise is missed."""
     from framelane.bench.runner import run
 
-    if missed := run(name, output, docs, Terminal()):
+    if missed := run(name, output, docs, Terminal(), force=force):
         for sentence in missed:
             typer.echo(f"framelane: {sentence}", err=True)
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ import typer
 
 from framelane.cli import judging
 from framelane.cli.file_options import takes_file_options
+from framelane.cli.force import Force
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -45,6 +46,7 @@ def correct(
     keep_seed: judging.KeepSeed = None,
     ladder: judging.Ladder = None,
     sparse: judging.Sparse = None,
+    force: Force = False,
 ) -> None:
     """Correct recorded raw frames, assemble the modules into images of the detector, and judge these as recv does."""
     from framelane.base.progress import Stages, say
@@ -77,6 +79,7 @@ def correct(
             dataset=dataset,
             judging=asked,
             options=options,
+            force=force,
             progress=stages.show,
         )
     bad = f", {done.left_out} left out whose is_good_frame is 0" if done.left_out else ""

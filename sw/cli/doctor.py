@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from framelane.cli.force import Force
 from framelane.cli.terminal import Terminal
 
 STATUS = """Exit status 0: nothing is wrong; warnings and notes may be said.
@@ -30,6 +31,7 @@ def doctor(
         str | None, typer.Option(help="RDMA device that receives, rxe0 or mlx5_0; a soft NIC, if not given.")
     ] = None,
     json: Annotated[Path | None, typer.Option(help="Write the findings to this file, for machines.")] = None,
+    force: Force = False,
 ) -> None:
     """Say why nothing arrives: of a capture, of what arrives now, and of this host.
 
@@ -38,7 +40,14 @@ def doctor(
     from framelane.doctor.doctor_run import DoctorOptions, run
 
     options = DoctorOptions(
-        session=session, pcap=pcap, listen=listen, save=save, interface=interface, device=device, json=json
+        session=session,
+        pcap=pcap,
+        listen=listen,
+        save=save,
+        interface=interface,
+        device=device,
+        json=json,
+        force=force,
     )
     if not run(options, Terminal()):
         raise typer.Exit(1)

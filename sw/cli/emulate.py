@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from framelane.cli.force import Force
+
 _WHERE, _WHAT = "Where to", "What is sent"
 
 STATUS = """Exit status 0: all frames were sent, at the rate that was asked for.
@@ -87,17 +89,28 @@ def emulate(
     ] = None,
     impair_seed: Annotated[int, typer.Option(help="Seed of the impairments.", rich_help_panel=_WHAT)] = 0,
     report: Annotated[Path | None, typer.Option(help="JSON file to write with all that was counted.")] = None,
+    force: Force = False,
 ) -> None:
     """Send frames as a board would, to any receiver: the golden transmitter, live.
 
     The same few frames come again and again, each under its own number.
     """
+    from framelane.base.output import check_free, check_no_input
     from framelane.base.progress import say
     from framelane.base.stopping import Stop, stop_on_signals
     from framelane.cli.terminal import Terminal
     from framelane.source import emulate as send
     from framelane.source.impairments.impair import ImpairOptions, describe, document
 
+    if report is not None:
+        inputs = [
+            *(session or ()),
+            *(token_file or ()),
+            *([Path(input)] if input != "simulated" else []),
+            *([calibration] if calibration else []),
+        ]
+        check_no_input(report, inputs, "report")
+        check_free(report, force=force)
     console, stop = Terminal(), Stop()
     impairment = ImpairOptions(text=impair, seed=impair_seed).make(1)
     with console.status("prepare the frames") as status, contextlib.ExitStack() as signals:
@@ -122,6 +135,6 @@ def emulate(
         )
     say(console, "\n".join([*outcome.lines(), *describe(impairment)]))
     if report is not None:
-        outcome.save(report, **document(impairment))
+        outcome.save(report, force=force, **document(impairment))
     if outcome.faults:
         raise typer.Exit(1)

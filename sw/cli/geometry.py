@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from framelane.cli.file_options import takes_metadata
+from framelane.cli.force import Force
 
 if TYPE_CHECKING:
     from framelane.session.metadata import Metadata
@@ -27,6 +28,7 @@ def export(
         Literal["assembled", "stacked"],
         typer.Option(help="Of framelane correct --geometry, or frames as they come, module above module."),
     ] = "assembled",
+    force: Force = False,
 ) -> None:
     """Write where the pixels are, for CrystFEL or pyFAI.
 
@@ -39,5 +41,5 @@ def export(
 
     if metadata.geometry is None:
         raise OptionError("nothing says where the modules are: give {geometry}")
-    written = export_geometry(output, metadata.geometry, metadata, images=images)
+    written = export_geometry(output, metadata.geometry, metadata, images=images, force=force)
     say(Terminal(), f"see {' and '.join(map(str, written))}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from framelane.cli.file_options import takes_metadata
+from framelane.cli.force import Force
 
 if TYPE_CHECKING:
     from framelane.session.metadata import Metadata
@@ -20,6 +21,7 @@ def master(
     output: Annotated[Path, typer.Argument(help="HDF5 file to write.")],
     files: Annotated[list[Path], typer.Argument(help="Files that framelane recv has written, in the order of ranks.")],
     metadata: "Metadata",
+    force: Force = False,
 ) -> None:
     """Link the files of several receivers as one run, in the order of the detector's frame numbers.
 
@@ -38,5 +40,5 @@ def master(
         if not path.is_file():
             raise InputError(f"{path}: {'it is no file' if path.exists() else 'no such file'}: give files of a run")
     mended = redescribing(metadata) if metadata.given else None
-    made = write_master(output, [Part(path) for path in files], whole=True, redescribe=mended)
+    made = write_master(output, [Part(path) for path in files], whole=True, redescribe=mended, force=force)
     say(Terminal(), f"see {output}, of {made.frames} frames")

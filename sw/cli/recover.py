@@ -58,7 +58,7 @@ def recover(
 
 
 def _lines(found: "FoundRun") -> list[str]:
-    state = "ended" if found.ended else "not ended: it was killed, or is still written"
+    state = "ended" if found.ended else "being written" if found.written_now else "not ended: it was killed"
     return [
         f"{found.path}: {found.kind}, {state}",
         f"  frames: {found.frames} can be read, {found.complete} complete, {found.frames - found.complete} with holes",

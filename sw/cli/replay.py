@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from framelane.cli.force import Force
+
 _WHERE, _HOW = "Where to", "How"
 
 STATUS = """Exit status 0: all packets were sent as they are, or with the faults that were asked for, and in time.
@@ -47,6 +49,7 @@ def replay(
     ] = None,
     impair_seed: Annotated[int, typer.Option(help="Seed of the impairments.", rich_help_panel=_HOW)] = 0,
     report: Annotated[Path | None, typer.Option(help="JSON file to write with all that was counted.")] = None,
+    force: Force = False,
 ) -> None:
     """Send the packets of a capture again, to a receiver or into another capture.
 
@@ -67,6 +70,7 @@ def replay(
         fast=fast,
         output=output,
         report=report,
+        force=force,
     )
     if run(options, Terminal()).faults:
         raise typer.Exit(1)

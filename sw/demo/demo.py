@@ -8,6 +8,7 @@ from typing import Literal
 
 from rich.console import Console
 
+from framelane.base.claim import json_with
 from framelane.base.errors import ConfigError
 from framelane.base.output import OutputFolder
 from framelane.base.progress import Stages, say
@@ -43,6 +44,8 @@ MOST_MODULES = 64
 MOST_FRAMES = 1_000_000
 _RESULTS = ("report.png", "frames.h5", "tx.pcap", "session.json", "calibration.h5", "summary.json")
 
+_OF_A_DEMO = "summary.json", json_with("summary of a demo", "frames_sent", "rtl_cycles", "lost")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:
@@ -64,6 +67,8 @@ class DemoOptions:
     output: Path
     threshold: int
     file: FileOptions = field(default_factory=FileOptions)
+    force: bool = False
+    """Files that are no results of an older demo are replaced, too."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.drop <= 1:
@@ -105,7 +110,9 @@ def run(options: DemoOptions, console: Console) -> Summary:
         ring = Ring(session)
         sender, port = stack.enter_context(link.open_link(options.link, session))
         transport = stack.enter_context(SoftNic(port, ring.memory, session))
-        work = stack.enter_context(OutputFolder(options.output, _RESULTS, inputs))
+        work = stack.enter_context(
+            OutputFolder(options.output, _RESULTS, inputs, older=_OF_A_DEMO, force=options.force)
+        )
         stages = stack.enter_context(Stages(console))
         with stages.stage(f"build the gateware, {options.width} bits wide (up to a minute the first time)"):
             simulator = _transmitter(options.width, session, fixed)

@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
+from framelane.base.claim import json_with
 from framelane.base.errors import ConfigError, InputError
-from framelane.base.output import check_no_input
+from framelane.base.output import check_free, check_no_input
 from framelane.base.part_file import PartFile
 from framelane.base.progress import say
 from framelane.doctor import capture, live, report
@@ -26,6 +27,8 @@ from framelane.session.session import Session
 
 _STYLES = {Level.OK: "green", Level.WARNING: "yellow", Level.FAULT: "red"}
 
+_REPORT = json_with("report of framelane doctor", format=report.FORMAT)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions:
@@ -38,6 +41,8 @@ class DoctorOptions:
     interface: str | None = None
     device: str | None = None
     json: Path | None = None
+    force: bool = False
+    """Older files are replaced."""
 
     def __post_init__(self) -> None:
         if self.pcap and self.listen is not None:
@@ -49,6 +54,7 @@ class DoctorOptions:
         for option, output in (("json", self.json), ("save", self.save)):
             if output:
                 check_no_input(output, [path for path in (self.session, self.pcap) if path], option)
+                check_free(output, force=self.force)
 
     @property
     def checks_host(self) -> bool:
@@ -90,7 +96,7 @@ def run(options: DoctorOptions, console: Console) -> bool:
         right = right and not any(finding.level is Level.FAULT for finding in host)
     document["nothing_wrong"] = right
     if options.json:
-        _write(options.json, document)
+        _write(options.json, document, options.force)
     return right
 
 
@@ -115,7 +121,7 @@ def _packets(
     if heard.full:
         say(console, "listening has stopped early, its memory was full")
     if options.save:
-        with PcapWriter(options.save) as writer:
+        with PcapWriter(options.save, force=options.force) as writer:
             for time_ns, frame, _ in heard.packets:
                 writer.write(frame, time_ns)
     return heard.packets, grown
@@ -133,9 +139,9 @@ def _tell_host(finding: HostFinding, console: Console) -> None:
     say(console, f"{finding.level.value}: {finding.check}: {finding.text}{advice}", style)
 
 
-def _write(path: Path, document: dict[str, Any]) -> None:
+def _write(path: Path, document: dict[str, Any], force: bool) -> None:
     try:
-        with PartFile(path) as part:
+        with PartFile(path, force=force, kind=_REPORT) as part:
             part.path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}: give another file with --json") from error

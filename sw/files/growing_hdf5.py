@@ -1,12 +1,14 @@
 """A new HDF5 file of frames that can be read at every moment, also when the process or the machine ends."""
 
 import contextlib
+import errno
 import io
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from framelane.base.claim import Claim
 from framelane.base.errors import InputError
 from framelane.files.committed_file import LAYOUT, CommittedFile
 from framelane.files.new_hdf5 import NewHdf5
@@ -24,7 +26,7 @@ class GrowingHdf5(NewHdf5):
     most a `PAGE`. With `whole` it is a `NewHdf5`, which appears when it is closed. InputError as of that.
     """
 
-    def __init__(self, path: Path, *, whole: bool = False, **how: Any) -> None:
+    def __init__(self, path: Path | Claim, *, whole: bool = False, force: bool = False, **how: Any) -> None:
         self._whole = whole
         self._lock = threading.RLock()
         self._committing = threading.Lock()
@@ -34,7 +36,7 @@ class GrowingHdf5(NewHdf5):
         self.closed = False
         """Whether it was ended, and is whole."""
         self._committer: threading.Thread | None = None
-        super().__init__(path, **({} if whole else LAYOUT), **how)
+        super().__init__(path, force=force, **({} if whole else LAYOUT), **how)
         if not whole:
             self._committer = threading.Thread(target=self._commit_now_and_then, name="commit", daemon=True)
             self._committer.start()
@@ -66,6 +68,8 @@ class GrowingHdf5(NewHdf5):
                 self.file.flush()
                 write = self._committed.begin()
             write()
+            if not self._disk.error and self._part.gone:
+                self._disk.error = OSError(errno.ENOENT, "it has gone while it was written, with its frames")
             if not self._disk.error:
                 self._show()
 
@@ -75,6 +79,9 @@ class GrowingHdf5(NewHdf5):
             self._part.show()
         except OSError as error:
             self._disk.error = error
+            return
+        except InputError:
+            self._disk.error = OSError(errno.EEXIST, "a file of this name has come meanwhile")
             return
         if self._shown:
             with contextlib.suppress(InputError):
@@ -97,7 +104,7 @@ class GrowingHdf5(NewHdf5):
                 self._committed.begin()()
         self.check()
         self._disk.close()
-        self._part.keep()
+        self._keep()
         self.closed = True
 
     def discard(self) -> None:

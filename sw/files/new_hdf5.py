@@ -7,23 +7,24 @@ from typing import Any, Self
 
 import h5py
 
+from framelane.base.claim import Claim, Kind
 from framelane.base.errors import InputError
 from framelane.base.part_file import PartFile
 from framelane.files.forgiving import ForgivingFile
+
+HDF5 = Kind("HDF5 file", lambda path: bool(h5py.is_hdf5(path)))
 
 
 class NewHdf5:
     """Writes the HDF5 file `path`: it appears under its name when it is closed, whole; an error leaves nothing behind.
 
-    `file` is h5py's, `how` are options of it. InputError where the disk takes the file not, or not all of it, and where
-    it would replace one that is no HDF5 file.
+    `file` is h5py's, `how` are options of it. An older file is replaced only with `force`; `path` may be the claim to
+    it that the caller holds. InputError where the disk takes the file not, or not all of it, and as of a `Claim`.
     """
 
-    def __init__(self, path: Path, **how: Any) -> None:
-        if path.is_file() and path.stat().st_size and not h5py.is_hdf5(path):
-            raise InputError(f"cannot write {path}: there is a file of this name that is no HDF5 file: give another")
-        self.path = path
-        self._part = PartFile(path)
+    def __init__(self, path: Path | Claim, *, force: bool = False, **how: Any) -> None:
+        self.path = path.path if isinstance(path, Claim) else path
+        self._part = PartFile(path, force=force, kind=HDF5)
         with contextlib.ExitStack() as undo:
             undo.callback(self._part.discard)
             try:
@@ -46,7 +47,13 @@ class NewHdf5:
         self.file.close()
         self.check()
         self._disk.close()
-        self._part.keep()
+        self._keep()
+
+    def _keep(self) -> None:
+        try:
+            self._part.keep()
+        except OSError as error:
+            raise self._failure(error) from error
 
     def discard(self) -> None:
         """Leave nothing behind, unless the file is closed."""

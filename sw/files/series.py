@@ -10,9 +10,10 @@ from typing import Any, Generic, Self, TypeVar
 import h5py
 import numpy as np
 
+from framelane.base.claim import Claim
 from framelane.base.errors import InputError
 from framelane.files.growing_hdf5 import GrowingHdf5
-from framelane.files.new_hdf5 import NewHdf5
+from framelane.files.new_hdf5 import HDF5, NewHdf5
 from framelane.files.unended import Unended, unended
 
 File = TypeVar("File", bound=GrowingHdf5)
@@ -26,10 +27,11 @@ class Series(Generic[File]):
 
     The first is `path` itself. When it is `filled`, it becomes `<stem>_data_000001`, frames go to `<stem>_data_000002`
     and so on, and `path` is a file that shows all of them as one: virtual datasets, of which the last part grows. It
-    can be read at any moment, as each of them. InputError where they cannot be written, or names of parts are taken.
+    can be read at any moment, as each of them. An older file `path` is replaced only with `force`, and no other run can
+    write it meanwhile. InputError where they cannot be written, or names of parts are taken.
     """
 
-    def __init__(self, path: Path, make: Callable[[Path, File | None], File]) -> None:
+    def __init__(self, path: Path, make: Callable[[Path | Claim, File | None], File], *, force: bool = False) -> None:
         self._path, self._make = path, make
         self._parts: list[Path] = []
         self._lengths: dict[Path, Lengths] = {}
@@ -37,7 +39,12 @@ class Series(Generic[File]):
         self._linked = False
         """Whether `path` shows the part that is written now."""
         self._ended = False
-        self.current = make(path, None)
+        self._claim = Claim(path, force=force, kind=HDF5)
+        try:
+            self.current = make(self._claim, None)
+        except BaseException:
+            self._claim.release()
+            raise
 
     @property
     def file(self) -> File:
@@ -58,8 +65,9 @@ class Series(Generic[File]):
         if not self.current.closed:
             self.current.close()
         if self._parts:
-            link(self._path, self._parts, growing=False, known=self._lengths)
+            link(self._claim, self._parts, growing=False, known=self._lengths)
         self._ended = True
+        self._claim.release()
 
     def discard(self) -> None:
         """Leave nothing behind, unless they are closed."""
@@ -69,6 +77,7 @@ class Series(Generic[File]):
                 part.unlink(missing_ok=True)
             if self._parts:
                 self._path.unlink(missing_ok=True)
+        self._claim.release()
 
     def leave(self) -> None:
         """Let all be as it was committed last, unless they are closed."""
@@ -76,7 +85,8 @@ class Series(Generic[File]):
         if self._parts and not self._ended:
             with contextlib.suppress(InputError):  # the disk is full, say: then it stays as it was linked last
                 parts = [part for part in self._parts if part.is_file()]
-                link(self._path, parts, growing=False, known=self._lengths)
+                link(self._claim, parts, growing=False, known=self._lengths)
+        self._claim.release()
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +118,7 @@ class Series(Generic[File]):
         self.current.when_shown(self._link)
 
     def _link(self) -> None:
-        link(self._path, list(self._parts), growing=True, known=self._lengths)
+        link(self._claim, list(self._parts), growing=True, known=self._lengths)
         self._linked = True
 
     def _name(self, number: int) -> Path:
@@ -152,8 +162,8 @@ def lengths(part: Path) -> Lengths:
         return found
 
 
-def link(path: Path, parts: list[Path], *, growing: bool, known: Mapping[Path, Lengths] | None = None) -> None:
-    """Write the file `path` that shows `parts` as one, `growing` where the last of them is still written.
+def link(path: Path | Claim, parts: list[Path], *, growing: bool, known: Mapping[Path, Lengths] | None = None) -> None:
+    """Write the file `path`, or that of a claim, that shows `parts` as one; the last of them still `growing`, or not.
 
     Datasets that grow are virtual ones of all parts, in this order. All else is copied from the last part, and when it
     began from the first. Files are named relative to `path`. What is `known` of parts is not read in them again, and of
@@ -163,11 +173,12 @@ def link(path: Path, parts: list[Path], *, growing: bool, known: Mapping[Path, L
     try:
         counted = [known[part] if part in known else lengths(part) for part in parts]
         with h5py.File(parts[0], "r") as first, h5py.File(parts[-1], "r") as last, NewHdf5(path) as new:
-            folder = Path(os.path.realpath(path)).parent
+            folder = Path(os.path.realpath(new.path)).parent
             names = [os.path.relpath(os.path.realpath(part), folder) for part in parts]
             _Linking(names, counted, first, last, growing).group(new.file, "/")
     except (OSError, KeyError, RuntimeError, ValueError) as error:
-        raise InputError(f"cannot link {parts[0]} and the files behind it in {path}: {error}") from error
+        name = path.path if isinstance(path, Claim) else path
+        raise InputError(f"cannot link {parts[0]} and the files behind it in {name}: {error}") from error
 
 
 class _Linking:

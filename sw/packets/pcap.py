@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.base.claim import Kind
 from framelane.base.documents import open_regular
 from framelane.base.errors import InputError
 from framelane.base.part_file import PartFile
@@ -86,15 +87,27 @@ def _byte_order(path: Path, magic: bytes) -> str:
     raise InputError(f"{path} is not a pcap capture: it starts with {magic.hex()}")
 
 
+def _is_capture(path: Path) -> bool:
+    with path.open("rb") as file:
+        magic = file.read(4)
+    try:
+        return bool(_byte_order(path, magic))
+    except (InputError, struct.error):
+        return False
+
+
+_CAPTURE = Kind("pcap capture", _is_capture)
+
+
 class PcapWriter:
     """Write Ethernet frames to the capture `path`, with times in nanoseconds.
 
-    It appears under its name when it is closed, whole; a `with` block that raises leaves nothing behind. InputError
-    when the file cannot be made.
+    It appears under its name when it is closed, whole; a `with` block that raises leaves nothing behind. An older
+    capture is replaced only with `force`. InputError when the file cannot be made.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._part = PartFile(path)
+    def __init__(self, path: Path, *, force: bool = False) -> None:
+        self._part = PartFile(path, force=force, kind=_CAPTURE)
         self._file = self._part.path.open("wb")
         self._file.write(_FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, _MAX_FRAME_BYTES, _LINKTYPE_ETHERNET))
 

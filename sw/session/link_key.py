@@ -132,7 +132,7 @@ def find_key(address: tuple[str, int], given: Path | None = None, beside: Path |
 
 
 def _write(path: Path, key: LinkKey) -> None:
-    with PartFile(path, 0o600) as part:
+    with PartFile(path, 0o600, force=True) as part:
         part.path.write_text(json.dumps(key.document()) + "\n", encoding="ascii")
 
 

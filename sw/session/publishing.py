@@ -13,10 +13,10 @@ from framelane.session.session import Session
 
 
 @contextlib.contextmanager
-def published(session: Session, path: Path | None, key: LinkKey) -> Iterator[None]:
+def published(session: Session, path: Path | None, key: LinkKey, *, force: bool = False) -> Iterator[None]:
     """Write the session to `path`, if given, with the key of its link; within the block no other receiver does so.
 
-    The file stays.
+    The file stays. An older session there is replaced, with `force` a file of another kind, too, else InputError.
 
     ConfigError where another one has that file: its sources would be told a session that is not theirs. On a file
     system without locks (flock(2)) nobody is kept from it.
@@ -31,7 +31,7 @@ def published(session: Session, path: Path | None, key: LinkKey) -> Iterator[Non
                         "{publish}, or end that one",
                         path,
                     )
-                session.save(path, key.document())
+                session.save(path, key.document(), force=force)
                 _lock(path, held)
         yield
 

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import ValidationError, model_validator
 
+from framelane.base.claim import json_with
 from framelane.base.document_lines import json_line
 from framelane.base.documents import read_text
 from framelane.base.errors import ConfigError, InputError
@@ -18,6 +19,8 @@ from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.tx import TxConfig
 from framelane.session.session_plan import U24, U32, U64, Positive, SessionPlan, random_base
+
+_SESSION_FILE = json_with("session", "qpn", "rkey", "base", format="framelane-session-1")
 
 
 class Session(SessionPlan):
@@ -108,15 +111,17 @@ class Session(SessionPlan):
         if not 0 <= source < self.sources:
             raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
 
-    def save(self, path: Path, link: dict[str, str] | None = None) -> None:
-        """Write the document; a reader sees the old one or the new one, never half. InputError where that fails.
+    def save(self, path: Path, link: dict[str, str] | None = None, *, force: bool = False) -> None:
+        """Write the document, over an older session, too: a reader sees that or the new one, never half.
+
+        InputError where that fails, or, without `force`, where there is a file of another kind.
 
         Only its owner may read it: who may read it may write to the ring, and with the `link` (`LinkKey.document`) in
         it report as a source.
         """
         document = self.model_dump(mode="json") | ({"link": link} if link else {})
         try:
-            with PartFile(path, 0o600) as part:
+            with PartFile(path, 0o600, force=force, kind=_SESSION_FILE, renews=True) as part:
                 part.path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(f"cannot write the session {path}: {error.strerror}") from error

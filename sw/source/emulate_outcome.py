@@ -48,6 +48,6 @@ class Outcome:
             lines.append(f"the rate was held; the latest frame was {self.worst_s * 1e3:.1f} ms late")
         return lines + self.notes + self.faults
 
-    def save(self, path: Path, **more: Any) -> None:
+    def save(self, path: Path, *, force: bool = False, **more: Any) -> None:
         """Write all of it, and `more`, as JSON. InputError where that fails."""
-        save_document(path, asdict(self) | {"held": self.held} | more)
+        save_document(path, asdict(self) | {"held": self.held} | more, force=force)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from framelane.base.claim import json_with
 from framelane.base.errors import InputError
 from framelane.base.part_file import PartFile
 
@@ -54,15 +55,18 @@ class Replayed:
         rate = f": {self.sent / self.seconds:.0f} packets/s" if self.seconds else ""
         return [f"{self.sent} of {self.packets} packets in {self.seconds:.2f} s{rate}", *self.faults]
 
-    def save(self, path: Path, **more: Any) -> None:
-        """Write all of it, and `more`, as JSON. InputError where that fails."""
-        save_document(path, asdict(self) | more)
+    def save(self, path: Path, *, force: bool = False, **more: Any) -> None:
+        """Write all of it, and `more`, as JSON; over an older report only with `force`. InputError where that fails."""
+        save_document(path, asdict(self) | more, force=force)
 
 
-def save_document(path: Path, document: dict[str, Any]) -> None:
-    """Write a report as JSON. InputError where that fails."""
+_REPORT = json_with("report of framelane", "packets", "sent", "faults")
+
+
+def save_document(path: Path, document: dict[str, Any], *, force: bool = False) -> None:
+    """Write a report as JSON, over an older one only with `force`. InputError where that fails."""
     try:
-        with PartFile(path) as part:
+        with PartFile(path, force=force, kind=_REPORT) as part:
             part.path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write the report {path}: {error.strerror}") from error

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from framelane.base.errors import OptionError, TransportError
-from framelane.base.output import check_no_input
+from framelane.base.output import check_free, check_no_input
 from framelane.base.progress import say
 from framelane.base.stopping import Stop, stop_on_signals
 from framelane.models.roce_tx.packet_batch import Batch
@@ -44,6 +44,8 @@ class ReplayOptions:
     fast: bool = False
     output: Path | None = None
     report: Path | None = None
+    force: bool = False
+    """Older files are replaced."""
 
     def __post_init__(self) -> None:
         if (self.wire is None) == (self.output is None):
@@ -59,20 +61,21 @@ class ReplayOptions:
         for option, written in (("output", self.output), ("report", self.report)):
             if written is not None:
                 check_no_input(written, [path for path in (self.capture, self.session) if path], option)
+                check_free(written, force=self.force)
 
 
 def run(options: ReplayOptions, console: Console) -> Replayed:
     """Replay; what was sent. FramelaneError for bad input, and where nothing could be sent."""
     replay = Replay(options)
     if options.output is not None:
-        replay.write(options.output)
+        replay.write(options.output, force=options.force)
     if options.wire is not None:
         with stop_on_signals() as stop:
             replay.send(options.wire, stop)
     outcome = replay.outcome
     say(console, "\n".join([*outcome.lines(), *describe(replay.impairment)]))
     if options.report is not None:
-        outcome.save(options.report, **document(replay.impairment))
+        outcome.save(options.report, force=options.force, **document(replay.impairment))
     return outcome
 
 
@@ -98,9 +101,12 @@ class Replay:
             trailers = np.fromiter(map(is_trailer, self._packets), np.int64, len(self._packets))
             self._frames = (np.cumsum(trailers) - trailers) // sources
 
-    def write(self, path: Path) -> None:
-        """Into the capture `path`, with the times at which they were captured: what is late has those of others."""
-        with PcapWriter(path) as writer:
+    def write(self, path: Path, *, force: bool = False) -> None:
+        """Into the capture `path`, over an older one only with `force`.
+
+        The times are those at which they were captured: what is late has those of others.
+        """
+        with PcapWriter(path, force=force) as writer:
             file = _File(writer)
             line = Line(file, self.impairment)
             for index in range(len(self._packets)):

@@ -100,8 +100,9 @@ def test_a_file_of_the_high_gain_alone_is_no_calibration_of_the_normal_one(
 
 def test_the_gain_mode_of_a_calibration_survives(tmp_path: Path, make_calibration: Callable[..., Calibration]) -> None:
     for high_gain in (False, True):
-        write_calibration(tmp_path / "c.h5", make_calibration(SHAPE, high_gain=high_gain))
-        with CalibrationFile(tmp_path / "c.h5") as file:
+        path = tmp_path / f"{high_gain}.h5"
+        write_calibration(path, make_calibration(SHAPE, high_gain=high_gain))
+        with CalibrationFile(path) as file:
             assert file.calibration.high_gain is high_gain
 
 

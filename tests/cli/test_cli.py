@@ -17,6 +17,7 @@ from unittest.mock import Mock
 import pytest
 
 import framelane
+from framelane.base.claim import Kind
 from framelane.base.errors import InputError
 from framelane.base.output import OutputFolder
 
@@ -63,13 +64,32 @@ def test_an_error_of_the_system_is_one_sentence(
     assert run_cli("bench") == (2, "", f"framelane: {sentence}\n")
 
 
+OLD = Kind("old result", lambda path: path.read_text() == "old")
+
+
 def test_results_appear_together_over_the_old_ones(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
-    with OutputFolder(tmp_path, "ab") as work:
+    with OutputFolder(tmp_path, "ab", older=("a", OLD)) as work:
         (work / "a").write_text("new")
         (work / "b").write_text("new")
         assert (tmp_path / "a").read_text() == "old"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new", "b": "new"}
+
+
+def test_what_is_no_older_result_is_replaced_only_where_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("mine")
+    for text in ("notes", ""):
+        (tmp_path / "a").write_text(text)
+        with (
+            pytest.raises(InputError, match="there is a file of this name, of no older run: give another"),
+            OutputFolder(tmp_path, "ab", older=("a", OLD)),
+        ):
+            pytest.fail("the work has begun")
+        assert (tmp_path / "b").read_text() == "mine"
+    with OutputFolder(tmp_path, "ab", older=("a", OLD), force=True) as work:
+        (work / "a").write_text("new")
+        (work / "b").write_text("new")
+    assert (tmp_path / "b").read_text() == "new"
 
 
 @pytest.mark.parametrize("existed", [True, False])
@@ -80,7 +100,7 @@ def test_an_error_leaves_the_folder_as_it_was(tmp_path: Path, existed: bool) -> 
         (folder / "a").write_text("old")
 
     def fail() -> None:
-        with OutputFolder(folder, "a") as work:
+        with OutputFolder(folder, "a", older=("a", OLD)) as work:
             (work / "a").write_text("new")
             raise KeyError
 
@@ -94,7 +114,7 @@ def test_results_that_cannot_all_appear_leave_the_old_ones(tmp_path: Path) -> No
     (tmp_path / "a").write_text("old")
 
     def fail() -> None:
-        with OutputFolder(tmp_path, "ab") as work:
+        with OutputFolder(tmp_path, "ab", older=("a", OLD)) as work:
             for name in "ab":
                 (work / name).write_text("new")
             (tmp_path / "b").mkdir()

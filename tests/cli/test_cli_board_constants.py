@@ -133,7 +133,7 @@ def test_the_file_holds_the_constants_that_the_registers_belong_to(
 def test_the_high_gain_is_that_of_the_detectors_mode(
     run_cli: RunCli, transmitter: RecordingRegisters, config: Path, calibration: Calibration
 ) -> None:
-    write_calibration(config.with_name("calibration.h5"), replace(calibration, high_gain=True))
+    write_calibration(config.with_name("calibration.h5"), replace(calibration, high_gain=True), force=True)
     status, _, err = run_cli("board", "configure", config)
     assert (status, err.count("is a calibration of the high gain only")) == (2, 1)
     assert all(access.op == "read" for access in transmitter.accesses)
@@ -186,7 +186,7 @@ def test_a_full_disk_leaves_no_half_of_the_constants(
     output = config.with_name("constants.bin")
     output.write_bytes(b"older")
     monkeypatch.setattr(Path, "write_bytes", full)
-    status, _, err = run_cli("board", "constants", config, "--output", output)
+    status, _, err = run_cli("board", "constants", config, "--output", output, "--force")
     assert (status, err) == (
         2,
         f"framelane: cannot write {output}: No space left on device: make room there, or give another file\n",

@@ -70,6 +70,8 @@ def make(run_cli: RunCli, runs: Path, tmp_path: Path) -> RunCli:
     (tmp_path / "out").mkdir()
 
     def run(**changes: Any) -> tuple[int, str, str]:
+        if "force" not in changes:
+            (tmp_path / "out/c.h5").unlink(missing_ok=True)
         options: dict[str, Any] = {f"dark-{stage}": runs / f"dark_{stage}.h5" for stage in ("g0", "g1", "g2")}
         options |= {"gain-maps": runs / "three.bin", "energy": 12.4, "output": tmp_path / "out/c.h5"}
         arguments: list[object] = []
@@ -397,7 +399,7 @@ def test_a_truncated_dark_run_is_refused(make: RunCli, runs: Path, tmp_path: Pat
 def test_a_failed_run_leaves_the_older_calibration(make: RunCli, out: Path, runs: Path) -> None:
     assert make()[0] == 0
     before = out.read_bytes()
-    assert make(dark_g0=runs / "dark_g1.h5")[0] == 2
+    assert make(dark_g0=runs / "dark_g1.h5", force=True)[0] == 2
     assert out.read_bytes() == before
     assert list(out.parent.iterdir()) == [out]
 

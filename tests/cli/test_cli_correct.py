@@ -33,8 +33,8 @@ TWO = "name = 'two'\nrows = 1040\ncolumns = 1030\n[[module]]\nx = 0\ny = 520\n[[
 
 
 def record(path: Path, high_gain: list[bool], cells: tuple[int, ...] | list[int] = (0, 0, 0)) -> None:
-    """Write RAW as a recorder does."""
-    with Recorder(path, 1) as file:
+    """Write RAW as a recorder does, over what is there."""
+    with Recorder(path, 1, force=True) as file:
         for index, (image, packets, high, cell) in enumerate(zip(RAW, PACKETS, high_gain, cells, strict=True)):
             header = JfHeader(5 + index, bunch_id=50 + index, timestamp=10 * index, daq_info=cell << 8 | high)
             file.write(DetectorFrame(5 + index, image, np.array([packets], np.uint16), (header,), 0))
@@ -47,6 +47,7 @@ def run(run_cli: RunCli, tmp_path: Path) -> RunCli:
     write_calibration(tmp_path / "c.h5", DETECTOR.calibration)
 
     def start(*options: object) -> tuple[int, str, str]:
+        (tmp_path / "out.h5").unlink(missing_ok=True)
         files = {"--input": tmp_path / "raw.h5", "--calibration": tmp_path / "c.h5", "--output": tmp_path / "out.h5"}
         return run_cli("correct", *(part for option in files.items() for part in option), *options)
 
@@ -157,7 +158,7 @@ def test_frames_in_high_gain_need_a_calibration_of_the_high_gain(run: RunCli, im
     assert "has no calibration of the high gain" in err
     normal = DETECTOR.calibration
     high = Calibration(normal.pedestal, normal.gain, normal.photon_energy_kev, ~normal.usable, high_gain=True)
-    write_calibration(tmp_path / "c.h5", high)
+    write_calibration(tmp_path / "c.h5", high, force=True)
     assert run()[0] == 0
     assert (image() == correct_int16(RAW, quantize(high))).all()
 

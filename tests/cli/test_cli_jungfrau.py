@@ -37,6 +37,7 @@ def record(run_cli: RunCli, tmp_path: Path) -> RunCli:
 
     def run(packets: list[tuple[int, bytes]], *options: object) -> tuple[int, str, str]:
         write_capture(tmp_path / "a.pcap", packets)
+        (tmp_path / "out.h5").unlink(missing_ok=True)
         return run_cli("jungfrau", "record", "--pcap", tmp_path / "a.pcap", "--output", tmp_path / "out.h5", *options)
 
     return run
@@ -179,6 +180,29 @@ def small_disk(room: int, put: Callable[[Any, memoryview, int], int]) -> Callabl
         return put(file, view, at)
 
     return write
+
+
+def test_a_disk_that_is_taken_away_ends_the_recording_in_a_sentence(
+    record: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = Recorder.write
+
+    def write(self: Recorder, frame: DetectorFrame, captured_ns: int | None) -> None:
+        written(self, frame, captured_ns)
+        if frame.number == 2:
+            self._files.current.commit()
+            assert (tmp_path / "out.h5").is_file()
+            (tmp_path / "out.h5").unlink()
+        self._files.current.commit()
+
+    monkeypatch.setattr(Recorder, "write", write)
+    status, out, err = record([p for n in (1, 2, 3, 4) for p in sent(n)])
+    said = " ".join(out.split())
+    assert (status, err) == (1, "")
+    assert "out.h5: it has gone while it was written, with its frames" in said
+    assert "the recording ended early; what was readable by then stays" in said
+    assert "see " not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pcap"]
 
 
 def test_an_error_in_the_middle_keeps_the_frames_before_it(

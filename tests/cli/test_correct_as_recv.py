@@ -1,5 +1,6 @@
 """`framelane correct` judges recorded frames as `framelane recv` does those that it receives: bit for bit."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -53,14 +54,16 @@ def received(run_cli: RunCli, tmp_path: Path, make_session: Callable[..., Sessio
 
 @pytest.fixture
 def corrected(run_cli: RunCli, tmp_path: Path) -> Callable[..., Path]:
-    """Correct a file of raw frames."""
+    """Correct a file of raw frames, each time into another one."""
+    number = itertools.count()
 
     def run(raw: Path, *options: object) -> Path:
-        files = "--input", raw, "--calibration", tmp_path / "c.h5", "--output", tmp_path / "corrected.h5"
+        path = tmp_path / f"corrected{next(number)}.h5"
+        files = "--input", raw, "--calibration", tmp_path / "c.h5", "--output", path
         status, out, err = run_cli("correct", *files, *options)
         assert (status, err) == (0, ""), err
         assert "rejected" in out or "--minimum-peaks" not in options
-        return tmp_path / "corrected.h5"
+        return path
 
     return run
 

@@ -107,6 +107,7 @@ def doctor(run_cli: RunCli, tmp_path: Path) -> Callable[[bytes], tuple[int, str,
     def run(data: bytes) -> tuple[int, str, Any]:
         make().save(tmp_path / "session.json")
         (tmp_path / "x").write_bytes(data)
+        (tmp_path / "x.json").unlink(missing_ok=True)
         files = ("--session", tmp_path / "session.json", "--pcap", tmp_path / "x", "--json", tmp_path / "x.json")
         status, out, err = run_cli("doctor", *files)
         assert err == ""

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
+from framelane.base.claim import Claim
 from framelane.base.errors import InputError
 from framelane.files import series as series_of_files
 from framelane.files.series import Series
@@ -37,7 +38,7 @@ def session(make_session: Callable[..., Session]) -> Session:
 def begin(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> Begin:
     monkeypatch.setattr(judged_frames, "MOST_CHUNKS", MOST)
 
-    def make(path: Path, before: Hdf5Sink | None) -> Hdf5Sink:
+    def make(path: Path | Claim, before: Hdf5Sink | None) -> Hdf5Sink:
         judging = Judging(rungs=(1, 2), bragg=PeakSettings(limit=3))
         return Hdf5Sink(path, session, photon_energy_kev=12.4, judging=judging, sparse=True, before=before)
 

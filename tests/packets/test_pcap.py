@@ -88,7 +88,7 @@ def test_a_missing_capture_is_named(tmp_path: Path) -> None:
 
 def test_a_capture_has_its_name_only_once_it_is_whole(tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcap", b"the old one")
-    with PcapWriter(path) as writer:
+    with PcapWriter(path, force=True) as writer:
         writer.write(FRAMES[0])
         assert path.read_bytes() == b"the old one"
     assert list(pcap.read(path)) == FRAMES[:1]
@@ -97,7 +97,7 @@ def test_a_capture_has_its_name_only_once_it_is_whole(tmp_path: Path) -> None:
 
 def test_an_error_while_writing_leaves_nothing_behind(tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcap", b"the old one")
-    with pytest.raises(struct.error), PcapWriter(path) as writer:
+    with pytest.raises(struct.error), PcapWriter(path, force=True) as writer:
         writer.write(FRAMES[0], timestamp_ns=-1)
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == b"the old one"
@@ -105,16 +105,19 @@ def test_an_error_while_writing_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_two_that_write_the_same_capture_do_not_meet(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
-    with PcapWriter(path) as first, PcapWriter(path) as second:
+    with PcapWriter(path) as first:
         first.write(FRAMES[0])
-        second.write(FRAMES[1])
-        second.write(FRAMES[2])
-    assert list(pcap.read(path)) == FRAMES[:1], "the last to end wins"
+        with pytest.raises(InputError, match="another run is writing it"):
+            PcapWriter(path, force=True)
+        first.write(FRAMES[1])
+    with pytest.raises(InputError, match="there is a file of this name: give another, or force"):
+        PcapWriter(path)
+    assert list(pcap.read(path)) == FRAMES[:2]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_capture_that_cannot_be_given_its_name_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="directory"), PcapWriter(tmp_path / "x.pcap"):
+    with pytest.raises(InputError, match="it is a folder"), PcapWriter(tmp_path / "x.pcap"):
         (tmp_path / "x.pcap").mkdir()
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.pcap"]
 

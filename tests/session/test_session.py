@@ -122,12 +122,13 @@ def test_two_that_save_the_same_document_do_not_meet(
     def write_slowly(part: Path, text: str, **options: Any) -> int:
         monkeypatch.setattr(Path, "write_text", write)
         size = write(part, text, **options)
-        make_session(psn=2).save(path)
+        with pytest.raises(InputError, match="another run is writing it"):
+            make_session(psn=2).save(path)
         return size
 
     monkeypatch.setattr(Path, "write_text", write_slowly)
     make_session(psn=1).save(path)
-    assert Session.load(path).psn == 1, "the last to end wins"
+    assert Session.load(path).psn == 1
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -149,10 +150,22 @@ def test_a_document_takes_the_place_of_a_file_only(
     assert (tmp_path / "pipe").is_fifo()
 
 
+def test_a_file_of_another_kind_is_no_older_session(tmp_path: Path, make_session: MakeSession) -> None:
+    path = tmp_path / "notes"
+    for text in ("notes", "{}", '{"qpn": 1, "rkey": 1, "base": 1, "format": "mine"}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="notes: there is a file of this name that is no session: give another"):
+            make_session().save(path)
+        assert path.read_text() == text
+    make_session().save(path, force=True)
+    assert Session.load(path) == make_session()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_document_behind_a_link_is_replaced_and_the_link_stays(tmp_path: Path, make_session: MakeSession) -> None:
     target, link = tmp_path / "there" / "a.json", tmp_path / "b.json"
     target.parent.mkdir()
-    target.write_text("old")
+    make_session(psn=1).save(target)
     link.symlink_to(target)
     make_session().save(link)
     assert link.is_symlink()

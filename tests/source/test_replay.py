@@ -47,7 +47,7 @@ def write(tmp_path: Path) -> Write:
     """Write packets to a capture, one every `step_ns`."""
 
     def to_capture(packets: list[bytes], step_ns: int = 0) -> Path:
-        with PcapWriter(tmp_path / "in.pcap") as writer:
+        with PcapWriter(tmp_path / "in.pcap", force=True) as writer:
             for n, packet in enumerate(packets):
                 writer.write(packet, NOW_NS + n * step_ns)
         return tmp_path / "in.pcap"
@@ -120,7 +120,7 @@ def test_packets_come_as_far_apart_as_they_were_captured(
 
     def seconds(*options: object) -> float:
         """How long it took; a machine with much else to do makes it late, which is said."""
-        status, out, _ = run_cli("replay", write(packets, 50_000_000), *wire, *options)
+        status, out, _ = run_cli("replay", write(packets, 50_000_000), *wire, *options, "--force")
         assert status == ("the times were not held" in out)
         return float(json.loads((tmp_path / "report.json").read_text())["seconds"])
 

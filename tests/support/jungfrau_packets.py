@@ -57,7 +57,7 @@ def receive(
 def write_capture(path: Path, stream: Iterable[Sent], first_port: int = 50001, first_ns: int | None = None) -> None:
     """A capture with a packet's stream in its UDP port; from `first_ns` on, packets come a microsecond apart."""
     heads: dict[int, bytes] = {}
-    with PcapWriter(path) as capture:
+    with PcapWriter(path, force=True) as capture:
         for number, (index, packet) in enumerate(stream):
             if index not in heads:
                 layers = Ether() / IP(dst="10.0.0.1") / UDP(sport=32410, dport=first_port + index, chksum=0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from framelane.cli.force import Force
 from framelane.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -113,11 +114,12 @@ def configure(
 def constants(
     file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/board.md).")],
     output: Annotated[Path, typer.Option(help="File to write: what belongs into the board's memory.")],
+    force: Force = False,
 ) -> None:
     """Write the constants of the correction to a file, and say to which address of the board's memory they belong."""
     from framelane.cli.board.board_constants import export
 
-    export(file, output, Terminal())
+    export(file, output, Terminal(), force=force)
 
 
 @app.command()

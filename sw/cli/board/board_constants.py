@@ -21,7 +21,7 @@ def show(correction: Correction, console: Console) -> None:
     _say(correction, jf_constants.pack(correction.fixed, correction.pitch), console)
 
 
-def export(config: Path, output: Path, console: Console) -> None:
+def export(config: Path, output: Path, console: Console, *, force: bool = False) -> None:
     """Write what belongs into the board's memory by the configuration `config`. InputError where it has none."""
     document = read_document(config)
     correction = correction_of(config, document, calibrate)
@@ -31,7 +31,7 @@ def export(config: Path, output: Path, console: Console) -> None:
     check_no_input(output, [config, config.parent / document.correction.calibration])
     constants = jf_constants.pack(correction.fixed, correction.pitch)
     try:
-        with PartFile(output) as part:
+        with PartFile(output, force=force) as part:
             part.path.write_bytes(constants)
     except OSError as error:
         raise InputError(f"cannot write {output}: {error.strerror}: make room there, or give another file") from error

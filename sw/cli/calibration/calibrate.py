@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from framelane.cli.force import Force
 from framelane.cli.terminal import Terminal
 
 app = typer.Typer(help="Make the calibration of a JUNGFRAU, and look into one.", no_args_is_help=True)
@@ -43,9 +44,10 @@ def make(
     geometry: Annotated[
         str | None, typer.Option(help="Geometry that the modules have to fit; those that it masks are not used.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Make a calibration from dark runs of each stage and the gain maps of each module (docs/calibration.md)."""
-    from framelane.base.output import check_no_input
+    from framelane.base.output import check_free, check_no_input
     from framelane.base.progress import Stages, say
     from framelane.calibration import DarkLimits, Stage, make_calibration
     from framelane.cli.calibration import calibration_show
@@ -56,6 +58,7 @@ def make(
     limits = DarkLimits(min_frames=min_frames, max_wrong=max_wrong, max_noise=max_noise, max_offset_adu=max_offset)
     detector = read_geometry(geometry) if geometry else None
     check_no_input(output, [*gain_maps, *darks.values(), *([pedestals] if pedestals else [])])
+    check_free(output, force=force)
     console = Terminal()
     with Stages(console) as stages:
         made = make_calibration(
@@ -71,7 +74,7 @@ def make(
             progress=stages.show,
         )
         stages.show(f"writing {output}", 0, 0)
-        made.write(output, command=shlex.join(["framelane", *sys.argv[1:]]))
+        made.write(output, command=shlex.join(["framelane", *sys.argv[1:]]), force=force)
     if made.high_gain is None and Stage.HG0 in made.stages:
         say(console, f"{pedestals} has HG0, the gain maps have not: there is no calibration of the high gain")
     calibration_show.run(output, console)

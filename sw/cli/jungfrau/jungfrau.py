@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from framelane.cli.force import Force
 from framelane.cli.terminal import Terminal
 
 app = typer.Typer(help="Record the packets of a real JUNGFRAU, or send those of a simulated one.", no_args_is_help=True)
@@ -35,6 +36,7 @@ def record(
     compress: Annotated[
         bool, typer.Option("--compress", help="Bitshuffle and LZ4: a quarter less to write, less than half as fast.")
     ] = False,
+    force: Force = False,
 ) -> None:
     """Record raw frames from PSI's UDP packets: live until Ctrl-C, or from a capture.
 
@@ -51,6 +53,7 @@ def record(
         interfaces=interfaces,
         frames=frames,
         compress=compress,
+        force=force,
     )
     if not run(options, Terminal()):
         raise typer.Exit(1)
@@ -66,6 +69,7 @@ def send(
     rate: Annotated[float, typer.Option(help="Frames per second.")] = 100.0,
     seed: Annotated[int, typer.Option(min=0, help="Of the simulated detector.")] = 1,
     calibration: Annotated[Path | None, typer.Option(help="HDF5 file to write its calibration to.")] = None,
+    force: Force = False,
 ) -> None:
     """Send the packets of a simulated detector, to try a recorder. After 8 frames the same images come again."""
     from framelane.cli.jungfrau.jungfrau_send import SendOptions, run
@@ -80,6 +84,7 @@ def send(
             rate=rate,
             seed=seed,
             calibration=calibration,
+            force=force,
         ),
         Terminal(),
     )
@@ -114,6 +119,7 @@ def simulate(
     dead: Annotated[int, typer.Option(help="Pixels of a module that always read the same.")] = 20,
     noisy: Annotated[int, typer.Option(help="Pixels of a module with 20 times the noise.")] = 20,
     stuck: Annotated[int, typer.Option(help="Pixels of a module that always read G1.")] = 130,
+    force: Force = False,
 ) -> None:
     """Simulate dark runs, gain maps and exposed frames, to rehearse a calibration (docs/calibration.md).
 
@@ -142,5 +148,6 @@ def simulate(
         truth=truth,
         frames=frames,
         exposed_frames=exposed_frames,
+        force=force,
     )
     run(options, Terminal())

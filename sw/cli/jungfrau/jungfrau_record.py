@@ -8,7 +8,7 @@ from time import monotonic
 
 from rich.console import Console
 
-from framelane.base.errors import ConfigError, TransportError
+from framelane.base.errors import ConfigError, InputError, TransportError
 from framelane.base.output import check_no_input
 from framelane.base.progress import say
 from framelane.base.stopping import Stop, stop_on_signals
@@ -56,6 +56,7 @@ class RecordOptions:
     interfaces: int
     frames: int | None
     compress: bool
+    force: bool = False
 
     def __post_init__(self) -> None:
         check_interfaces(self.interfaces)
@@ -82,31 +83,40 @@ class RecordOptions:
 def run(options: RecordOptions, console: Console) -> bool:
     """Record until the capture ends, the frames are there, the disk is full or a signal comes; whether all came."""
     assembler = FrameAssembler(options.modules, options.interfaces)
+    failed = ""
     with (
         options.source() as source,
         stop_on_signals() as stop,
-        Recorder(options.output, options.modules, options.compress, times=_times(source)) as file,
+        Recorder(options.output, options.modules, options.compress, times=_times(source), force=options.force) as file,
     ):
         if isinstance(source, JungfrauPort):
             _say_listening(source, console)
         with console.status("no packet yet") as status:
             shown = monotonic()
-            for frame in _frames(source, assembler, stop):
-                file.write(frame, source.came_ns(frame.number) if isinstance(source, JungfrauCapture) else None)
-                if file.frames == options.frames or file.full:
-                    break
-                if monotonic() - shown > _SHOW_S:
-                    shown = monotonic()
-                    status.update(_frames_line(assembler.counts))
+            try:
+                for frame in _frames(source, assembler, stop):
+                    file.write(frame, source.came_ns(frame.number) if isinstance(source, JungfrauCapture) else None)
+                    if file.frames == options.frames or file.full:
+                        break
+                    if monotonic() - shown > _SHOW_S:
+                        shown = monotonic()
+                        status.update(_frames_line(assembler.counts))
+                if file.frames:
+                    file.close()
+            except InputError as error:  # of the disk: what came is told all the same
+                failed = str(error)
         counts, drops = assembler.counts, source.queue_drops
         say(console, "\n".join(_lines(counts, source)))
-        if not file.frames:
+        if not (file.frames or failed):
             raise TransportError('no frame came, nothing is written: see "Nothing arrives" in docs/jungfrau_packets.md')
     if file.full:
         say(console, f"{file.full}: the recording ended early, frames up to {frame.number} are in {options.output}")
-    say(console, f"see {options.output}")
+    if failed:
+        say(console, f"{failed}: the recording ended early; what was readable by then stays")
+    if options.output.is_file():
+        say(console, f"see {options.output}")
     refused = sum(counts.fates.values()) - counts.fates[Fate.PLACED]
-    return not (counts.incomplete or counts.missing or refused or drops or file.full)
+    return not (counts.incomplete or counts.missing or refused or drops or file.full or failed)
 
 
 def _times(source: JungfrauCapture | JungfrauPort) -> CaptureTimes | None:

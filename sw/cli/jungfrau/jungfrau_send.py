@@ -32,6 +32,7 @@ class SendOptions:
     rate: float
     seed: int
     calibration: Path | None
+    force: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.modules <= _MOST_MODULES:
@@ -47,7 +48,7 @@ def run(options: SendOptions, console: Console) -> int:
     period_ns = int(1e9 / options.rate)
     detector = Detector(DetectorConfig(modules=options.modules, seed=options.seed, period_ns=period_ns))
     if options.calibration is not None:
-        write_calibration(options.calibration, detector.calibration)
+        write_calibration(options.calibration, detector.calibration, force=options.force)
     with JungfrauSender(options.host, options.port, options.modules, options.interfaces) as sender:
         distinct = [detector.frame(index) for index in range(min(DISTINCT, options.frames or DISTINCT))]
         prepared = [sender.prepare(frame.raw) for frame in distinct]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from framelane.base.errors import OptionError
+from framelane.base.output import check_free
 from framelane.base.progress import Stages, say
 from framelane.calibration.calibration_file import write_calibration
 from framelane.calibration.gain_maps import write_gain_maps
@@ -34,6 +35,8 @@ class SimulateOptions:
     frames: int
     """Of each dark run."""
     exposed_frames: int
+    force: bool = False
+    """Older files are replaced."""
 
     def __post_init__(self) -> None:
         outputs = self.outputs
@@ -48,6 +51,8 @@ class SimulateOptions:
                 "{gain_maps} is of a module: give it once for each of {0} {modules}, not {1} times",
                 *(self.detector.modules, len(self.gain_maps)),
             )
+        for path in outputs:
+            check_free(path, force=self.force)
 
     @property
     def outputs(self) -> list[Path]:
@@ -62,13 +67,13 @@ def run(options: SimulateOptions, console: Console) -> None:
         detector = Detector(options.detector)
         for module, path in enumerate(options.gain_maps):
             rows = slice(module * options.detector.rows, (module + 1) * options.detector.rows)
-            write_gain_maps(path, detector.calibration.gain[:, rows])
+            write_gain_maps(path, detector.calibration.gain[:, rows], force=options.force)
         for stage, dark in enumerate(options.darks):
             if dark is not None:
-                _record(dark, _dark(detector, stage, options.frames, stages), options.detector)
+                _record(dark, _dark(detector, stage, options.frames, stages), options)
         photons = _exposed(detector, options, stages)
         if options.truth is not None:
-            write_calibration(options.truth, detector.calibration, photons)
+            write_calibration(options.truth, detector.calibration, photons, force=options.force)
         for _ in photons:  # those that no truth has taken
             pass
     say(console, f"see {', '.join(map(str, options.outputs))}")
@@ -80,17 +85,17 @@ def _dark(detector: Detector, stage: int, frames: int, stages: Stages) -> Iterat
         yield detector.dark(number, stage)
 
 
-def _record(path: Path, images: Iterator[NDArray[np.uint16]], config: DetectorConfig) -> None:
-    with Recorder(path, config.modules) as file:
+def _record(path: Path, images: Iterator[NDArray[np.uint16]], options: SimulateOptions) -> None:
+    with Recorder(path, options.detector.modules, force=options.force) as file:
         for number, image in enumerate(images):
-            file.write(_frame(number, image, config))
+            file.write(_frame(number, image, options.detector))
 
 
 def _exposed(detector: Detector, options: SimulateOptions, stages: Stages) -> Iterator[NDArray[np.float32]]:
     """Record the exposed frames, and give the photons of each."""
     if options.exposed is None:
         return
-    with Recorder(options.exposed, options.detector.modules) as file:
+    with Recorder(options.exposed, options.detector.modules, force=options.force) as file:
         for number in range(options.exposed_frames):
             stages.show("exposed frames", number, options.exposed_frames)
             frame = detector.frame(number)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
+from framelane.base.output import check_free
 from framelane.base.stopping import Stop, stop_on_signals
 from framelane.cli.recv import summary
 from framelane.cli.recv.recv_options import RecvOptions
@@ -43,12 +44,13 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
 
     A live run is shown to `watch`, which is the console if not given.
     """
+    check_free(options.output, force=options.force)  # before all is prepared, which takes seconds
     watch = watch or OnConsole(console)
     live = isinstance(options.source, Live)
     with (
         stop_on_signals() if live else contextlib.nullcontext(Stop()) as stop,
         receive(options.source, options.processing, stop=stop) as reception,
-        Recorder(reception, options.output, options=options.file) as recorder,
+        Recorder(reception, options.output, options=options.file, force=options.force) as recorder,
         _shown(reception, watch),
     ):
         for frame in reception:
@@ -58,7 +60,8 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
     strange = (reception.strays, reception.first_stray, reception.first_misfit)
     packets = summary.packets(reception.counters, *strange)
     lines = [*notes, *_writes(reception), *packets] if live else [*packets, *notes]
-    lines += [*summary.frames(reception, recorder, options.drift_file), *summary.experiment(recorder)]
+    lines += summary.frames(reception, recorder, options.drift_file, options.force)
+    lines += summary.experiment(recorder)
     unmet = options.demand.unmet(tally)
     watch.say([*lines, *filter(None, (fault, unmet))])
     statistics = RunStatistics(tally, reception.counters, recorder.reasons, recorder.frames, *strange)

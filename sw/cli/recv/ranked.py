@@ -13,11 +13,12 @@ from typing import Any
 from rich.console import Console
 
 from framelane.base.errors import FramelaneError, InputError, OptionError
+from framelane.base.output import check_free
 from framelane.base.progress import say
 from framelane.base.stopping import Stop, stop_on_signals
 from framelane.cli.option_names import sentence
 from framelane.cli.recv import one_run, summary
-from framelane.cli.recv.recv_options import RecvOptions
+from framelane.cli.recv.recv_options import Demand, RecvOptions
 from framelane.cli.recv.run_watch import Progress
 from framelane.models.roce_tx import wire
 from framelane.receiver.live.packet_source import Live
@@ -135,6 +136,8 @@ def _receive(options: RecvOptions, ranks: Ranks, console: Console) -> RankOutcom
     """This rank's own run. What goes wrong is told and raised where no rank has begun; later it is the outcome."""
     watch, outcome, older = RankWatch(ranks, console), RankOutcome(ranks.host, "", options.output), None
     try:
+        if ranks.rank == 0:
+            check_free(options.output, force=options.force)
         own = of_rank(options, ranks)
         older = _identity(own.output)
         outcome = replace(outcome, path=own.output.absolute(), gpu=_gpu(own, ranks))
@@ -218,7 +221,7 @@ def of_rank(options: RecvOptions, ranks: Ranks) -> RecvOptions:
         processing = replace(processing, calibration=named(processing.calibration))
     if "{" in str(options.output):
         raise OptionError("{output} {0} is the file of all ranks: give it a name without braces", options.output)
-    return RecvOptions(source=own_live, processing=processing, output=own(options.output), file=options.file)
+    return replace(options, source=own_live, processing=processing, output=own(options.output), demand=Demand())
 
 
 def _filled(name: str, ranks: Ranks) -> str:
@@ -251,7 +254,7 @@ def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: C
         for each in told
     ]
     try:
-        master = write_master(options.output, parts)
+        master = write_master(options.output, parts, force=options.force)
     except Exception as error:  # what came is said all the same
         if not isinstance(error, InputError | OSError):
             traceback.print_exc()

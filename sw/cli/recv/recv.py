@@ -7,6 +7,7 @@ import typer
 
 from framelane.cli import judging
 from framelane.cli.file_options import takes_file_options
+from framelane.cli.force import Force
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -131,6 +132,7 @@ def recv(
         Literal["normal", "hg0"] | None,
         typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=judging.PANEL),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Receive frames, live or from a capture: correct them, judge them and write them to a file.
 
@@ -145,6 +147,7 @@ def recv(
     from framelane.receiver.ranks.ranks import find_ranks
 
     live = live_options(
+        force=force,
         transport=transport,
         session=session,
         plan=plan,
@@ -184,6 +187,7 @@ def recv(
         output=output,
         demand=Demand(strict=strict, expect=expect),
         file=options,
+        force=force,
     )
     ranks = find_ranks()
     good = one_run.run(chosen, Terminal()).good if ranks is None else ranked.run(chosen, ranks, Terminal())

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from framelane.base.errors import OptionError
-from framelane.base.output import check_no_input
+from framelane.base.output import check_free, check_no_input
 from framelane.receiver.live.packet_source import Capture, Live
 from framelane.receiver.live.processing import Processing
 from framelane.receiver.ring.tally import Tally
@@ -47,6 +47,8 @@ class RecvOptions:
     output: Path
     demand: Demand = Demand()
     file: FileOptions = field(default_factory=FileOptions)
+    force: bool = False
+    """Older files are replaced."""
 
     def __post_init__(self) -> None:
         inputs = [*self.source.inputs, *self.processing.inputs]
@@ -55,6 +57,8 @@ class RecvOptions:
             check_no_input(output, [*inputs, *([publish] if publish else [])])
         if publish is not None:
             check_no_input(publish, inputs, "publish")
+        if self.processing.dark_period is not None:
+            check_free(self.drift_file, force=self.force)
 
     @property
     def drift_file(self) -> Path:
@@ -74,14 +78,14 @@ def chosen_source(pcap: Path | None, session: Path | None, live: Live | None) ->
     return Capture(pcap, session)
 
 
-def live_options(**given: Any) -> Live | None:
+def live_options(*, force: bool, **given: Any) -> Live | None:
     """The options of a live receiver, None for those that the user left out; None where there is no transport.
 
     OptionError where one is given that only a live receiver has.
     """
     chosen = {name: value for name, value in given.items() if value is not None}
     if "transport" in chosen:
-        return Live(**chosen)
+        return Live(**chosen, force=force)
     for name in chosen:
         if name != "session":  # that of a capture
             raise OptionError(f"{{{name}}} is of a live receiver: give {{transport}} udp, packet or verbs as well")

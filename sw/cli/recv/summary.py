@@ -47,7 +47,7 @@ def thresholds(reception: Reception) -> list[str]:
     return lines
 
 
-def frames(reception: Reception, recorder: Recorder, drift_file: Path) -> list[str]:
+def frames(reception: Reception, recorder: Recorder, drift_file: Path, force: bool) -> list[str]:
     """What became of the frames; the record of the pedestals is written on the way."""
     prepared = reception.prepared
     lines, named = [], recorder.incomplete[:_MOST_NAMED]
@@ -57,13 +57,13 @@ def frames(reception: Reception, recorder: Recorder, drift_file: Path) -> list[s
     if prepared.judging and reception.processing.minimum_peaks:
         lines.append(verdicts(recorder.reasons))
     if prepared.tracker is not None:
-        lines += _drift(prepared.tracker, drift_file)
+        lines += _drift(prepared.tracker, drift_file, force)
     if unwritten := recorder.unwritten + reception.unprocessed:
         lines.append(f"{unwritten} frames came that are not in the file")
     nothing = "no frame came, nothing is written: `framelane doctor` says why"
     if reception.work_fault:
         nothing = "nothing is written"
-    return [*lines, f"loss identity: {reception.tally}", f"see {recorder.path}" if recorder.frames else nothing]
+    return [*lines, f"loss identity: {reception.tally}", f"see {recorder.path}" if recorder.kept else nothing]
 
 
 def experiment(recorder: Recorder) -> list[str]:
@@ -82,11 +82,11 @@ def verdicts(reasons: Counter[Reason]) -> str:
     )
 
 
-def _drift(tracker: PedestalTracker, path: Path) -> list[str]:
+def _drift(tracker: PedestalTracker, path: Path, force: bool) -> list[str]:
     """Write the record of the tracked pedestals; what the user should know of it."""
     tracker.note()
     try:
-        with PartFile(path) as part:
+        with PartFile(path, force=force) as part:
             part.path.write_text(json.dumps(tracker.record.document(), indent=1) + "\n")
         see = f"see {path}"
     except (OSError, InputError) as error:

@@ -56,6 +56,7 @@ def correct_file(
     dataset: str | None = None,
     judging: JudgingOptions | None = None,
     options: FileOptions | None = None,
+    force: bool = False,
     progress: Progress = tell_nobody,
 ) -> CorrectedFrames:
     """Correct the raw frames of the HDF5 file `input` (docs/calibration.md) into the HDF5 file `output`.
@@ -65,8 +66,9 @@ def correct_file(
     themselves, `dataset` is found where it is not given. Images are counted and judged as `judging` says, in whole
     `unit`s, and recorded as by a receiver (docs/files.md): the same frames have the same verdicts there. A number that
     a file does not give is the frame's place in it. `output_type` is int16 with codes, or float32 with NaN;
-    `options.photons_as` chooses another type for readers who do not know codes, float32 being the same. ConfigError for
-    what cannot be; InputError for files that are not usable, or do not go together: nothing is left behind then.
+    `options.photons_as` chooses another type for readers who do not know codes, float32 being the same. An older
+    `output` is replaced only with `force`. ConfigError for what cannot be; InputError for files that are not usable, or
+    do not go together: nothing is left behind then.
     """
     judging, options = judging or JudgingOptions(), options or FileOptions()
     kind, form = _form(output_type, options)
@@ -98,6 +100,7 @@ def correct_file(
             share=share,
             options=options,
             taken=file.taken,
+            force=force,
         ) as sink:
             for turn, first in enumerate(file.starts):
                 progress(f"correct: {file.path.name}", turn, len(file.starts))

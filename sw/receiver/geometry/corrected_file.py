@@ -43,8 +43,9 @@ class CorrectedFile(NewHdf5):
         share: RandomShare | None = None,
         options: FileOptions | None = None,
         taken: tuple[str, str] | None = None,
+        force: bool = False,
     ) -> None:
-        super().__init__(path)
+        super().__init__(path, force=force)
         options = options or FileOptions()
         self._form, self._taken = form, taken
         with contextlib.ExitStack() as undo:

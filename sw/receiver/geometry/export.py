@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
 from framelane.base.errors import InputError, InputOptionError
-from framelane.base.output import check_no_input
+from framelane.base.output import check_free, check_no_input
 from framelane.base.part_file import PartFile
 from framelane.files.new_hdf5 import NewHdf5
 from framelane.models.jungfrau.jf_correct import MAX_VALUE
@@ -30,13 +30,19 @@ _NEEDED = "distance_mm", "beam_x", "beam_y", "energy_kev"
 
 
 def export_geometry(
-    path: AnyPath, geometry: str | Geometry, metadata: Metadata, *, images: Images = "assembled"
+    path: AnyPath,
+    geometry: str | Geometry,
+    metadata: Metadata,
+    *,
+    images: Images = "assembled",
+    force: bool = False,
 ) -> list[Path]:
     """Write the geometry to `path`: a CrystFEL geometry if that ends with .geom, a calibration of pyFAI with .poni.
 
     It is for `images` that are assembled, as `correct_file` makes them with this geometry, or for frames as they come,
     whose modules are stacked. A .poni of these needs a detector file beside it, which is written too: the files that
-    were written are returned. InputError where `metadata` lacks distance, beam or energy, or a file cannot be written.
+    were written are returned. Older files are replaced only with `force`. InputError where `metadata` lacks distance,
+    beam or energy, or a file cannot be written.
     """
     target, placed = Path(path), load(geometry) if isinstance(geometry, str) else geometry
     if isinstance(geometry, str):
@@ -47,16 +53,18 @@ def export_geometry(
     shape = stack if images == "stacked" else (placed.rows, placed.columns)
     described = describe(metadata, shape, geometry=placed)
     if target.suffix == ".geom":
-        _write_text(target, "\n".join(_crystfel(described)))
+        _write_text(target, force, "\n".join(_crystfel(described)))
         return [target]
     if target.suffix != ".poni":
         raise InputError(f"{target} says not for which program it is: give a name that ends with .geom or .poni")
     if images == "assembled":
-        _write_text(target, _poni(described, "Detector", {"pixel1": PIXEL_M, "pixel2": PIXEL_M, "max_shape": shape}))
+        of_all = {"pixel1": PIXEL_M, "pixel2": PIXEL_M, "max_shape": shape}
+        _write_text(target, force, _poni(described, "Detector", of_all))
         return [target]
     detector = target.with_suffix(".detector.h5")
-    _write_detector(detector, described)
-    _write_text(target, _poni(described, "NexusDetector", {"filename": str(detector.resolve())}))
+    check_free(target, force=force)
+    _write_detector(detector, described, force)
+    _write_text(target, force, _poni(described, "NexusDetector", {"filename": str(detector.resolve())}))
     return [target, detector]
 
 
@@ -64,9 +72,9 @@ def _known(metadata: Metadata) -> set[str]:
     return {*metadata.given} | ({"energy_kev"} if metadata.photon_energy_kev else set())
 
 
-def _write_text(path: Path, text: str) -> None:
+def _write_text(path: Path, force: bool, text: str) -> None:
     try:
-        with PartFile(path) as part:
+        with PartFile(path, force=force) as part:
             part.path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}: make room there, or give another file") from error
@@ -120,14 +128,14 @@ def _poni(described: Description, detector: str, config: dict[str, object]) -> s
     return "\n".join(f"{name}: {value}" for name, value in lines.items())
 
 
-def _write_detector(path: Path, described: Description) -> None:
+def _write_detector(path: Path, described: Description, force: bool) -> None:
     """A detector of pyFAI (NexusDetector): where the corners of each pixel are, large ones too."""
     rows, columns = described.shape
     corners = np.zeros((rows, columns, 4, 3), np.float32)
     for panel in described.panels or ():
         part = corners[panel.row : panel.row + panel.rows, panel.column : panel.column + panel.columns]
         part[..., 1:] = _corners(panel)
-    with NewHdf5(path) as new:
+    with NewHdf5(path, force=force) as new:
         entry = nxmx.make_entry(new.file)
         entry["start_time"] = nxmx.now()  # without it pyFAI sees no entry
         instrument = nxmx.group(entry, "instrument", "NXinstrument")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import framelane
+from framelane.base.claim import Claim
 from framelane.files.committed_file import PAGE
 from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.receiver.sinks import nxmx
@@ -26,7 +27,9 @@ class FrameFile(GrowingHdf5):
     another, ISO 8601, where they are of a recording. InputError when the file cannot be written.
     """
 
-    def __init__(self, path: Path, format: str, make: Callable[[], None], taken: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self, path: Path | Claim, format: str, make: Callable[[], None], taken: tuple[str, str] | None = None
+    ) -> None:
         super().__init__(path)
         self.frames, self._taken = 0, taken
         self._waiting: dict[str, NDArray[Any]] = {}

@@ -22,6 +22,8 @@ from typing import Any, Self
 import hdf5plugin
 import numpy as np
 
+from framelane.base.claim import Claim
+from framelane.base.errors import InputError
 from framelane.base.real_time import iso
 from framelane.files.committed_file import MOST_CHUNKS
 from framelane.files.reserving import ReservingFile
@@ -43,12 +45,22 @@ class Recorder:
 
     The file `path` appears with its first frames and can be read at any moment; when it is full it becomes a `Series`.
     What a detector sent cannot be taken again: where the block ends with an error, the frames so far are kept, or,
-    where it is the disk that fails, those that were committed. InputError where it cannot be written.
+    where it is the disk that fails, those that were committed. An older file is replaced only with `force`. InputError
+    where it cannot be written.
     """
 
-    def __init__(self, path: Path, modules: int, compress: bool = False, *, times: CaptureTimes | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        modules: int,
+        compress: bool = False,
+        *,
+        times: CaptureTimes | None = None,
+        force: bool = False,
+    ) -> None:
         self.frames = 0
-        self._files = Series(path, lambda part, before: RawFile(part, modules, compress, times))
+        self._closed = self._failed = False
+        self._files = Series(path, lambda part, before: RawFile(part, modules, compress, times), force=force)
 
     @property
     def full(self) -> str | None:
@@ -56,9 +68,22 @@ class Recorder:
         return self._files.current.full
 
     def write(self, frame: DetectorFrame, captured_ns: int | None = None) -> None:
-        """Append one frame, with when it was captured where there are `times`."""
-        self._files.file.write(frame, captured_ns)
+        """Append one frame, with when it was captured where there are `times`.
+
+        InputError where the disk has failed, or has gone: no more can be written then.
+        """
+        try:
+            self._files.file.write(frame, captured_ns)
+        except InputError:
+            self._failed = True
+            raise
         self.frames += 1
+
+    def close(self) -> None:
+        """End the file. InputError where the disk does not take it; what was committed stays."""
+        if not (self._closed or self._failed):
+            self._closed = True
+            self._files.close()
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +91,7 @@ class Recorder:
     def __exit__(self, kind: object, *error: object) -> None:
         try:
             if self.frames or kind is None:
-                self._files.close()
+                self.close()
         finally:
             self._files.leave()
 
@@ -76,7 +101,9 @@ class RawFile(FrameFile):
 
     _disk: ReservingFile
 
-    def __init__(self, path: Path, modules: int, compress: bool = False, times: CaptureTimes | None = None) -> None:
+    def __init__(
+        self, path: Path | Claim, modules: int, compress: bool = False, times: CaptureTimes | None = None
+    ) -> None:
         self._modules, self._captured = modules, times is not None
         self._frame_bytes = modules * MODULE_ROWS * MODULE_COLUMNS * 2
         taken = (iso(times.first_ns), iso(times.last_ns)) if times else None

@@ -64,7 +64,7 @@ def served(session: Session, options: Live) -> Iterator[SessionServer]:
     key = key or LinkKey.random(certificate)
     with (
         SessionServer(session, host, port, key=key, tls=tls, max_rate=options.max_rate) as server,
-        published(session, options.publish, key),
+        published(session, options.publish, key, force=options.force),
     ):
         yield server
 

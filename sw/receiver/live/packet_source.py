@@ -45,7 +45,9 @@ class Live:
     session: Path | None = None
     """A session.json."""
     publish: Path | None = None
-    """The new session is written to this file."""
+    """The new session is written to this file, over an older session,"""
+    force: bool = False
+    """and over a file of another kind."""
     link_port: int | None = None
     """TCP port of the link that tells sources session and credit; 0: any free one, None: 4791."""
     link_tls: bool = False

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Self
 
 from framelane.base.any_path import AnyPath
+from framelane.base.claim import Claim
+from framelane.base.errors import InputError
 from framelane.base.output import check_no_input
 from framelane.files.series import Series
 from framelane.receiver.geometry.describe import describe
@@ -22,23 +24,26 @@ from framelane.session.plan_file import load_metadata
 class Recorder:
     """Writes frames of `run` to the file `path` (docs/files.md): live it is there with the first of them and grows.
 
-    Of a capture it appears whole, and nothing of it where the block raises: an older file stays. Where no frame came
+    An older file is replaced only with `force`: by the first frames; of a capture by the whole file, which does not
+    appear where the block raises. Where no frame came
     there is none. Where the block raises, a file of frames from the wire is kept, which nobody can
-    send again: with all of them, or, where it is the disk that fails, with those that were committed. When the disk is
-    full the run is ended, and the file has all frames that fitted; the others are `unwritten`. InputError where `path`
-    cannot be written, or is an input of the run.
+    send again. When the disk is full such a run is ended, and the file has all frames that fitted; the others are
+    `unwritten`. Where it fails or goes away, the run is ended, and the file has those that were committed, if it is
+    still there. InputError where `path` cannot be written, or is an input of the run.
 
     What `options` say of the experiment goes before what the run's plan says of it, its table `[metadata]`.
     """
 
-    def __init__(self, run: Reception, path: AnyPath, *, options: FileOptions | None = None) -> None:
+    def __init__(
+        self, run: Reception, path: AnyPath, *, options: FileOptions | None = None, force: bool = False
+    ) -> None:
         self.path = path = Path(path)
         check_no_input(path, [*run.source.inputs, *run.processing.inputs])
         self.frames = self.unwritten = 0
         self.incomplete: list[int] = []
         """Numbers of the frames in the file that are."""
         self.reasons: Counter[Reason] = Counter()
-        self._run, self._writing = run, False
+        self._run, self._writing, self._failed = run, False, False
         made, processing = run.prepared, run.processing
         options = _with_plan(options or FileOptions(), run)
         self.description = describe(
@@ -50,7 +55,7 @@ class Recorder:
         """What the file says of the experiment."""
         taken = (run.captured.first_ns, run.captured.last_ns) if run.captured else None
 
-        def make(part: Path, before: Hdf5Sink | None) -> Hdf5Sink:
+        def make(part: Path | Claim, before: Hdf5Sink | None) -> Hdf5Sink:
             return Hdf5Sink(
                 part,
                 run.session,
@@ -67,11 +72,16 @@ class Recorder:
                 before=before,
             )
 
-        self._files = Series(path, make)
+        self._files = Series(path, make, force=force)
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a file, with frames of this run."""
+        return bool(self.frames) and self.path.is_file()
 
     def write(self, frame: Frame) -> None:
         """Write a frame, and give it back: where that shows that its slot was overwritten, it is taken out again."""
-        if self._end_when_full():
+        if self._failed or self._end_when_full():
             self.unwritten += frame.give_back()
             return
         try:
@@ -80,6 +90,14 @@ class Recorder:
             self._run.end(str(error))
             self.unwritten += frame.give_back()
             return
+        try:
+            self._put(frame, complete)
+        except InputError as error:
+            self._fail(error)
+            self.unwritten += frame.give_back()
+        self._end_when_full()
+
+    def _put(self, frame: Frame, complete: bool) -> None:
         with self._files.changing() as sink:
             self._writing = True
             sink.write(frame.received, frame.result)
@@ -91,7 +109,13 @@ class Recorder:
                     self.incomplete.append(frame.number)
             else:
                 sink.retract()
-        self._end_when_full()
+
+    def _fail(self, error: InputError) -> None:
+        """The disk has failed: a live run ends and is summed up, another one raises."""
+        if not self._run.live:
+            raise error
+        self._failed = True
+        self._run.end(str(error))
 
     def _end_when_full(self) -> bool:
         if self._files.current.full:
@@ -103,9 +127,11 @@ class Recorder:
 
     def __exit__(self, kind: object, *error: object) -> None:
         try:
-            if self.frames and (kind is None or (self._run.live and not self._writing)):
+            if self.frames and not self._failed and (kind is None or (self._run.live and not self._writing)):
                 self._files.current.note_loss(self._run.tally)
                 self._files.close()
+        except InputError as error:
+            self._fail(error)
         finally:
             if self._run.live:
                 self._files.leave()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
+from framelane.base.claim import is_claimed
 from framelane.base.errors import InputError
 from framelane.files.series import link, parts_of
 from framelane.receiver.recovery.found_file import FoundFile, Kind
@@ -36,6 +37,8 @@ class FoundRun:
     kind: Kind
     ended: bool
     """Whether it came to its end."""
+    written_now: bool
+    """Whether a run of this machine is writing it."""
     frames: int
     """Frames that can be read, in all its files."""
     complete: int
@@ -179,6 +182,7 @@ def _found(
         path=path,
         kind=files[0].kind,
         ended=files[-1].ended,
+        written_now=is_claimed(path),
         frames=sum(file.frames for file in files),
         complete=sum(file.complete for file in files),
         first=int(numbers[0]) if numbers.size else None,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from framelane.base.claim import Claim
 from framelane.base.errors import InputOptionError
 from framelane.base.real_time import iso
 from framelane.files.forgiving import ForgivingFile
@@ -49,13 +50,13 @@ class Hdf5Sink(GrowingHdf5):
     of a corrected one photons all the same. `description` is of the experiment: with enough of it the file is NXmx. The
     run is to be of `frames`, where that is known; those of a capture were `taken` from one moment to another, ns since
     1970, where it tells, and each says when (`nxmx.CAPTURED`). With `reserve` room is held back on the disk: when that
-    is `full`, the frame that found it so is written all the same, and the file can be closed. InputError when it cannot
-    be written.
+    is `full`, the frame that found it so is written all the same, and the file can be closed. An older file is replaced
+    only with `force`; `path` may be the claim to it that the caller holds. InputError when it cannot be written.
     """
 
     def __init__(
         self,
-        path: Path,
+        path: Path | Claim,
         session: Session,
         *,
         photon_energy_kev: float | None = None,
@@ -69,6 +70,7 @@ class Hdf5Sink(GrowingHdf5):
         sparse: bool = False,
         whole: bool = False,
         before: "Hdf5Sink | None" = None,
+        force: bool = False,
     ) -> None:
         self._session, self._reserve = session, reserve
         self._peak_bytes = table_bytes(judging.bragg.limit) if judging and judging.bragg else 0
@@ -84,7 +86,7 @@ class Hdf5Sink(GrowingHdf5):
             )
         self._form = RAW if raw else form_of(self._options.photons_as, session.fraction_bits)
         self._taken = (iso(taken[0]), iso(taken[1])) if taken else None
-        super().__init__(path, whole=whole, rdcc_nbytes=_CACHE_BYTES)
+        super().__init__(path, whole=whole, force=force, rdcc_nbytes=_CACHE_BYTES)
         with contextlib.ExitStack() as undo:
             undo.callback(self.discard)
             self._make(frames, judging, share, sparse, before)

@@ -50,7 +50,12 @@ class Master:
 
 
 def write_master(
-    path: Path, parts: Sequence[Part], whole: bool = False, redescribe: Redescribe | None = None
+    path: Path,
+    parts: Sequence[Part],
+    whole: bool = False,
+    redescribe: Redescribe | None = None,
+    *,
+    force: bool = False,
 ) -> Master:
     """Write the master of `parts`, which are in rank order. It appears whole, and not at all where no frame came.
 
@@ -60,7 +65,8 @@ def write_master(
     `/entry/ranks/<rank>` says what is `about` a rank, and links the `entry` of its file. Files are named relative to
     the master: the folder may be moved. A file that cannot be read, has other images than the first, or was judged
     by other settings, is left out; with `whole` that is an InputError, and so are files that have the same frame of the
-    detector: nothing is written then. InputError where the master cannot be written, too.
+    detector: nothing is written then. An older file is replaced only with `force`. InputError where the master cannot
+    be written, too.
 
     What the first file says of the experiment is the master's, or what `redescribe` makes of it.
     """
@@ -79,7 +85,7 @@ def write_master(
         if whole:
             _check_numbers(list(files.values()))
         if files:
-            with NewHdf5(path) as new:
+            with NewHdf5(path, force=force) as new:
                 folder = Path(os.path.realpath(path)).parent
                 _fill(new.file, files, folder, redescribe)
                 _list_ranks(new.file["entry"], parts, files, left_out, folder)

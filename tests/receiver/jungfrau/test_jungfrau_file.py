@@ -118,7 +118,7 @@ def test_a_calibration_for_which_there_is_no_room_leaves_the_old_one(
     write_calibration(path, make_calibration((4, 6)))
     monkeypatch.setattr(new_hdf5, "ForgivingFile", FullDisk)
     with pytest.raises(InputError, match=r"cannot write .*calibration.h5: No space left on device: make room there"):
-        write_calibration(path, make_calibration((5, 7)))
+        write_calibration(path, make_calibration((5, 7)), force=True)
     with CalibrationFile(path) as file:
         assert (file.rows, file.columns) == (4, 6)
     assert list(tmp_path.iterdir()) == [path]

@@ -134,11 +134,11 @@ def test_a_real_receiver_says_which_it_is() -> None:
 
     def once() -> Iterator[float]:
         for number in range(1000):
-            yield 0.3 if number == 50 else 0.0
+            yield 0.2 if number == 50 else 0.0
 
-    notes, dropped = received(8, 400, 200, once())
+    notes, dropped = received(8, 400, 400, once())
     assert dropped
     found = re.search(r"the ring is too small, not the receiver too slow: .* n_slots = (\d+)", "".join(notes))
     assert found, notes
-    assert 0.3 * 400 <= int(found[1]) <= 400
-    assert received(int(found[1]), 400, 200, once()) == ([], 0)
+    assert 0.2 * 400 <= int(found[1]) <= 400
+    assert received(int(found[1]), 400, 400, once()) == ([], 0)

@@ -191,7 +191,7 @@ def test_every_frame_that_cannot_be_processed_is_counted(
         raise ConfigError("the image does not fit")
 
     monkeypatch.setattr(Pipeline, "__call__", refusing)
-    with PcapWriter(capture.path) as pcap:
+    with PcapWriter(capture.path, force=True) as pcap:
         for packet in source.packets(0)[:-1] + source.packets(1):  # without its trailer frame 0 is over with frame 1
             pcap.write(packet)
     with receive(capture, Processing(calibration=tmp_path / "calibration.h5")) as run:

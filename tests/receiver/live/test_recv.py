@@ -41,6 +41,7 @@ def replay(run_cli: RunCli, live: Path, tmp_path: Path) -> Callable[..., tuple[i
 
     def run(*arguments: object, **changes: object) -> tuple[int, str, str]:
         options = {"pcap": live / "tx.pcap", "session": live / "session.json", "output": tmp_path / "out/frames.h5"}
+        (tmp_path / "out/frames.h5").unlink(missing_ok=True)
         flags = [text for name, value in (options | changes).items() for text in (f"--{name}", value)]
         return run_cli("recv", *flags, *arguments)
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -341,7 +342,7 @@ def test_a_source_that_waits_for_credit_is_not_idle(tmp_path: Path, port: int) -
     assert identity(out)["complete"] == 4
 
 
-def test_the_file_of_a_session_belongs_to_one_receiver_at_a_time(tmp_path: Path, port: int) -> None:
+def test_the_files_of_a_run_belong_to_one_receiver_at_a_time(tmp_path: Path, port: int) -> None:
     options = write_plan(tmp_path, port)
     other = [*options[:-1], 0, "--idle", 0.1]
     with receiving(tmp_path, *options) as run:
@@ -351,9 +352,34 @@ def test_the_file_of_a_session_belongs_to_one_receiver_at_a_time(tmp_path: Path,
         assert (status, err.count("\n")) == (2, 1)
         assert f"another receiver has published its session in {tmp_path}/session.json and still runs" in err
         assert run.session == session
+        with receiving(tmp_path, *options[:2], "--port", 0, "--idle", 0.1, "--force") as second:
+            status, _, err = second.end()
+        assert (status, err.count("\n")) == (2, 1), "before the first frame, too"
+        assert f"cannot write {tmp_path}/frames.h5: another run is writing it" in err
         run.end(signal.SIGINT)
     with receiving(tmp_path, *other, output=tmp_path / "other.h5") as second:
         assert second.end()[0] == 1, "nothing came, but it ran"
     assert run.session != session
     assert not any(path.name.startswith(".part") for path in tmp_path.iterdir())
     assert os.access(tmp_path / "session.json", os.R_OK)
+
+
+def test_a_disk_that_is_taken_away_ends_the_run_which_is_summed_up(tmp_path: Path, port: int) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    options = write_plan(tmp_path, port)
+    with receiving(tmp_path, *options, output=disk / "frames.h5") as run, run.link() as link:
+        source = Source(link.session, port)
+        source.send(*range(3))
+        assert wait_until((disk / "frames.h5").exists)
+        shutil.rmtree(disk)
+        for number in range(3, 400):  # it is noticed with the next commit
+            if not has_credit(link, number):
+                break
+            source.send(number)
+            time.sleep(0.02)
+        status, out, err = run.end()
+    assert (status, err) == (1, "")
+    assert f"the run ended early: cannot write {disk / 'frames.h5'}: it has gone while it was written" in out
+    assert "nothing is written" in out
+    assert identity(out)["sent"] < 400

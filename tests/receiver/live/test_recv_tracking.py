@@ -64,6 +64,7 @@ def recv(capture: Path, run_cli: RunCli) -> RunCli:
     (capture / "out").mkdir()
 
     def run(*arguments: object, calibration: bool = True) -> tuple[int, str, str]:
+        (capture / "out/frames.h5").unlink(missing_ok=True)
         files = ["--pcap", capture / "tx.pcap", "--session", capture / "session.json"]
         files += ["--output", capture / "out/frames.h5"]
         files += ["--calibration", capture / "calibration.h5"] if calibration else []

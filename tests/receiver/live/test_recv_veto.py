@@ -38,7 +38,8 @@ def recv(
     def run(*arguments: object, **changes: Any) -> tuple[int, str, str]:
         session = make_session(n_slots=FRAMES, **{"pixels": "corrected"} | changes)
         session.save(tmp_path / "session.json")
-        with PcapWriter(tmp_path / "tx.pcap") as capture:
+        (tmp_path / "frames.h5").unlink(missing_ok=True)
+        with PcapWriter(tmp_path / "tx.pcap", force=True) as capture:
             for packet in tx([image.tobytes() for image in images], session.tx_config()):
                 capture.write(packet)
         inputs = "--pcap", tmp_path / "tx.pcap", "--session", tmp_path / "session.json"

@@ -47,7 +47,7 @@ def write(
 ) -> None:
     judging = Judging(veto=veto, rungs=rungs)
     process = CorrectedImages(SHAPE, judging)
-    with Hdf5Sink(path, session, judging=judging, share=share) as sink:
+    with Hdf5Sink(path, session, judging=judging, share=share, force=True) as sink:
         for number in range(FIRST, FIRST + frames):
             words = image(number).view(np.uint16)
             result = process(words, keep=share is not None and share.keeps(number))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import silx.io
 
+from framelane.base.claim import Claim
 from framelane.base.errors import ConfigError, InputError
 from framelane.files.series import Series
 from framelane.receiver import follow
@@ -30,7 +31,7 @@ def series(
     monkeypatch.setattr(judged_frames, "MOST_CHUNKS", MOST)
     session = make_session(rows=4, columns=32)
 
-    def make(path: Path, before: Hdf5Sink | None) -> Hdf5Sink:
+    def make(path: Path | Claim, before: Hdf5Sink | None) -> Hdf5Sink:
         return Hdf5Sink(path, session, before=before)
 
     made = Series(tmp_path / "frames.h5", make)

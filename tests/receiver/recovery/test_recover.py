@@ -9,6 +9,7 @@ import hdf5plugin  # noqa: F401
 import numpy as np
 import pytest
 
+from framelane.base.claim import Claim
 from framelane.base.errors import InputError
 from framelane.files.series import Series
 from framelane.models.jungfrau.jf_packet import JfHeader
@@ -41,8 +42,10 @@ def left(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(judged_frames, "MOST_CHUNKS", MOST)
     open_files: list[Series[Hdf5Sink]] = []
 
-    def write(n: int, *, name: str = "frames.h5", ended: bool = False, numbers: range | None = None) -> Path:
-        def make(path: Path, before: Hdf5Sink | None) -> Hdf5Sink:
+    def write(
+        n: int, *, name: str = "frames.h5", ended: bool = False, gone: bool = False, numbers: range | None = None
+    ) -> Path:
+        def make(path: Path | Claim, before: Hdf5Sink | None) -> Hdf5Sink:
             return Hdf5Sink(path, session, photon_energy_kev=12.4, judging=Judging(), before=before)
 
         series = Series(tmp_path / name, make)
@@ -58,6 +61,8 @@ def left(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> I
             series.close()
         else:
             series.current.commit()
+        if gone:  # the kernel takes the lock of a process that is killed
+            series._claim.release()
         open_files.append(series)
         return tmp_path / name
 
@@ -87,10 +92,13 @@ def test_a_killed_run_is_told_with_its_gaps_and_nothing_is_to_be_done(
     assert found.gaps == [(1, 1), (3, 3), (5, 5), (7, 7)]
     status, out, err = run_cli("recover", path)
     assert (status, err) == (1, "")
-    assert "not ended: it was killed, or is still written" in out
+    assert "received frames, being written" in out
     assert "4 numbers between are not there: 1, 3, 5, 7" in out
     assert "next: it can be read as it is" in out
     assert path.read_bytes() == before
+    copied = path.with_name("copy.h5")
+    copied.write_bytes(before)
+    assert "received frames, not ended: it was killed" in run_cli("recover", copied)[1]
 
 
 def test_a_killed_series_is_counted_in_all_its_files(left: Callable[..., Path], run_cli: RunCli) -> None:
@@ -130,7 +138,7 @@ def test_parts_that_the_file_does_not_show_are_linked_in_a_new_one(left: Callabl
 
 
 def test_a_series_without_its_first_name_is_linked_under_that(left: Callable[..., Path]) -> None:
-    path = left(MOST + 1)
+    path = left(MOST + 1, gone=True)
     path.unlink()
     found = recover(path)
     assert found.frames == MOST + 1

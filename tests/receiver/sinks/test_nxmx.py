@@ -15,6 +15,7 @@ import silx.io
 from numpy.typing import NDArray
 from silx.io import nxdata
 
+from framelane.base.claim import Claim
 from framelane.base.errors import InputError
 from framelane.calibration.calibration_file import write_calibration
 from framelane.files.series import Series
@@ -71,7 +72,7 @@ def write(
     process = CorrectedImages(shape, Judging())
     described = describe(chosen.metadata, shape)
 
-    def make(part: Path, before: Hdf5Sink | None) -> Hdf5Sink:
+    def make(part: Path | Claim, before: Hdf5Sink | None) -> Hdf5Sink:
         return Hdf5Sink(part, session, description=described, options=chosen, frames=n, whole=False, before=before)
 
     with Series(path, make) as files:
@@ -329,7 +330,7 @@ def test_recv_takes_metadata_and_masks_what_has_no_calibration(
     assert [panel["origin"] for panel in read["panels"]] == [(r, c) for r in (0, 256) for c in range(0, 1024, 256)]
     # The sixth chip is the second of the lower row: 2 pixels of gap above it and on its left.
     assert read["panels"][5]["corner"] == pytest.approx([(40.25 - 258) * 0.075, (9.5 - 258) * 0.075, 123.5])
-    status, _, err = run_cli("recv", *module, "--calibration", tmp_path / "c.h5", *OPTIONS)
+    status, _, err = run_cli("recv", *module, "--calibration", tmp_path / "c.h5", *OPTIONS, "--force")
     assert (status, err.startswith("framelane: --energy 9 (or its wavelength) is not that of --calibration")) == (
         2,
         True,
@@ -342,10 +343,10 @@ def test_frames_of_a_capture_have_its_times(run_cli: RunCli, module: list[Any], 
         assert "captured_ns" not in file["entry/data"]
         assert file["entry/start_time"].asstr()[()] > "2026"
     packets = [*pcap.read(tmp_path / "tx.pcap")]
-    with PcapWriter(tmp_path / "tx.pcap") as capture:
+    with PcapWriter(tmp_path / "tx.pcap", force=True) as capture:
         for number, packet in enumerate(packets):
             capture.write(packet, TAKEN_NS + 1000 * number)
-    assert run_cli("recv", *module)[0] == 0
+    assert run_cli("recv", *module, "--force")[0] == 0
     with h5py.File(tmp_path / "out.h5") as file:
         entry, last = file["entry"], len(packets) - 1
         came = [TAKEN_NS + 1000 * n for n in (last // 2, last)]
@@ -364,10 +365,10 @@ def test_recv_says_what_is_missing_and_raw_words_never_claim(
     assert "does not claim to be NXmx: for that, give --beam-x, --beam-y, --material, --thickness" in " ".join(
         out.split()
     )
-    assert run_cli("recv", *module, *OPTIONS)[0] == 0
+    assert run_cli("recv", *module, *OPTIONS, "--force")[0] == 0
     with h5py.File(tmp_path / "out.h5") as file:
         assert "definition" not in file["entry"]
-    status, _, err = run_cli("recv", *module, "--photons-as", "uint16")
+    status, _, err = run_cli("recv", *module, "--photons-as", "uint16", "--force")
     assert (status, "raw words are no photons" in err, "--calibration" in err) == (2, True, True)
 
 

@@ -173,7 +173,7 @@ def test_files_of_other_settings_are_of_another_run(
     why = refused(run_cli, tmp_path, *files)
     assert f"b.h5 was judged otherwise than {files[0]} (" in why or f"b.h5 has other images than {files[0]} (" in why
     assert sentence in why
-    assert 1 in write_master(tmp_path / "run.h5", [Part(path) for path in files]).left_out
+    assert 1 in write_master(tmp_path / "run.h5", [Part(path) for path in files], force=True).left_out
     assert run_cli("whatif", tmp_path / "run.h5")[0] == 0, "the verdicts are what the counts give"
 
 

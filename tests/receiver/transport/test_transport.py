@@ -44,7 +44,7 @@ def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Connect:
 
     @contextmanager
     def pcap(session: Session, ring: Ring, frames: list[bytes], sender: Session) -> Iterator[Transport]:
-        with PcapWriter(tmp_path / "x.pcap") as writer:
+        with PcapWriter(tmp_path / "x.pcap", force=True) as writer:
             for frame in frames:
                 writer.write(frame)
         with SoftNic(PcapPort(tmp_path / "x.pcap"), ring.memory, session) as nic:

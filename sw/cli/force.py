@@ -1,0 +1,7 @@
+"""The option of all commands that write."""
+
+from typing import Annotated
+
+import typer
+
+Force = Annotated[bool, typer.Option("--force", help="Replace an older file of that name.")]
