@@ -129,7 +129,11 @@ class GrowingHdf5(NewHdf5):
 
     def _commit_now_and_then(self) -> None:
         while not self._over.wait(COMMIT_S):
-            self.commit()
+            try:
+                self.commit()
+            except Exception as error:  # whoever writes is told: without commits nothing survives
+                self._disk.error = self._disk.error or OSError(errno.EIO, f"it could not be committed: {error}")
+                return
 
     def _seen(self) -> io.RawIOBase:
         if self._whole:

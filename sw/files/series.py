@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from framelane.base.claim import Claim
-from framelane.base.errors import InputError
+from framelane.base.errors import InputError, InputOptionError
 from framelane.files.growing_hdf5 import GrowingHdf5
 from framelane.files.new_hdf5 import HDF5, NewHdf5
 from framelane.files.unended import Unended, unended
@@ -27,8 +27,9 @@ class Series(Generic[File]):
 
     The first is `path` itself. When it is `filled`, it becomes `<stem>_data_000001`, frames go to `<stem>_data_000002`
     and so on, and `path` is a file that shows all of them as one: virtual datasets, of which the last part grows. It
-    can be read at any moment, as each of them. An older file `path` is replaced only with `force`, and no other run can
-    write it meanwhile. InputError where they cannot be written, or names of parts are taken.
+    can be read at any moment, as each of them. An older file `path`, with its parts, is replaced only with `force`, and
+    no other run can write it meanwhile. InputError where they cannot be written; where the next part cannot be begun,
+    the one before can still be closed.
     """
 
     def __init__(self, path: Path, make: Callable[[Path | Claim, File | None], File], *, force: bool = False) -> None:
@@ -39,9 +40,19 @@ class Series(Generic[File]):
         self._linked = False
         """Whether `path` shows the part that is written now."""
         self._ended = False
+        self.stopped: str | None = None
+        """Why no further part could be begun."""
         self._claim = Claim(path, force=force, kind=HDF5)
         try:
+            self._older = parts_of(path)
+            if self._older and not force:
+                raise InputOptionError(
+                    "cannot write {0}: {1} is a part of an older file of this name: give another, or {force} to "
+                    "replace it",
+                    *(path, self._older[0]),
+                )
             self.current = make(self._claim, None)
+            self.current.when_shown(self._replace)
         except BaseException:
             self._claim.release()
             raise
@@ -64,6 +75,7 @@ class Series(Generic[File]):
         """End the files."""
         if not self.current.closed:
             self.current.close()
+        self._replace()
         if self._parts:
             link(self._claim, self._parts, growing=False, known=self._lengths)
         self._ended = True
@@ -99,12 +111,21 @@ class Series(Generic[File]):
             self.discard()
 
     def _go_on(self) -> None:
-        number = len(self._parts) or 1
-        ended, following = self.current, self._name(number + 1)
-        taken = [name for name in (self._name(1), following) if not self._parts and name.exists()]
-        if taken or following.exists():
-            raise InputError(f"cannot write {(taken or [following])[0]}: there is a file of this name: move it away")
-        ended.close(last=False)
+        ended, following = self.current, self._name((len(self._parts) or 1) + 1)
+        try:
+            self._replace()
+            names = [self._name(1), following] if not self._parts else [following]
+            if taken := next((name for name in names if name.exists()), None):
+                raise InputError(f"cannot write {taken}: there is a file of this name: move it away")
+            begun = self._make(following, ended)
+        except InputError as error:
+            self.stopped = str(error)
+            raise
+        try:
+            ended.close(last=False)
+        except BaseException:
+            begun.discard()
+            raise
         if not self._parts:
             self._parts.append(self._name(1))
             _rename(self._path, self._parts[0])
@@ -113,9 +134,15 @@ class Series(Generic[File]):
         with contextlib.suppress(OSError, KeyError, RuntimeError):  # then it is read again to be linked
             self._lengths[self._parts[-1]] = lengths(self._parts[-1])
         self._linked = False
-        self.current = self._make(following, ended)
+        self.current = begun
         self._parts.append(following)
         self.current.when_shown(self._link)
+
+    def _replace(self) -> None:
+        """Remove what an older file of this name had beside it."""
+        older, self._older = self._older, []
+        for part in older:
+            part.unlink(missing_ok=True)
 
     def _link(self) -> None:
         link(self._claim, list(self._parts), growing=True, known=self._lengths)

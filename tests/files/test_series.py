@@ -3,6 +3,7 @@
 import errno
 import resource
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,15 +145,33 @@ def test_the_frame_that_began_a_part_can_be_taken_out_again(tmp_path: Path, begi
     check(tmp_path / "frames.h5", MOST)
 
 
-def test_a_part_replaces_no_file(tmp_path: Path, begin: Begin) -> None:
-    (tmp_path / "frames_data_000002.h5").write_bytes(b"mine")
+def test_a_part_replaces_no_file_that_came_meanwhile(tmp_path: Path, begin: Begin) -> None:
     series = begin()
+    (tmp_path / "frames_data_000002.h5").write_bytes(b"mine")
     for number in range(MOST):
         write(series, number)
     with pytest.raises(InputError, match=r"frames_data_000002\.h5: there is a file of this name"):
         write(series, MOST)
-    series.leave()
+    assert series.stopped
+    series.close()
     assert (tmp_path / "frames_data_000002.h5").read_bytes() == b"mine"
+    check(tmp_path / "frames.h5", MOST)
+
+
+def test_parts_of_an_older_file_are_refused_before_any_work_and_go_with_it_by_force(
+    tmp_path: Path, begin: Begin
+) -> None:
+    with begin() as series:
+        for number in range(3 * MOST):
+            write(series, number)
+    (tmp_path / "frames.h5").unlink()
+    with pytest.raises(InputError, match=r"frames_data_000001\.h5 is a part of an older file of this name: give anoth"):
+        begin()
+    with Series(tmp_path / "frames.h5", series._make, force=True) as series:
+        write(series, 0)
+        assert len(series_of_files.parts_of(tmp_path / "frames.h5")) == 3, "until there is a new one"
+    assert [path.name for path in tmp_path.iterdir()] == ["frames.h5"]
+    check(tmp_path / "frames.h5", 1)
 
 
 def test_a_part_that_cannot_be_begun_costs_nothing_of_those_before(
@@ -168,9 +187,12 @@ def test_a_part_that_cannot_be_begun_costs_nothing_of_those_before(
     monkeypatch.setattr(Hdf5Sink, "_open", full)
     with pytest.raises(InputError, match=r"frames_data_000003\.h5: No space left on device"):
         write(series, 2 * MOST)
+    assert "No space left on device" in str(series.stopped)
     series.close()
     series.leave()
     check(tmp_path / "frames.h5", 2 * MOST)
+    with h5py.File(tmp_path / "frames.h5") as file:
+        assert "end_time" in file["entry"], "it is ended as any other"
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -217,3 +239,19 @@ def test_a_run_of_many_parts_needs_no_more_open_files_than_a_short_one(begin: Be
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert len(series_of_files.parts_of(tmp_path / "frames.h5")) == parts
     check(tmp_path / "frames.h5", MOST * parts)
+
+
+def test_a_commit_that_fails_by_anything_is_told_to_who_writes(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Hdf5Sink) -> None:
+        raise MemoryError("none left")
+
+    monkeypatch.setattr(Hdf5Sink, "_complete", fails)
+    series = begin()
+    write(series, 0)
+    end = time.monotonic() + 20
+    while not series.current._disk.error:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    with pytest.raises(InputError, match="could not be committed: none left"):
+        series.current.check()
+    series.leave()

@@ -75,7 +75,7 @@ class Recorder:
         try:
             self._files.file.write(frame, captured_ns)
         except InputError:
-            self._failed = True
+            self._failed = not self._files.stopped
             raise
         self.frames += 1
 

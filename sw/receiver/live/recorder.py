@@ -114,13 +114,13 @@ class Recorder:
         """The disk has failed: a live run ends and is summed up, another one raises."""
         if not self._run.live:
             raise error
-        self._failed = True
+        self._failed = not self._files.stopped
         self._run.end(str(error))
 
     def _end_when_full(self) -> bool:
         if self._files.current.full:
             self._run.end(f"cannot write {self.path}: {self._files.current.full}: make room there")
-        return self._files.current.full is not None
+        return bool(self._files.current.full or self._files.stopped)
 
     def __enter__(self) -> Self:
         return self

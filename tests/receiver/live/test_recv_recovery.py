@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -220,6 +221,24 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_the_frames_that_fitted_are
     assert (f"{found['complete'] - len(numbers)} frames came that are not in the file" in out) == (
         found["complete"] > len(numbers)
     )
+
+
+def test_a_part_that_cannot_be_begun_ends_the_run_and_the_file_says_what_became_of_all_frames(
+    tmp_path: Path, port: int
+) -> None:
+    options = write_plan(tmp_path, port, **IMAGE)
+    program = "from framelane.receiver.sinks import judged_frames\njudged_frames.MOST_CHUNKS = 6\n" + PROGRAM
+    with receiving(tmp_path, *options, program=program) as run:
+        assert run.address
+        (tmp_path / "frames_data_000002.h5").write_bytes(b"mine")
+        source = send_until_cut_off(run, port, 40)
+        status, out, err = run.end()
+    assert (status, err) == (1, "")
+    assert "the run ended early: cannot write " in out
+    assert "frames_data_000002.h5: there is a file of this name: move it away" in " ".join(out.split())
+    assert check_file(run, source) == list(range(6))
+    with h5py.File(tmp_path / "frames.h5") as file:
+        assert file["entry/loss"].attrs["complete"] == identity(out)["complete"]
 
 
 def test_a_file_system_that_is_full_costs_no_frame_that_was_written(tmp_path: Path, port: int) -> None:
