@@ -26,6 +26,7 @@ class Reason(StrEnum):
     FEWER = "reported less than before"
     DEAF = "did not take the credit"
     NO_ROOM = "found no file or thread free"
+    FAULT = "met a fault of framelane's own"
 
 
 class Refused(FramelaneError):

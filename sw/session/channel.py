@@ -7,8 +7,11 @@ import ssl
 import threading
 
 from framelane.base.errors import InputError
+from framelane.session.session_link import MAX_LINE
 
 _CHUNK = 1 << 14
+_CHUNKS = 4
+"""Received at a time: then it is another connection's turn."""
 _WAITS = ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError
 
 
@@ -18,10 +21,15 @@ class Channel:
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
         self.socket = connection
-        self.limit = 1 << 16
-        """Bytes of a line at most."""
+        self.allowance: int | None = None
+        """Bytes that the other end may still say, all in all; None: any number, in lines of `MAX_LINE`."""
         self._left = b""
         self._lock = threading.Lock()  # an SSLSocket of Python 3.11 and 3.12 is not for two threads at a time
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self.socket.fileno() < 0
 
     def secured(self) -> bool:
         """Whether lines can be sent: at once, or, by TLS, when its handshake is done. OSError where it fails."""
@@ -33,25 +41,30 @@ class Channel:
         return True
 
     def receive(self) -> list[bytes]:
-        """The lines that are here, without their ends; none where there is none yet.
+        """Lines that are here, without their ends; none where there is none yet. There may be more: wait and ask again.
 
-        EOFError at the end of the connection, InputError for a line that is too long, OSError where it fails.
+        EOFError at the end of the connection, InputError for a line that is too long, or for more than `allowance`,
+        OSError where it fails.
         """
         lines: list[bytes] = []
-        ended = False
-        while not ended and len(lines) < _CHUNK:
+        for _ in range(_CHUNKS if self.allowance is None else 1):
             try:
-                with self._lock:
-                    data = self.socket.recv(_CHUNK)
+                with self._lock:  # a record of TLS as a whole, since poll does not see what is left of one
+                    data = self.socket.recv(_CHUNK if self.allowance is None else self.allowance + 1)
             except _WAITS:
-                return lines
+                break
+            if not data:
+                if not lines:
+                    raise EOFError
+                break
             *whole, self._left = (self._left + data).split(b"\n")
             lines += whole
-            ended = not data
-            if max(map(len, (*whole, self._left))) >= self.limit:
-                raise InputError(f"a line of the session's link is longer than {self.limit} bytes")
-        if ended and not lines:
-            raise EOFError
+            if self.allowance is not None:
+                self.allowance -= len(data)
+                if self.allowance < (0 if whole else 1):
+                    raise InputError("the first line of the session's link is too long")
+            if max(map(len, (*whole, self._left))) >= MAX_LINE:
+                raise InputError(f"a line of the session's link is longer than {MAX_LINE} bytes")
         return lines
 
     def send(self, data: bytes) -> bool:

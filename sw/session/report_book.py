@@ -10,8 +10,12 @@ from framelane.session.session_link import Report
 
 MAX_RATE = 1e6
 """Frames a second that a source offers at most, where nothing else is said."""
+_FASTER = 1.01
+"""A source's clock and its rate are known to 1 %; without, a clock that is 50 ppm fast is refused within the hour."""
 _SLACK_S = 0.1
 """So much longer a source may have counted than the link has been there."""
+_SLACK_FRAMES = 8
+"""So many frames more, where few come in that time."""
 _MOST_BEFORE = 1 << 48
 """A board may count since years, but not since ever."""
 
@@ -20,8 +24,8 @@ class ReportBook:
     """Keeps the newest report of each source, and refuses those that cannot be.
 
     A source cannot have sent without credit, nor have offered more frames than `max_rate` allows since the link was
-    opened, or, of a relay's board that was there before, since its first report; and its counts do not fall. So nothing
-    that is reported moves the ring's credit further than frames can have come.
+    opened, or, of a relay's board that was there before, since its first report, give or take 1 %, 0.1 s and 8 frames;
+    and its counts do not fall. So nothing that is reported moves the ring's credit further than frames can have come.
     """
 
     def __init__(self, session: Session, max_rate: float = MAX_RATE, clock: Callable[[], float] = monotonic) -> None:
@@ -46,11 +50,11 @@ class ReportBook:
         if relayed and known is None and offered <= _MOST_BEFORE:
             self._since[source] = now, max(offered, self._first)
         then, before = self._since[source]
-        most = before + int(self._rate * (now - then + _SLACK_S))
-        if offered > most:
+        more = _SLACK_FRAMES + self._rate * _FASTER * (now - then + _SLACK_S)
+        if offered - before > more:
             raise Refused(
                 Reason.IMPOSSIBLE,
-                f"source {source} says it has offered {offered} frames: more than {most} cannot be by now, at "
-                f"{self._rate:g} a second",
+                f"source {source} says it has offered {offered} frames: more than {before + int(more)} "
+                f"cannot be by now, at {self._rate:g} a second",
             )
         self.reports[source] = report

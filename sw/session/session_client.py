@@ -15,7 +15,6 @@ from framelane.session.link_key import find_key
 from framelane.session.link_tls import client_context, is_of
 from framelane.session.session import Session
 from framelane.session.session_link import (
-    MAX_LINE,
     PORT,
     WATCHED,
     Challenge,
@@ -30,6 +29,8 @@ from framelane.session.session_link import (
 _PATIENCE_S = 5.0
 _ATTEMPT_S = 1.0
 """Where many come at a time, the receiver's kernel forgets some: sooner than it asks again it is asked anew."""
+_MOST_SHOWN = 200
+"""Characters of a refusal."""
 
 
 class _TurnedAway(Exception):
@@ -167,7 +168,6 @@ class SessionClient:
         self._credit = credit.window_end
         for option in WATCHED:
             channel.socket.setsockopt(*option)
-        channel.limit = MAX_LINE
         return channel
 
     def _challenge(self, channel: Channel, deadline: float) -> str:
@@ -202,7 +202,7 @@ class SessionClient:
         return secured
 
     def _refused(self, refusal: Refusal) -> NoReturn:
-        raise TransportError(f"the receiver at TCP {self._where} refuses: {refusal.refused}")
+        raise TransportError(f"the receiver at TCP {self._where} refuses: {_shown(refusal.refused)}")
 
     def _no_receiver(self, error: Exception) -> TransportError:
         why = str(error) or "the connection ended before a line did"
@@ -225,3 +225,9 @@ class SessionClient:
                 self._channel.wait(None)
                 self._lines = self._channel.receive()
         self._closed.set()
+
+
+def _shown(text: str) -> str:
+    """What is not authenticated, as a terminal may have it: printable characters, and not many."""
+    short = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    return "".join(each if " " <= each <= "~" else "?" for each in short)

@@ -29,10 +29,13 @@ MAX_LINE = 1 << 16
 """Bytes of a line at most."""
 
 MAX_HELLO = 1 << 10
-"""Bytes at most that somebody may say who has not shown the token."""
+"""Bytes that somebody may say, all in all, who has not shown the token."""
 
 NOTE = "update framelane here: this receiver asks for its session's token"
 """What the user of an older framelane reads, which cannot read the rest."""
+
+_MOST_QUOTED = 16
+"""Bytes of a bad line that are shown: enough to see what spoke, and never the whole of a token."""
 
 NOTICED_S = 5.0
 """Seconds of silence after which the machine at the other end counts as gone: longer than a switch needs to find
@@ -66,7 +69,7 @@ class Line(BaseModel):
             return cls.model_validate_json(line)
         except ValidationError as error:
             said = first_said(error, cls)
-            raise InputError(f"not a line of a session's link: {said}: {line[:80]!r}") from error
+            raise InputError(f"not a line of a session's link: {said}: {line[:_MOST_QUOTED]!r}") from error
 
 
 Hex256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

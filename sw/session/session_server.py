@@ -19,7 +19,6 @@ from framelane.session.link_key import LinkKey, kept
 from framelane.session.report_book import MAX_RATE, ReportBook
 from framelane.session.session import Session
 from framelane.session.session_link import (
-    MAX_LINE,
     PORT,
     WATCHED,
     Challenge,
@@ -163,17 +162,37 @@ class SessionServer:
                 listens = not listens
                 self._listen(listens)
             for key, _ in self._selector.select(pause_s or _NAP_S):
-                if key.fileobj is self._socket:
-                    self._accept()
-                elif isinstance(key.data, Waiting):
-                    self._hear_waiting(key.data)
-                elif isinstance(key.data, _Client):
-                    self._hear(key.data)
+                self._attend(key.data if isinstance(key.data, Waiting | _Client) else None, key.fileobj is self._socket)
             for one in self._room.late():
                 self._turn_away(one, Reason.SILENT)
         for key in tuple(self._selector.get_map().values()):
             if isinstance(key.data, Waiting | _Client):
                 self._close(key.data.channel)
+
+    def _attend(self, one: Waiting | _Client | None, new: bool) -> None:
+        """Whatever happens to one of them, the others are served."""
+        if one is not None and one.channel.closed:
+            return  # for another one of the same batch
+        try:
+            if new:
+                self._accept()
+            elif isinstance(one, Waiting):
+                self._hear_waiting(one)
+            elif one is not None:
+                self._hear(one)
+        except Exception as error:
+            if one is None:
+                self.attempts.note(Reason.FAULT, "somebody new", repr(error))
+                return
+            self.attempts.note(Reason.FAULT, one.host, repr(error))
+            if isinstance(one, Waiting):
+                self._room.leave(one)
+                let_in = next((client for client in tuple(self._clients) if client.channel is one.channel), None)
+            else:
+                let_in = one
+            if let_in:
+                self._cut(let_in)
+            self._close(one.channel)
 
     def _listen(self, listens: bool) -> None:
         if listens:
@@ -235,12 +254,12 @@ class SessionServer:
         hello = Hello.unpack(lines[0])
         client = _Client(one.channel, one.host, hello)
         answer = self._answer(one.asked, hello)
+        for option in WATCHED:
+            one.channel.socket.setsockopt(*option)
         with self._lock:
             self._take_place(client)
             self._room.leave(one, welcome=True)
-            one.channel.limit = MAX_LINE
-            for option in WATCHED:
-                one.channel.socket.setsockopt(*option)
+            one.channel.allowance = None
             self._clients.add(client)
             one.channel.send(answer + Credit(window_end=self._window_end).pack())
         self._selector.modify(one.channel.socket, selectors.EVENT_READ, client)

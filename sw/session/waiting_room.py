@@ -48,7 +48,7 @@ class WaitingRoom:
 
     def admit(self, channel: Channel, host: str) -> tuple[Waiting, Waiting | None]:
         """Let one more in; and who has to go for that."""
-        channel.limit = MAX_HELLO
+        channel.allowance = MAX_HELLO
         self._allowance -= 1
         one = [other for other in self._waiting if other.host == host]
         crowd = one if len(one) >= MOST_OF_ONE else list(self._waiting) if len(self._waiting) >= MOST else []

@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from framelane.base.errors import InputError
 from framelane.session import waiting_room
 from framelane.session.attempts import Reason
+from framelane.session.channel import Channel
 from framelane.session.link_key import LinkKey
 from framelane.session.link_tls import server_context
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import MAX_HELLO, MAX_LINE, Hello, Report
 from framelane.session.session_server import SessionServer
+from framelane.session.waiting_room import WaitingRoom
 from unauthenticated import connected, entered, flood, heard, hello
 
 MakeSession = Callable[..., Session]
@@ -70,9 +73,10 @@ def tells_nothing(said: bytes, session: Session) -> bool:
         (lambda asked: b'{"source": 0, "offered": 9223372036854775807, "dropped": 0, "ended": true}\n', Reason.NO_LINE),
         (lambda asked: b"x" * MAX_HELLO, Reason.NO_LINE),
         (lambda asked: b"x" * MAX_LINE * 20, Reason.NO_LINE),
+        (lambda asked: b"\n" * MAX_HELLO * 2, Reason.NO_LINE),
         (lambda asked: hello(WRONG, asked, 0, "relay", "name").replace(b'"name"', b'"name\\n"'), Reason.NO_LINE),
     ],
-    ids=["wrong", "reader", "none", "http", "binary", "brackets", "report", "long", "huge", "name"],
+    ids=["wrong", "reader", "none", "http", "binary", "brackets", "report", "long", "huge", "lines", "name"],
 )
 def test_an_unauthenticated_client_that_speaks_learns_nothing_and_is_counted(
     server: SessionServer, make_session: MakeSession, line: Callable[[str], bytes], reason: Reason
@@ -242,3 +246,78 @@ def test_an_older_source_reads_what_to_do(server: SessionServer) -> None:
     """It shows 80 bytes of the first line, which it cannot read."""
     with socket.create_connection(server.address, 5) as raw:
         assert b"update framelane here" in raw.recv(80)
+
+
+def test_a_stranger_is_heard_for_1_kib_and_costs_one_recv_at_a_time(server: SessionServer) -> None:
+    with undisturbed(server):
+        raw, _ = connected(server.address)
+        with raw:
+            with contextlib.suppress(ConnectionError):
+                for _ in range(MAX_HELLO + 1):
+                    raw.sendall(b" ")
+            heard(raw)
+        assert eventually(lambda: server.attempts.counts == {Reason.NO_LINE: 1})
+    near, far = socket.socketpair()
+    channel = Channel(near)
+    WaitingRoom().admit(channel, "192.0.2.1")
+    with near, far:
+        far.sendall(b"\n" * MAX_HELLO + b"x")
+        with pytest.raises(InputError, match="first line of the session's link is too long"):
+            channel.receive()
+
+
+def test_who_says_much_leaves_the_others_their_turn() -> None:
+    near, far = socket.socketpair()
+    channel = Channel(near)
+    with near, far:
+        far.setblocking(False)
+        sent = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sent += far.send((b"x" * 999 + b"\n") * 16)
+        assert sent > 2 << 16
+        taken = [sum(len(line) + 1 for line in channel.receive()) for _ in range(2)]
+    assert 0 < min(taken) <= max(taken) <= (1 << 16) + 1000
+
+
+def test_a_fault_of_our_own_ends_one_connection_alone(server: SessionServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = server._book.note
+
+    def note(report: Report, window_end: int, relayed: bool) -> None:
+        if report.source == 1 and report.dropped == 0:
+            raise OverflowError("cannot convert")
+        real(report, window_end, relayed)
+
+    with undisturbed(server), entered(server.address, server.key, 1) as unlucky:
+        monkeypatch.setattr(server._book, "note", note)
+        unlucky.sendall(Report(source=1, offered=3, dropped=0).pack())
+        heard(unlucky)
+        monkeypatch.undo()
+    assert server.attempts.counts == {Reason.FAULT: 1}
+    assert "OverflowError" in server.attempts.lines()[0]
+
+
+def test_who_had_to_go_for_another_is_not_counted_twice(server: SessionServer) -> None:
+    """The server waits for its lock until one more has come, and the oldest has spoken: both are of one batch."""
+    with entered(server.address, server.key, 0) as source, contextlib.ExitStack() as held:
+        raws = [held.enter_context(connected(server.address)[0]) for _ in range(waiting_room.MOST_OF_ONE)]
+        with server._lock:
+            source.sendall(Report(source=0, offered=1, dropped=0).pack())
+            time.sleep(0.1)
+            held.enter_context(socket.create_connection(server.address, 5))
+            raws[0].sendall(b"x")
+            time.sleep(0.05)
+        assert eventually(lambda: server.attempts.counts)
+        time.sleep(0.1)
+        assert server.attempts.counts == {Reason.TOO_MANY: 1}
+
+
+@pytest.mark.parametrize("piped", [json.dumps({"token": "5a" * 32}), "5a" * 32], ids=["file", "bare"])
+def test_a_token_that_is_piped_into_the_port_is_not_in_the_summary(server: SessionServer, piped: str) -> None:
+    raw, _ = connected(server.address)
+    with raw:
+        raw.sendall(piped.encode() + b"\n")
+        heard(raw)
+    assert eventually(server.attempts.lines)
+    (line,) = server.attempts.lines()
+    assert "5a" * 9 not in line, line

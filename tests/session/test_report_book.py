@@ -36,11 +36,31 @@ def test_a_source_cannot_have_offered_more_frames_than_its_rate_allows(
     clock = Clock()
     first = 100 if window_end == 104 else 0
     book = ReportBook(make_session(window_end=window_end), 1000, clock)
-    assert note(book, first + 101, first + 101, window_end=window_end) is Reason.IMPOSSIBLE
-    assert note(book, first + 100, first + 100, window_end=window_end) is None
+    assert note(book, first + 110, first + 110, window_end=window_end) is Reason.IMPOSSIBLE
+    assert note(book, first + 109, first + 109, window_end=window_end) is None
     clock.now += 1
-    assert note(book, first + 1101, first + 1101, window_end=window_end) is Reason.IMPOSSIBLE
-    assert note(book, first + 1100, first + 1100, window_end=window_end) is None
+    assert note(book, first + 1120, first + 1120, window_end=window_end) is Reason.IMPOSSIBLE
+    assert note(book, first + 1119, first + 1119, window_end=window_end) is None
+
+
+@pytest.mark.parametrize("late_s", [0.0, 1.0])
+def test_an_honest_source_at_the_most_that_was_said_is_never_refused(make_session: MakeSession, late_s: float) -> None:
+    """Its clock is 50 ppm fast; 40 hours at 100 frames/s."""
+    clock = Clock()
+    book = ReportBook(make_session(), 100, clock)
+    begun = clock.now + late_s
+    for hour in range(40):
+        clock.now = begun + 3600 * (hour + 1)
+        offered = int((clock.now - begun) * 100 * (1 + 50e-6))
+        assert note(book, offered, offered) is None, f"hour {hour}"
+
+
+def test_no_rate_is_too_great_for_the_book(make_session: MakeSession) -> None:
+    for rate in (1e308, float("inf")):
+        clock = Clock()
+        book = ReportBook(make_session(), rate, clock)
+        clock.now += 1e6
+        assert note(book, 1 << 62, 1 << 62) is None
 
 
 def test_a_board_that_was_there_before_counts_on_from_its_first_report(make_session: MakeSession) -> None:
@@ -50,7 +70,7 @@ def test_a_board_that_was_there_before_counts_on_from_its_first_report(make_sess
     assert note(book, 5_000_000_000, 5_000_000_000) is Reason.IMPOSSIBLE, "a source begins with the session"
     clock.now += 3600
     assert note(book, 5_000_000_000, 5_000_000_000, relayed=True) is None
-    assert note(book, 5_000_000_101, 5_000_000_101, relayed=True) is Reason.IMPOSSIBLE, "an hour that it did not use"
+    assert note(book, 5_000_000_110, 5_000_000_110, relayed=True) is Reason.IMPOSSIBLE, "an hour that it did not use"
     clock.now += 1
     assert note(book, 5_000_001_100, 5_000_001_096, relayed=True) is None
 

@@ -12,6 +12,7 @@ import pytest
 
 from framelane.base.errors import InputError, TransportError
 from framelane.session.attempts import Reason
+from framelane.session.link_key import LinkKey, kept
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import MAX_LINE, NOTICED_S, Challenge, Credit, Hello, Refusal, Report, Welcome
@@ -191,6 +192,26 @@ def test_something_else_than_a_receiver_is_called_so(answer: bytes) -> None:
         other.settimeout(5)
         with pytest.raises(TransportError, match="is no receiver of framelane"):
             _serve_once(other, answer)
+
+
+def test_what_refuses_is_nobody_known_and_writes_nothing_to_the_terminal() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other, kept(LinkKey.random(), other.getsockname()):
+
+        def refuse() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.sendall(Challenge(nonce="0" * 64).pack())
+                connection.recv(1 << 12)
+                connection.sendall(Refusal(refused="\x1b[2J\u202e" + "x" * 300).pack())
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        with pytest.raises(TransportError) as raised:
+            SessionClient(*other.getsockname())
+        thread.join()
+    assert str(raised.value).isascii()
+    assert str(raised.value).isprintable()
+    assert str(raised.value).endswith("refuses: ?[2J?" + "x" * 195 + "...")
 
 
 def test_a_receiver_of_an_older_framelane_is_called_so(make_session: MakeSession) -> None:

@@ -48,8 +48,8 @@ def recv(
     max_rate: Annotated[
         float | None,
         typer.Option(
-            help="Frames per second that a source can offer at most; 1,000,000, if not given. Reports of more are "
-            "refused.",
+            help="Frames per second that a source can offer at most: give twice the detector's. 1,000,000, if not "
+            "given. Reports of more are refused.",
             rich_help_panel=_LIVE,
         ),
     ] = None,

@@ -8,6 +8,9 @@ from framelane.base.errors import OptionError
 from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
 
+_MOST_RATE = 1e12
+"""Frames/s; above any detector's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Capture:
@@ -49,11 +52,11 @@ class Live:
     force: bool = False
     """and over a file of another kind."""
     link_port: int | None = None
-    """TCP port of the link that tells sources session and credit; 0: any free one, None: 4791."""
+    """TCP port of the link that tells sources session and credit; 0: any free one, None: 4790."""
     link_tls: bool = False
     """The link is encrypted (TLS), for one that crosses other networks; with a new session."""
     max_rate: float = MAX_RATE
-    """Frames/s that a source can offer at most: a report of more is refused."""
+    """Frames/s that a source can offer at most, at best twice the detector's: a report of more is refused."""
     interface: str | None = None
     """Where packets come in; of `packet`."""
     port: int | None = None
@@ -91,8 +94,12 @@ class Live:
                 raise OptionError(f"{{{name}}} {value} does not exist: give 0 to 65535")
         if self.frames is not None and self.frames < 1:
             raise OptionError("{frames} {0} is too few: give 1 or more", self.frames)
-        if not self.max_rate > 0:
-            raise OptionError("{max_rate} {0:g} is no frame rate: give frames per second, above 0", self.max_rate)
+        if not 0 < self.max_rate <= _MOST_RATE:
+            raise OptionError(
+                "{max_rate} {0:g} is no frame rate: give frames per second, above 0 and at most {1:g}",
+                self.max_rate,
+                _MOST_RATE,
+            )
         if self.idle is not None and not self.idle > 0:
             raise OptionError("{idle} {0:g} is no time to wait: give seconds above 0", self.idle)
 

@@ -187,6 +187,8 @@ def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive:
         (["--transport", "udp", "--plan", "p", "--polling"], "--polling is of --transport verbs"),
         (["--transport", "udp", "--plan", "nosuch.toml"], "cannot read the plan nosuch.toml: No such file"),
         (["--transport", "udp", "--plan", "p", "--frames", 0], "--frames 0 is too few"),
+        (["--transport", "udp", "--plan", "p", "--max-rate", "inf"], "--max-rate inf is no frame rate: give frames"),
+        (["--transport", "udp", "--plan", "p", "--max-rate", "1e308"], "above 0 and at most 1e+12"),
         (["--transport", "udp", "--plan", "p", "--idle", "nan"], "--idle nan is no time to wait"),
         (["--pcap", "a.pcap"], "a capture does not say what it holds: give --session"),
         (["--transport", "udp", "--plan", "p", "--ring", "gpu"], "--ring is of --transport verbs: leave it out with"),
