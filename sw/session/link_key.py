@@ -111,24 +111,39 @@ def kept(key: LinkKey, address: tuple[str, int]) -> Iterator[Path]:
                 path.unlink()
 
 
-def find_key(address: tuple[str, int], given: Path | None = None, beside: Path | None = None) -> LinkKey:
-    """The key of the receiver at `address`: in the file `given`, else in that which `VARIABLE` of the environment
-    names, else where this user's receivers keep theirs, else in the session's document `beside`. InputError where
-    there is none.
+def find_keys(address: tuple[str, int], given: Path | None = None, beside: Path | None = None) -> list[LinkKey]:
+    """What can be the key of the receiver at `address`, the likeliest first.
+
+    That of the file `given`, or of the one which `VARIABLE` of the environment names, alone. Else the one that this
+    user's receiver keeps, which may be left of one that was killed; then that in the session's document `beside`.
+    InputError where there is none.
     """
     if given is None and (named := os.environ.get(VARIABLE)):
         given = Path(named)
     if given is not None:
-        return LinkKey.load(given)
-    if _path(address).exists():
-        return LinkKey.load(_path(address))
-    key = LinkKey.within(beside) if beside else None
-    if key is None:
+        return [LinkKey.load(given)]
+    keys = [LinkKey.load(_path(address))] if _path(address).exists() else []
+    try:
+        key = LinkKey.within(beside) if beside else None
+    except InputError:
+        if not keys:
+            raise
+        key = None
+    if key is not None and key not in keys:
+        keys.append(key)
+    if not keys:
         raise InputError(
             f"the token of the receiver at {address[0]}:{address[1]} is not here, as that is another machine's, or "
             f"another user's: bring the session that it publishes (`recv --publish`), and name its file in {VARIABLE}"
         )
-    return key
+    return keys
+
+
+def state_folder() -> Path:
+    """Where this user's receivers keep what is theirs alone."""
+    folder = os.environ.get("XDG_STATE_HOME", "")  # basedir-spec 0.8: to be ignored where it is relative
+    state = Path(folder) if Path(folder).is_absolute() else Path.home() / ".local" / "state"
+    return state / "framelane"
 
 
 def _write(path: Path, key: LinkKey) -> None:
@@ -138,10 +153,8 @@ def _write(path: Path, key: LinkKey) -> None:
 
 def _path(address: tuple[str, int]) -> Path:
     """A home may be that of several machines: each of them, and each network of one, has loopback addresses."""
-    folder = os.environ.get("XDG_STATE_HOME", "")  # basedir-spec 0.8: to be ignored where it is relative
-    state = Path(folder) if Path(folder).is_absolute() else Path.home() / ".local" / "state"
     host, port = address
     where = ""
     if ip_address(host).is_loopback:
         where = f"@{socket.gethostname()}-{Path('/proc/self/ns/net').stat().st_ino}"
-    return state / "framelane" / "links" / f"{host}:{port}{where}.json"
+    return state_folder() / "links" / f"{host}:{port}{where}.json"

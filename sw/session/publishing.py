@@ -6,10 +6,13 @@ import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 
-from framelane.base.errors import OptionError
-from framelane.session.link_key import LinkKey
+from framelane.base.errors import OptionError, TransportError
+from framelane.session.link_key import LinkKey, state_folder
 from framelane.session.session import Session
+
+_PATIENCE_S = 5.0
 
 
 @contextlib.contextmanager
@@ -23,9 +26,8 @@ def published(session: Session, path: Path | None, key: LinkKey, *, force: bool 
     """
     with contextlib.ExitStack() as held:
         if path is not None:
-            with contextlib.ExitStack() as folder:
-                _lock(path.parent, folder, wait=True)  # from the question to the answer
-                if path.is_file() and not _lock(path, folder):
+            with _alone(), contextlib.ExitStack() as asked:  # from the question to the answer
+                if path.is_file() and not _lock(path, asked):
                     raise OptionError(
                         "another receiver has published its session in {0} and still runs: give another file with "
                         "{publish}, or end that one",
@@ -36,15 +38,36 @@ def published(session: Session, path: Path | None, key: LinkKey, *, force: bool 
         yield
 
 
-def _lock(path: Path, held: contextlib.ExitStack, wait: bool = False) -> bool:
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Within the block no other receiver of this user is publishing; TransportError where one does so for long.
+
+    The lock's file is this user's alone. A lock of the session's folder would be anybody's who can read that.
+    """
+    path = state_folder() / "publishing.lock"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.ExitStack() as held:
+        end = monotonic() + _PATIENCE_S
+        while not _lock(path, held, os.O_RDWR | os.O_CREAT):
+            if monotonic() > end:
+                raise TransportError(
+                    f"another receiver has been publishing its session for {_PATIENCE_S:g} s: see who holds {path} "
+                    "with `lslocks`, and end it"
+                )
+            held.close()
+            sleep(0.02)
+        yield
+
+
+def _lock(path: Path, held: contextlib.ExitStack, flags: int = os.O_RDONLY) -> bool:
     """Lock it until `held` ends; False where somebody else has the lock."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
     except OSError:
         return True  # it is not there, or is nobody's business: writing it says so
     held.callback(os.close, file)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno != errno.EWOULDBLOCK
     return True

@@ -3,20 +3,22 @@
 import contextlib
 import os
 import socket
+import ssl
 import threading
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import NoReturn, Self
 
 from framelane.base.errors import InputError, TransportError
 from framelane.session.channel import Channel
 from framelane.session.handshake import client_proof, nonce, receiver_proof, same
-from framelane.session.link_key import find_key
+from framelane.session.link_key import find_keys
 from framelane.session.link_tls import client_context, is_of
 from framelane.session.session import Session
 from framelane.session.session_link import (
     PORT,
     WATCHED,
+    WRONG_TOKEN,
     Challenge,
     Credit,
     Hello,
@@ -29,19 +31,30 @@ from framelane.session.session_link import (
 _PATIENCE_S = 5.0
 _ATTEMPT_S = 1.0
 """Where many come at a time, the receiver's kernel forgets some: sooner than it asks again it is asked anew."""
+_PAUSE_S = 0.1
+"""Before it is asked anew."""
+_NO_TIME = "has no time, so many connect to it: see `ss -tn` there"
+_ENDS_ALL = (
+    "ends every connection: so many connect to it that it has no time (see `ss -tn` there), or it is no receiver of "
+    "framelane"
+)
 _MOST_SHOWN = 200
 """Characters of a refusal."""
 
 
 class _TurnedAway(Exception):
-    """The receiver let this one go for somebody else: it may be asked again."""
+    """The receiver let this one go for somebody else: it may be asked again. What it does, if it goes on so."""
+
+
+class _NotWithThisKey(TransportError):
+    """Another key may be the right one."""
 
 
 class SessionClient:
     """Connects to the receiver at TCP `host` and `port` as its source number `source`, and waits for its session.
 
     Without `source` it only reads; with a name, `relay`, it speaks for the source in its place. Its token is in
-    `token_file`, or else where `link_key.find_key` looks, at last in the session's document `beside`.
+    `token_file`, or else where `link_key.find_keys` looks, at last in the session's document `beside`.
 
     TransportError where nobody answers, or something else than a receiver does, or it refuses; InputError where there
     is no token.
@@ -61,6 +74,7 @@ class SessionClient:
         role: Role = "reader" if source is None else "relay" if relay else "source"
         self._hello = Hello(role=role, source=source, name=relay, nonce=nonce())
         self._files = token_file, beside
+        self._keys = 0
         self._lines: list[bytes]
         self._channel = self._connect(host, port, monotonic() + _PATIENCE_S)
         self._closed = threading.Event()
@@ -104,18 +118,23 @@ class SessionClient:
         self.close()
 
     def _connect(self, host: str, port: int, deadline: float) -> Channel:
-        """Connect and show the token, again where the receiver has no time for this one."""
+        """Connect and show the token, again where the receiver has no time for this one, or there is another token."""
+        tried = 0
         while True:
             self._lines = []
             channel = Channel(self._reach(host, port, deadline))
             try:
-                return self._let_in(channel, deadline)
+                return self._let_in(channel, deadline, tried)
+            except _NotWithThisKey:
+                channel.close()
+                tried += 1
+                if tried >= self._keys:
+                    raise
             except _TurnedAway as turned:
                 channel.close()
-                if monotonic() >= deadline:
-                    raise TransportError(
-                        f"the receiver at TCP {self._where} has no time, so many connect to it: see `ss -tn` there"
-                    ) from turned
+                if monotonic() + _PAUSE_S >= deadline:
+                    raise TransportError(f"the receiver at TCP {self._where} {turned}") from turned
+                sleep(_PAUSE_S)
             except BaseException:
                 channel.close()
                 raise
@@ -130,22 +149,31 @@ class SessionClient:
             except OSError as error:
                 if isinstance(error, TimeoutError) and left_s > _ATTEMPT_S:
                     continue
+                if isinstance(error, ConnectionResetError):  # at once
+                    if left_s > _PAUSE_S:
+                        sleep(_PAUSE_S)
+                        continue
+                    raise TransportError(f"the receiver at TCP {self._where} {_ENDS_ALL}") from error
                 reason = error.strerror or str(error)
                 raise TransportError(
                     f"no receiver at TCP {self._where}: {reason}: start `framelane recv --plan` there first, or give "
                     "the port that it prints"
                 ) from error
 
-    def _let_in(self, channel: Channel, deadline: float) -> Channel:
-        """Show the token on a new connection, and take the session. The channel, which TLS makes another one."""
+    def _let_in(self, channel: Channel, deadline: float, tried: int) -> Channel:
+        """Show the token on a new connection, behind those that were `tried`, and take the session."""
         try:
-            key = find_key(channel.socket.getpeername()[:2], *self._files)
+            keys = find_keys(channel.socket.getpeername()[:2], *self._files)
         except InputError:  # what is not to be believed of something else than a receiver
-            with contextlib.suppress(TimeoutError):
+            with contextlib.suppress(TimeoutError, _TurnedAway):
                 self._challenge(channel, monotonic() + _ATTEMPT_S)
             raise
+        except OSError as error:  # it has gone already
+            raise _TurnedAway(_ENDS_ALL) from error
+        self._keys = len(keys)
+        key = keys[min(tried, len(keys) - 1)]
         if key.certificate is not None:
-            channel = self._secure(channel, key.certificate, deadline)
+            self._secure(channel, key.certificate, deadline)
         try:
             asked = self._challenge(channel, deadline)
         except TimeoutError as error:
@@ -159,11 +187,11 @@ class SessionClient:
             welcome = Welcome.unpack(line)
             credit = Credit.unpack(self._line(channel, deadline))
         except (EOFError, OSError) as error:
-            raise _TurnedAway from error
+            raise _TurnedAway(_NO_TIME) from error
         except InputError as error:
             raise self._no_receiver(error) from error
         if not same(welcome.proof, receiver_proof(key.token, asked, hello, welcome.session)):
-            raise TransportError(f"TCP {self._where} is not the receiver whose token is here: it does not have it")
+            raise _NotWithThisKey(f"TCP {self._where} is not the receiver whose token is here: it does not have it")
         self.session: Session = welcome.session
         self._credit = credit.window_end
         for option in WATCHED:
@@ -180,33 +208,39 @@ class SessionClient:
             return Challenge.unpack(line).nonce
         except TimeoutError:
             raise
-        except (InputError, EOFError, OSError) as error:
+        except EOFError as error:
+            if isinstance(channel.socket, ssl.SSLSocket):  # a receiver, as its certificate has shown
+                raise _TurnedAway(_NO_TIME) from error
+            raise self._no_receiver(error) from error
+        except OSError as error:
+            raise _TurnedAway(_ENDS_ALL) from error
+        except InputError as error:
             raise self._no_receiver(error) from error
 
-    def _secure(self, channel: Channel, certificate: str, deadline: float) -> Channel:
+    def _secure(self, channel: Channel, certificate: str, deadline: float) -> None:
         """The same connection by TLS, to the receiver with that certificate."""
-        connection = client_context().wrap_socket(channel.socket, do_handshake_on_connect=False)
-        secured = Channel(connection)
         try:
-            while not secured.secured():
-                if not secured.wait(deadline - monotonic()):
+            connection = client_context().wrap_socket(channel.socket, do_handshake_on_connect=False)
+            channel.socket = connection
+            while not channel.secured():
+                if not channel.wait(deadline - monotonic()):
                     raise TimeoutError("it does not answer by TLS")
-        except OSError as error:
-            secured.close()
+        except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError) as error:
+            raise _TurnedAway(_ENDS_ALL) from error
+        except (OSError, ValueError) as error:
             raise self._no_receiver(error) from error
         if not is_of(connection, certificate):
-            secured.close()
-            raise TransportError(
+            raise _NotWithThisKey(
                 f"TCP {self._where} is not the receiver whose token is here: its certificate is another one"
             )
-        return secured
 
     def _refused(self, refusal: Refusal) -> NoReturn:
-        raise TransportError(f"the receiver at TCP {self._where} refuses: {_shown(refusal.refused)}")
+        other = _NotWithThisKey if refusal.refused == WRONG_TOKEN else TransportError
+        raise other(f"the receiver at TCP {self._where} refuses: {_shown(refusal.refused)}")
 
     def _no_receiver(self, error: Exception) -> TransportError:
         why = str(error) or "the connection ended before a line did"
-        return TransportError(f"TCP {self._where} is no receiver of framelane: {why}")
+        return _NotWithThisKey(f"TCP {self._where} is no receiver of framelane: {why}")
 
     def _line(self, channel: Channel, deadline: float) -> bytes:
         """The next line while the handshake lasts."""

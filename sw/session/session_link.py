@@ -31,6 +31,9 @@ MAX_LINE = 1 << 16
 MAX_HELLO = 1 << 10
 """Bytes that somebody may say, all in all, who has not shown the token."""
 
+WRONG_TOKEN = "the token is not of this session: bring the session that is published now"
+"""The refusal behind which a source may have another token to show."""
+
 NOTE = "update framelane here: this receiver asks for its session's token"
 """What the user of an older framelane reads, which cannot read the rest."""
 

@@ -21,6 +21,7 @@ from framelane.session.session import Session
 from framelane.session.session_link import (
     PORT,
     WATCHED,
+    WRONG_TOKEN,
     Challenge,
     Credit,
     Hello,
@@ -271,9 +272,7 @@ class SessionServer:
         if not hello.proof:
             raise Refused(Reason.NO_TOKEN, "the session's token was not shown")
         if not same(hello.proof, client_proof(token, asked, hello)):
-            raise Refused(
-                Reason.WRONG_TOKEN, "the token is not of this session: bring the session that is published now"
-            )
+            raise Refused(Reason.WRONG_TOKEN, WRONG_TOKEN)
         return Welcome(proof=receiver_proof(token, asked, hello, self._session), session=self._session).pack()
 
     def _take_place(self, client: _Client) -> None:

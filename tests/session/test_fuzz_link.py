@@ -177,6 +177,7 @@ def test_whatever_a_receiver_says_a_source_ends_with_a_sentence_or_has_the_sessi
     """Of a receiver that says nonsense later a source keeps the credit that was said before."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(session_client, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(session_client, "_PAUSE_S", 0.002)
     chance, session, key = random.Random(3), make_session(), LinkKey.random()
     heard_of, refused = 0, []
     for number in range(LINES):

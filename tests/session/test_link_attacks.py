@@ -3,23 +3,25 @@
 import contextlib
 import json
 import socket
+import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from framelane.base.errors import InputError
-from framelane.session import waiting_room
+from framelane.base.errors import InputError, TransportError
+from framelane.session import session_client, waiting_room
 from framelane.session.attempts import Reason
 from framelane.session.channel import Channel
-from framelane.session.link_key import LinkKey
+from framelane.session.link_key import LinkKey, kept
 from framelane.session.link_tls import server_context
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import MAX_HELLO, MAX_LINE, Hello, Report
 from framelane.session.session_server import SessionServer
-from framelane.session.waiting_room import WaitingRoom
+from framelane.session.waiting_room import Waiting, WaitingRoom
 from unauthenticated import connected, entered, flood, heard, hello
 
 MakeSession = Callable[..., Session]
@@ -321,3 +323,58 @@ def test_a_token_that_is_piped_into_the_port_is_not_in_the_summary(server: Sessi
     assert eventually(server.attempts.lines)
     (line,) = server.attempts.lines()
     assert "5a" * 9 not in line, line
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "TLS"])
+def test_a_source_that_had_to_go_before_it_was_asked_comes_again(
+    make_session: MakeSession, encrypted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first connection is reset before the challenge; of TLS, a second one ends behind the handshake."""
+    tls, certificate = server_context() if encrypted else (None, None)
+    hear, seen = SessionServer._hear_waiting, []
+
+    def evict(server: SessionServer, one: Waiting) -> None:
+        if one.channel not in seen:
+            seen.append(one.channel)
+        if len(seen) == 1:
+            one.channel.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            server._selector.unregister(one.channel.socket)
+            one.channel.socket.close()
+            server._turn_away(one, Reason.TOO_MANY)
+        elif encrypted and len(seen) == 2:
+            if one.channel.secured():
+                server._turn_away(one, Reason.TOO_MANY)
+        else:
+            hear(server, one)
+
+    monkeypatch.setattr(SessionServer, "_hear_waiting", evict)
+    key = LinkKey.random(certificate)
+    with (
+        SessionServer(make_session(), "127.0.0.1", 0, key=key, tls=tls) as server,
+        SessionClient(*server.address, 0) as source,
+    ):
+        assert source.session == make_session()
+        assert server.attempts.counts[Reason.TOO_MANY] == len(seen) - 1 == 1 + encrypted
+
+
+def test_what_ends_every_connection_is_said_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_client, "_PATIENCE_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as other, kept(LinkKey.random(), other.getsockname()):
+        over = threading.Event()
+
+        def end() -> None:
+            other.settimeout(0.1)
+            while not over.is_set():
+                with contextlib.suppress(TimeoutError):
+                    raw, _ = other.accept()
+                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    raw.close()
+
+        thread = threading.Thread(target=end)
+        thread.start()
+        try:
+            with pytest.raises(TransportError, match=r"ends every connection: .* or it is no receiver of framelane"):
+                SessionClient(*other.getsockname())
+        finally:
+            over.set()
+            thread.join()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from framelane.base.errors import InputError, TransportError
+from framelane.session import waiting_room
 from framelane.session.link_key import VARIABLE, LinkKey
 from framelane.session.link_tls import server_context
 from framelane.session.session import Session
@@ -126,3 +127,23 @@ def test_by_tls_nothing_is_readable_and_the_certificate_is_the_receivers(
         other.write_text(json.dumps(LinkKey(key.token, wrong).document()))
         with pytest.raises(TransportError, match="is not the receiver whose token is here: its certificate is another"):
             SessionClient(*server.address, token_file=other)
+
+
+@pytest.mark.parametrize("stale", ["token", "certificate", "no certificate"])
+def test_the_token_that_a_killed_receiver_has_left_does_not_hide_the_right_one(
+    make_session: MakeSession, tmp_path: Path, links: Path, stale: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting_room, "DEADLINE_S", 0.3)
+    tls, certificate = server_context() if stale == "no certificate" else (None, None)
+    key, beside = LinkKey.random(certificate), tmp_path / "session.json"
+    make_session().save(beside, key.document())
+    with SessionServer(make_session(), "127.0.0.1", 0, key=key, tls=tls) as server:
+        (left,) = links.iterdir()
+        left.write_text(json.dumps(LinkKey.random("ab" * 32 if stale == "certificate" else None).document()))
+        with SessionClient(*server.address, 0, beside=beside) as source:
+            assert source.session == make_session()
+        with pytest.raises(TransportError):
+            SessionClient(*server.address, 0)
+        left.write_text(json.dumps(key.document()))
+        beside.write_text("{")
+        SessionClient(*server.address, 0, beside=beside).close()

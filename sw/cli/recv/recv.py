@@ -43,7 +43,11 @@ def recv(
         typer.Option(help="TCP port that tells sources session and credit; 0: any free one.", rich_help_panel=_LIVE),
     ] = None,
     link_tls: Annotated[
-        bool, typer.Option(help="Encrypt the link by TLS, where it crosses other networks.", rich_help_panel=_LIVE)
+        bool,
+        typer.Option(
+            help="Encrypt the link by TLS, where it crosses other networks; as before, with --session.",
+            rich_help_panel=_LIVE,
+        ),
     ] = False,
     max_rate: Annotated[
         float | None,

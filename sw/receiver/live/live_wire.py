@@ -56,15 +56,18 @@ def open_wire(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
 def served(session: Session, options: Live) -> Iterator[SessionServer]:
     """Open the link, then publish the session: it is served from the moment it can be read.
 
-    A session that is served again keeps the token that is in its file.
+    A session that is served again keeps the token that is in its file. Where its link is of TLS, which asks for a new
+    certificate every time, that is written to the file.
     """
     host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
-    tls, certificate = server_context() if options.link_tls else (None, None)
-    key = LinkKey.within(options.session) if options.session else None
-    key = key or LinkKey.random(certificate)
+    old = LinkKey.within(options.session) if options.session else None
+    encrypted = options.link_tls or (old is not None and old.certificate is not None)
+    tls, certificate = server_context() if encrypted else (None, None)
+    key = LinkKey(old.token, certificate) if old else LinkKey.random(certificate)
+    file = options.session if options.session and encrypted else options.publish
     with (
         SessionServer(session, host, port, key=key, tls=tls, max_rate=options.max_rate) as server,
-        published(session, options.publish, key, force=options.force),
+        published(session, file, key, force=options.force),
     ):
         yield server
 

@@ -54,7 +54,7 @@ class Live:
     link_port: int | None = None
     """TCP port of the link that tells sources session and credit; 0: any free one, None: 4790."""
     link_tls: bool = False
-    """The link is encrypted (TLS), for one that crosses other networks; with a new session."""
+    """The link is encrypted (TLS), for one that crosses other networks. A session that had TLS before has it again."""
     max_rate: float = MAX_RATE
     """Frames/s that a source can offer at most, at best twice the detector's: a report of more is refused."""
     interface: str | None = None
@@ -108,10 +108,8 @@ class Live:
             raise OptionError("a live receiver serves a new session or an old one: give {plan}, or else {session}")
         if self.session is not None and self.transport == "verbs":
             raise OptionError("an RDMA device makes a QP and a region anew every time: give {plan}, not {session}")
-        if self.session is not None and (self.publish is not None or self.free_running or self.link_tls):
-            raise OptionError(
-                "{publish}, {free_running} and {link_tls} are of a new session: give {plan}, or leave them out"
-            )
+        if self.session is not None and (self.publish is not None or self.free_running):
+            raise OptionError("{publish} and {free_running} are of a new session: give {plan}, or leave them out")
         if self.ring == "gpu" and self.huge_pages:
             raise OptionError("{huge_pages} are of the host: leave them out with {ring} gpu")
         if self.transport == "packet" and self.interface is None:

@@ -178,7 +178,7 @@ def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive:
         (["--transport", "verbs", "--session", "s"], "an RDMA device makes a QP and a region anew every time"),
         (
             ["--transport", "udp", "--session", "s", "--publish", "p"],
-            "--publish, --free-running and --link-tls are of a new session",
+            "--publish and --free-running are of a new session",
         ),
         (["--transport", "packet", "--plan", "p"], "takes what comes in on an interface: give --interface"),
         (["--transport", "udp", "--plan", "p", "--interface", "lo"], "--interface is of --transport packet"),
