@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check hls formal faults regs lock
+.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check hls formal faults regs lock
 .PHONY: formal-check formal-all synth-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
@@ -39,8 +39,8 @@ LINT := lint-python lint-rtl lint-cpp
 test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
 	$(VENV)/bin/python scripts/beside.py pytest formal-check synth-check $(LINT)
 
-nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, planted faults, oracles (hours)
-	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all $(LINT) oracles faults
+nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, planted faults, oracles, the wheel (hours)
+	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all $(LINT) oracles wheel faults
 
 pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
@@ -54,6 +54,9 @@ sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
 
 oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, scapy and tshark (2 minutes)
 	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/gateware/test_roce_oracles.py $(ARGS)
+
+wheel: $(VENV)/.sim ## the wheel in an empty environment receives a capture of the demo (2 minutes)
+	$(VENV)/bin/python scripts/wheel.py
 
 softroce: packages-softroce $(VENV)/.dev ## the chain, planted faults and RC live on the Linux SoftRoCE driver, in a virtual machine (2 minutes)
 	FRAMELANE_SOFTROCE=required $(RUN) pytest $(XDIST) sim/softroce/test_chain.py sim/softroce/test_refused.py sim/softroce/test_rc_live.py $(ARGS)

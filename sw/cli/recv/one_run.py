@@ -57,14 +57,21 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
             recorder.write(frame)
     tally, fault = reception.tally, reception.fault
     notes = [*reception.notes, *summary.thresholds(reception)]
-    strange = (reception.strays, reception.first_stray, reception.first_misfit)
-    packets = summary.packets(reception.counters, *strange)
+    packets = summary.packets(reception.counters, reception.strays, reception.first_stray, reception.first_misfit)
     lines = [*notes, *_writes(reception), *packets] if live else [*packets, *notes]
     lines += summary.frames(reception, recorder, options.drift_file, options.force)
     lines += summary.experiment(recorder)
     unmet = options.demand.unmet(tally)
     watch.say([*lines, *filter(None, (fault, unmet))])
-    statistics = RunStatistics(tally, reception.counters, recorder.reasons, recorder.frames, *strange)
+    statistics = RunStatistics(
+        tally,
+        reception.counters,
+        recorder.reasons,
+        written=recorder.frames,
+        strays=reception.strays,
+        first_stray=reception.first_stray,
+        first_misfit=reception.first_misfit,
+    )
     return Received(tally, fault, unmet, statistics, tuple(notes))
 
 
