@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = ("Demand", "Judging", "Limits", "Live", "Options", "PeakSettings", "Processing", "Schedule", "Target", "TrackerSettings")
+OPTIONS = (
+    "Demand",
+    "Judging",
+    "Limits",
+    "Live",
+    "Options",
+    "PeakSettings",
+    "Processing",
+    "Schedule",
+    "Target",
+    "TrackerSettings",
+)
 """How their names end."""
 NOT_OPTIONS = {
     "sw/doctor/target.py",  # what the packets of a session must look like
