@@ -102,10 +102,10 @@ def test_what_the_other_ranks_have_is_kept_where_one_fails_later(run_cli: RunCli
         assert run.emulate(run_cli, "--frames", 20)[0] == 0
         text = run.end()
     assert run.status not in (0, -1)
-    assert "rank 1: the run ended early: cannot write run_1.h5: it is a folder" in text
+    assert "rank 1: the run ended early: cannot write run_1.h5: a file of this name has come meanwhile" in text
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["entry/data/detector_frame"][:].tolist() == list(range(0, 20, 2))
-        assert "it is a folder" in file["entry/ranks/1"].attrs["fault"]
+        assert "has come meanwhile" in file["entry/ranks/1"].attrs["fault"]
         assert not file["entry/ranks/1"].attrs["good"]
 
 
