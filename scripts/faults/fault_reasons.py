@@ -28,8 +28,8 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ),
     (
         "reception",
-        "yield from self._all(self._receiver.poll(0))",
-        "yield from self._all(self._receiver.poll(1))",
+        "yield from self._all(self._timed(self._receiver.poll(0)))",
+        "yield from self._all(self._timed(self._receiver.poll(1)))",
     ): "a capture has all its packets: nothing is waited for, however long that may take",
     (
         "doctor/host/filters",

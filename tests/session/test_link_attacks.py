@@ -325,6 +325,8 @@ def test_a_token_that_is_piped_into_the_port_is_not_in_the_summary(server: Sessi
     assert "5a" * 9 not in line, line
 
 
+# Where the reset comes first, wrap_socket of CPython 3.11 leaves the socket to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "TLS"])
 def test_a_source_that_had_to_go_before_it_was_asked_comes_again(
     make_session: MakeSession, encrypted: bool, monkeypatch: pytest.MonkeyPatch
