@@ -19,6 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "records"
 
+RARELY = 0.1
+"""How often a sample may have a run that takes long, at the least."""
+
 
 @dataclass(frozen=True)
 class Made:
@@ -87,12 +90,15 @@ def _commit() -> str:
 def sample(names: Iterable[str], record: Mapping[str, Made], seconds: float, least: int) -> list[str]:
     """Choose runs that took so many seconds together, others with each commit: a record that is wrong is found out.
 
-    They are at least `least`: whoever writes to the record that runs take hours cannot leave all out.
+    A run that alone took longer is left out more often the longer it took, but never more than nine times in ten. They
+    are at least `least`: whoever writes to the record that runs take hours cannot leave all out.
     """
-    shuffled = random.Random(_commit()).sample(ordered := sorted(names), len(ordered))
+    chance = random.Random(_commit())
+    shuffled = chance.sample(ordered := sorted(names), len(ordered))
+    rare = [name for name in shuffled if chance.random() > max(RARELY, seconds / max(record[name].seconds, 1))]
     chosen: list[str] = []
-    for name in shuffled:
-        if seconds <= 0 and len(chosen) >= least:
+    for name in [name for name in shuffled if name not in rare] + rare:
+        if len(chosen) >= least and (seconds <= 0 or name in rare):
             break
         chosen.append(name)
         seconds -= max(record[name].seconds, 1)

@@ -131,6 +131,21 @@ def test_each_commit_samples_others_and_in_the_end_all(monkeypatch: pytest.Monke
     assert seen == record.keys()
 
 
+def test_a_run_that_takes_long_is_sampled_seldom_but_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = recorded(seconds=5)
+    long = sorted(record)[0]
+    record[long] = Made(record[long].inputs, 10_000)
+    drawn, others = 0, 0
+    for commit in range(1_000):
+        done = subprocess.CompletedProcess([], 0, stdout=f"{commit:040x}\n")
+        monkeypatch.setattr(subprocess, "run", lambda *_, done=done, **__: done)
+        chosen = records.sample(record, record, 5 * len(record), 1)
+        drawn += long in chosen
+        others += len(chosen) >= len(record) - 1
+    assert others > 900
+    assert 50 < drawn < 150
+
+
 def test_without_git_some_are_proved_again_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert len(records.sample(recorded(), recorded(seconds=10), 20, 1)) == 2
