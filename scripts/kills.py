@@ -21,16 +21,7 @@ _WHAT = {
     "record": "`framelane jungfrau record`, every second one compressed",
     "rank": "a rank of two under MPI",
 }
-_HEAD = """# Kills
-
-`make kills`: SIGKILL at a random moment, 2 to 3.5 s after the first frame, while frames come. Then each file is opened
-by h5py, without a repair, its frames are compared with what was sent, and `framelane recover` has to agree. "Old" are
-frames that had been written (raw ones: sent) more than two seconds before the kill: all of them must be there.
-{date}, {kills} kills.
-
-| killed | runs | files | all opened | old frames | of them lost | newer ones, median | last file not yet shown |
-|---|---|---|---|---|---|---|---|
-"""
+_HEAD = ROOT / "scripts" / "templates" / "kills.md"
 
 
 def main() -> int:
@@ -52,7 +43,7 @@ def main() -> int:
 
 def page(runs: list[dict[str, Any]], wanted: int) -> str:
     """The page; runs whose files did not open are missing in `runs`."""
-    text = _HEAD.format(date=datetime.date.today(), kills=wanted)
+    text = _HEAD.read_text().format(date=datetime.date.today(), kills=wanted)
     for kind, what in _WHAT.items():
         of = [run for run in runs if run["kind"] == kind]
         if of:

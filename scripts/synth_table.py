@@ -16,24 +16,8 @@ ALLOWED_PERCENT = {"logic": 5, "memory": 5, "flops": 5, "carries": 5}
 WIDE_CARRIES: dict[str, str] = {}
 """Blocks that have more levels when adders are made of LUTs: the carry chain that is on that path."""
 
-HEAD = f"""# Area and depth of logic
-
-Each block at 512 bits, the packetizer with 16 QPs, by yosys {{yosys}}. Blocks that contain others are counted with
-them. `tx_with_rc` is `tx` with RC and its receive path (`Rc`, `Station`), `tx` is without any of it. Written by
-`make synth`. `make test` measures the blocks that have changed since, and a sample. It fails when a block breaks a
-limit, when a column is not what is measured, and for a block that has changed when DSPs, block RAMs or levels are
-others or another column is more than {max(ALLOWED_PERCENT.values())} % apart. No timing has been closed.
-
-- Area: `synth_xilinx -family xcup` (UltraScale+). Limits for `roce_tx`: {MOST["roce_tx"]["luts"]:,} LUTs in all, those
-  used as memory included, {MOST["roce_tx"]["flops"]:,} flip-flops, no DSP, no block RAM.
-- Levels, for the blocks of `hw/roce_tx`: 6-input LUTs on the longest path between registers and ports
-  (`synth -flatten -lut 6`, `ltp -noff`). Adders are made of LUTs there, memories of registers. Limit: {LEVELS}, wide
-  carries excepted by name. *With carries*: the same for the exceptions, an adder or comparator of 8 bits or more being
-  one level, as it is a carry chain in the FPGA.
-
-| block | LUTs | LUTs as memory | flip-flops | carry cells | DSPs | block RAMs | levels | with carries |
-|---|---|---|---|---|---|---|---|---|
-"""
+HEAD = Path(__file__).parent / "templates" / "area.md"
+"""The prose of the page, to be filled by `str.format`; the rows follow."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +47,9 @@ def text(rows: list[Row], yosys: str, carries: dict[str, str]) -> str:
         cells = ("" if value is None else f"{value:,}" for value in values)
         lines.append(f"| {' | '.join((f'`{block}`', *cells))} |\n")
     named = [f"- `{block}`: {carry}\n" for block, carry in carries.items()]
-    return HEAD.format(yosys=yosys) + "".join(lines) + ("\nWide carries:\n\n" + "".join(named) if named else "")
+    limits = {"levels": LEVELS, "apart": max(ALLOWED_PERCENT.values()), **MOST["roce_tx"]}
+    head = HEAD.read_text().format(yosys=yosys, **limits)
+    return head + "".join(lines) + ("\nWide carries:\n\n" + "".join(named) if named else "")
 
 
 def parse(table: str) -> dict[str, Row]:

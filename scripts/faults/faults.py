@@ -27,35 +27,13 @@ import plant_python
 import python_mutations
 from fault_reasons import EXPLAINED
 from fault_targets import GATEWARE, GROUPS, ROOT, Target
+from framelane.bench.page_template import page_parts
 from mutations import Mutation
 
 TABLE = ROOT / "docs" / "measured" / "faults.md"
 RECORD = ROOT / "docs" / "records" / "faults.json"
 WORK = ROOT / "build" / "faults"
 SHARE = 0.95
-
-HEAD = """# Seeded faults
-
-Single faults (one operator, constant, condition, order or statement of one line; seed {seed}) planted one after the
-other in the gateware, in the receiver's core and in the doctor. Written by `make faults` from
-`docs/records/faults.json`: every row was measured, with as many faults as it says; the last column is how many the
-source can have. A block with a † has changed since, it or its tests: the next run tries it again.
-
-| part | faults | caught | share |
-|---|---|---|---|
-"""
-ROWS = """
-## {title}
-
-| {what} | faults | caught | by its own tests | of |
-|---|---|---|---|---|
-"""
-SURVIVORS = """
-## Survivors
-
-| block | line | became | why no test can see it |
-|---|---|---|---|
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +89,8 @@ def keep(name: str, found: list[Tried]) -> None:
         for each, of in sorted((read() | {name: found}).items()):
             rows = [[m.number, m.kind, m.old, m.new, t.by, t.inputs] for t in of for m in [t.mutation]]
             entries.append(f"  {json.dumps(each)}: [\n    " + ",\n    ".join(map(json.dumps, rows)) + "\n  ]")
-        RECORD.write_text("{\n" + ",\n".join(entries) + "\n}\n")
+        (WORK / "record").write_text("{\n" + ",\n".join(entries) + "\n}\n")
+        (WORK / "record").replace(RECORD)  # whoever reads it meanwhile sees the one or the other
 
 
 def counted(found: Iterable[Tried]) -> list[Tried]:
@@ -121,7 +100,8 @@ def counted(found: Iterable[Tried]) -> list[Tried]:
 
 def table(targets: Sequence[Target], record: Record, seed: int) -> str:
     """The page: what was tried of each target by this seed, and what survived."""
-    text, rows = HEAD.format(seed=seed), ""
+    parts = page_parts("faults", ROOT / "scripts" / "templates")
+    text, rows = parts["head"].format(seed=seed), ""
     for group in GROUPS:
         of = [target for target in targets if target.group == group and drawn(target, seed)]
         here = [target for target in of if target.name in record]
@@ -129,7 +109,9 @@ def table(targets: Sequence[Target], record: Record, seed: int) -> str:
         caught = sum(tried.by != "" for tried in all_of)
         share = f"{caught / len(all_of):.1%}" if all_of else ""
         text += f"| {group}: {len(here)} of {len(of)} | {len(all_of)} | {caught} | {share} |\n"
-        rows += ROWS.format(title=group[0].upper() + group[1:], what="block" if group == GATEWARE else "module")
+        rows += parts["rows"].format(
+            title=group[0].upper() + group[1:], what="block" if group == GATEWARE else "module"
+        )
         for target in sorted(here, key=lambda t: t.name):
             found = counted(record[target.name])
             own = sum(tried.by == target.suites[0].stem for tried in found)
@@ -141,7 +123,7 @@ def table(targets: Sequence[Target], record: Record, seed: int) -> str:
     text += rows
     left = [tried.mutation for target in targets for tried in record.get(target.name, []) if tried.by == ""]
     if left:
-        text += SURVIVORS
+        text += parts["survivors"]
     for m in left:
         old, new = (line.strip().replace("|", "\\|") for line in (m.old, m.new))
         text += f"| `{m.block}` | `{old}` | `{new}` | {why(m)} |\n"
@@ -184,8 +166,8 @@ def run(targets: Sequence[Target], count: int, seed: int, jobs: int, end: float)
 
 
 def untried(target: Target, tried: Sequence[Tried], count: int, seed: int) -> int:
-    """How many of the first `count` faults of a target have no verdict of the present source and tests."""
-    faults = drawn(target, seed)[:count]
+    """How many of a target's first faults, `count` or all recorded, have no verdict of the present source and tests."""
+    faults = drawn(target, seed)[: max(count, len(tried))]
     held = [n < len(tried) and tried[n].of(fault) and tried[n].holds(target, seed) for n, fault in enumerate(faults)]
     return held.count(False)
 
@@ -212,7 +194,7 @@ def verdict(targets: Sequence[Target], record: Record, count: int, seed: int) ->
 def main() -> int:
     """Plant, run, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=9, help="faults a block")
+    parser.add_argument("--count", type=int, default=2, help="faults a block, but no fewer than are recorded of it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--group", choices=GROUPS, help="only this part")
     parser.add_argument("--block", action="append", help="only these, such as roce_join or 'doctor/*'")
