@@ -1,13 +1,13 @@
 """`framelane correct`, the command. See `_main` for imports."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from framelane.cli import judging
 from framelane.cli.file_options import takes_file_options
 from framelane.cli.force import Force
+from framelane.cli.judging import takes_judging
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -18,11 +18,13 @@ STATUS = """Exit status 0: all frames were corrected.
 
 
 @takes_file_options
+@takes_judging
 def correct(
     input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/calibration.md.")],
     calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
     options: "FileOptions",
+    *,
     geometry: Annotated[
         str | None, typer.Option(help="jungfrau_4m, or a file (docs/geometry.md): assemble images.")
     ] = None,
@@ -38,34 +40,17 @@ def correct(
         typer.Option(help="Of the frames; needed where --calibration has both, and they do not say it."),
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
-    threshold: judging.Threshold = None,
-    minimum_peaks: judging.MinimumPeaks = None,
-    peaks: judging.PeaksOf = None,
-    snr: judging.Snr = None,
-    keep_rejected: judging.KeepRejected = None,
-    keep_seed: judging.KeepSeed = None,
-    ladder: judging.Ladder = None,
-    sparse: judging.Sparse = None,
+    judging: dict[str, Any],
     force: Force = False,
 ) -> None:
     """Correct recorded raw frames, assemble the modules into images of the detector, and judge these as recv does."""
     from framelane.base.progress import Stages, say
     from framelane.cli.recv.summary import verdicts
     from framelane.cli.terminal import Terminal
-    from framelane.receiver import correct_file
-    from framelane.receiver.pipeline.judging_options import JudgingOptions, ladder_of
+    from framelane.receiver import JudgingOptions, correct_file
 
     console = Terminal()
-    asked = JudgingOptions(
-        threshold=threshold,
-        minimum_peaks=minimum_peaks,
-        peaks=peaks,
-        snr=snr,
-        sparse=sparse,
-        ladder=None if ladder is None else ladder_of(ladder),
-        keep_rejected=keep_rejected,
-        keep_seed=keep_seed,
-    )
+    asked = JudgingOptions(**judging)
     with Stages(console) as stages:
         done = correct_file(
             input,
@@ -83,6 +68,6 @@ def correct(
             progress=stages.show,
         )
     bad = f", {done.left_out} left out whose is_good_frame is 0" if done.left_out else ""
-    if minimum_peaks:
+    if asked.minimum_peaks:
         say(console, verdicts(done.reasons))
     say(console, f"{done.corrected} frames corrected{bad}: see {output}")

@@ -21,7 +21,7 @@ def takes_metadata(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_metadata(**given: Any) -> None:
-        from framelane.session.metadata import Metadata
+        from framelane.receiver import Metadata
 
         values = {name: value for name in FIELDS if name not in taken and (value := given.pop(name)) is not None}
         path = given.pop("metadata")
@@ -30,7 +30,7 @@ def takes_metadata(command: Command) -> Command:
 
     own = [each for each in inspect.signature(command).parameters.values() if each.name != "metadata"]
     taken = {each.name for each in own}
-    return _shown(with_metadata, [*own, *(each for each in _experiment() if each.name not in taken)])
+    return shown(with_metadata, [*own, *(each for each in _experiment() if each.name not in taken)])
 
 
 def takes_file_options(command: Command) -> Command:
@@ -38,20 +38,20 @@ def takes_file_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_options(metadata: Any, photons_as: Any, no_checksum: bool, **given: Any) -> None:
-        from framelane.receiver.sinks.file_options import FileOptions
+        from framelane.receiver import FileOptions
 
         options = FileOptions(metadata=metadata, photons_as=photons_as, checksum=not no_checksum)
         command(**given, options=options)
 
     own = [each for each in inspect.signature(command).parameters.values() if each.name != "options"]
-    return takes_metadata(_shown(with_options, [*own, *_readers()]))
+    return takes_metadata(shown(with_options, [*own, *_readers()]))
 
 
-def _shown(command: Command, parameters: list[inspect.Parameter]) -> Command:
+def shown(command: Command, parameters: list[inspect.Parameter]) -> Command:
     """Let typer see these parameters."""
-    shown: Any = command
-    shown.__signature__ = inspect.Signature([each.replace(kind=each.KEYWORD_ONLY) for each in parameters])
-    shown.__annotations__ = {each.name: each.annotation for each in parameters}
+    changed: Any = command
+    changed.__signature__ = inspect.Signature([each.replace(kind=each.KEYWORD_ONLY) for each in parameters])
+    changed.__annotations__ = {each.name: each.annotation for each in parameters}
     return command
 
 

@@ -9,7 +9,7 @@ from framelane.cli.file_options import takes_metadata
 from framelane.cli.force import Force
 
 if TYPE_CHECKING:
-    from framelane.session.metadata import Metadata
+    from framelane.receiver import Metadata
 
 app = typer.Typer(help="The geometry of a detector, for other programs.", no_args_is_help=True)
 

@@ -1,41 +1,64 @@
 """The options of the commands that judge frames, `recv` and `correct`: `JudgingOptions` of the receiver."""
 
-from typing import Annotated, Literal
+import functools
+import inspect
+from typing import Annotated, Any, Literal
 
 import typer
 
+from framelane.base.errors import OptionError
+from framelane.cli.file_options import Command, shown
+
 PANEL = "What becomes of the frames"
 
-Threshold = Annotated[
-    int | None,
-    typer.Option(
-        help="Photons, or keV where the images are in keV, from which a pixel is a peak; 20, of Bragg peaks 5.",
-        rich_help_panel=PANEL,
+
+def _asked(kind: Any, said: str) -> Any:
+    """An option, None where it is not given."""
+    return Annotated[kind | None, typer.Option(help=said, rich_help_panel=PANEL)]
+
+
+_OPTIONS = {
+    "threshold": _asked(
+        int, "Photons, or keV where the images are in keV, from which a pixel is a peak; 20, of Bragg peaks 5."
     ),
-]
-MinimumPeaks = Annotated[int | None, typer.Option(help="Reject frames with fewer peaks.", rich_help_panel=PANEL)]
-PeaksOf = Annotated[
-    Literal["pixels", "bragg"] | None,
-    typer.Option(
-        help="What the veto counts: pixels, or Bragg peaks of such pixels (docs/peaks.md); else pixels.",
-        rich_help_panel=PANEL,
+    "minimum_peaks": _asked(int, "Reject frames with fewer peaks."),
+    "peaks": _asked(
+        Literal["pixels", "bragg"],
+        "What the veto counts: pixels, or Bragg peaks of such pixels (docs/peaks.md); else pixels.",
     ),
-]
-Snr = Annotated[float | None, typer.Option(help="Of a Bragg peak's pixels; 6, if not given.", rich_help_panel=PANEL)]
-KeepRejected = Annotated[
-    float | None,
-    typer.Option(help="Keep this share of the rejected frames all the same, 0 to 1.", rich_help_panel=PANEL),
-]
-KeepSeed = Annotated[
-    int | None, typer.Option(help="Of the draw of those frames; 0, if not given.", rich_help_panel=PANEL)
-]
-Ladder = Annotated[
-    str | None,
-    typer.Option(
-        help="Thresholds for framelane whatif, as 5,10,20; powers of two, if not given.", rich_help_panel=PANEL
-    ),
-]
-Sparse = Annotated[
-    int | None,
-    typer.Option(help="Also write pixels of at least so many photons, or keV as above.", rich_help_panel=PANEL),
-]
+    "snr": _asked(float, "Of a Bragg peak's pixels; 6, if not given."),
+    "keep_rejected": _asked(float, "Keep this share of the rejected frames all the same, 0 to 1."),
+    "keep_seed": _asked(int, "Of the draw of those frames; 0, if not given."),
+    "ladder": _asked(str, "Thresholds for framelane whatif, as 5,10,20; powers of two, if not given."),
+    "sparse": _asked(int, "Also write pixels of at least so many photons, or keV as above."),
+}
+
+
+def takes_judging(command: Command) -> Command:
+    """Give the command these options in the place of its `judging`, which gets what `JudgingOptions` takes."""
+
+    @functools.wraps(command)
+    def with_judging(**given: Any) -> None:
+        judging = {name: given.pop(name) for name in _OPTIONS}
+        if judging["ladder"] is not None:
+            judging["ladder"] = _thresholds(judging["ladder"])
+        command(**given, judging=judging)
+
+    parameters: list[inspect.Parameter] = []
+    for each in inspect.signature(command).parameters.values():
+        kind = inspect.Parameter.KEYWORD_ONLY
+        if each.name == "judging":
+            parameters += [inspect.Parameter(name, kind, default=None, annotation=of) for name, of in _OPTIONS.items()]
+        else:
+            parameters.append(each)
+    return shown(with_judging, parameters)
+
+
+def _thresholds(text: str) -> tuple[int, ...]:
+    """Those of a ladder as people write them, "5,10,20"; none of an empty text. OptionError for others."""
+    try:
+        return tuple(map(int, text.split(","))) if text else ()
+    except ValueError:
+        raise OptionError(
+            "{ladder} {0} is no list of thresholds: give whole numbers with commas, as 5,10,20", text
+        ) from None

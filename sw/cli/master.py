@@ -9,7 +9,7 @@ from framelane.cli.file_options import takes_metadata
 from framelane.cli.force import Force
 
 if TYPE_CHECKING:
-    from framelane.session.metadata import Metadata
+    from framelane.receiver import Metadata
 
 STATUS = """Exit status 0: all files are in it.
 

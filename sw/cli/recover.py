@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from framelane.receiver.recovery.found_run import FoundPart, FoundRun
+    from framelane.receiver import FoundPart, FoundRun
 
 STATUS = """Exit status 0: every run was ended, and all of its frames are to be seen.
 

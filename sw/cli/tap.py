@@ -56,7 +56,7 @@ def _in_a_network_of_its_own(*options: str) -> NoReturn:
 
 def _run(command: list[str], ours: ipaddress.IPv4Address, theirs: ipaddress.IPv4Interface, width: int) -> int:
     """The command's exit status."""
-    from framelane.driver.board.board import Board
+    from framelane.driver import Board
     from framelane.driver.simulated.tap import Tap
     from framelane.driver.simulated.tap_board import TapBoard, ip_command
     from framelane.driver.simulated.verilated_rc import SLOW_HZ, SimulatedRcBoard

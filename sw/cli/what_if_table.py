@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from framelane.base.progress import say
+from framelane.receiver import Reason, VetoReplay
 from framelane.receiver.pipeline.random_share import RandomShare
-from framelane.receiver.pipeline.veto import Reason, Veto
+from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.sinks.verdict_file import VerdictFile
-from framelane.receiver.sinks.what_if import Verdicts, VetoReplay
+from framelane.receiver.sinks.what_if import Verdicts
 
 _MOST_NAMED = 20
 _WORDS = {

@@ -12,6 +12,7 @@ __all__ = [
     "Correction",
     "FileOptions",
     "FollowedFrame",
+    "FoundPart",
     "FoundRun",
     "Frame",
     "JudgingOptions",
@@ -21,8 +22,11 @@ __all__ = [
     "PeakSettings",
     "Processing",
     "RawFrames",
+    "Reason",
     "Reception",
     "Recorder",
+    "RunStatistics",
+    "Tally",
     "VetoReplay",
     "correct",
     "correct_file",
@@ -47,11 +51,14 @@ if TYPE_CHECKING:
     from framelane.receiver.live.processing import Processing
     from framelane.receiver.live.reception import Reception, receive
     from framelane.receiver.live.recorder import Recorder
+    from framelane.receiver.live.run_statistics import RunStatistics
     from framelane.receiver.peaks.peak_search import find_peaks
     from framelane.receiver.pipeline.correction import Correction, correct
     from framelane.receiver.pipeline.judging_options import JudgingOptions
+    from framelane.receiver.pipeline.veto import Reason
     from framelane.receiver.recovery.following import FollowedFrame, follow
-    from framelane.receiver.recovery.found_run import FoundRun, link_run, recover
+    from framelane.receiver.recovery.found_run import FoundPart, FoundRun, link_run, recover
+    from framelane.receiver.ring.tally import Tally
     from framelane.receiver.sinks.file_options import FileOptions
     from framelane.receiver.sinks.what_if import VetoReplay, replay_veto
     from framelane.session.metadata import Metadata
@@ -77,6 +84,7 @@ else:
             # Files of others that still run, or were killed.
             "FollowedFrame": "framelane.receiver.recovery.following",
             "follow": "framelane.receiver.recovery.following",
+            "FoundPart": "framelane.receiver.recovery.found_run",
             "FoundRun": "framelane.receiver.recovery.found_run",
             "link_run": "framelane.receiver.recovery.found_run",
             "recover": "framelane.receiver.recovery.found_run",
@@ -86,7 +94,10 @@ else:
             "Live": "framelane.receiver.live.packet_source",
             "Processing": "framelane.receiver.live.processing",
             "Reception": "framelane.receiver.live.reception",
+            "Reason": "framelane.receiver.pipeline.veto",
             "Recorder": "framelane.receiver.live.recorder",
+            "RunStatistics": "framelane.receiver.live.run_statistics",
+            "Tally": "framelane.receiver.ring.tally",
             "receive": "framelane.receiver.live.reception",
         },
     )

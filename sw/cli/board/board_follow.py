@@ -12,7 +12,7 @@ from framelane.base.errors import ConfigError, TransportError
 from framelane.base.progress import say
 from framelane.base.stopping import stop_on_signals
 from framelane.cli.board.board_watch import BoardWatch, link_of
-from framelane.driver.board.board import Board
+from framelane.driver import Board
 from framelane.driver.board.credit_relay import CreditRelay
 from framelane.driver.config.board_config import load
 from framelane.driver.config.configuring import calibrate

@@ -9,8 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from framelane.base.errors import BoardError, InputError
-from framelane.driver.board.board import Board
-from framelane.driver.board.board_readings import Capabilities
+from framelane.driver import Board, Capabilities
 from framelane.driver.registers._register_map import REGISTERS
 from framelane.driver.registers.register_file import RegisterElement
 

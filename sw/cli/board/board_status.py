@@ -12,7 +12,7 @@ from rich.table import Table
 
 from framelane.base.errors import ConfigError, InputError
 from framelane.base.progress import say
-from framelane.driver.board.board import Board
+from framelane.driver import Board
 from framelane.driver.board.network import gives_up_after_s, settles_s, silence_s
 from framelane.driver.board.queue_pairs import STATES, QueuePair
 from framelane.driver.board.station import StationState, text

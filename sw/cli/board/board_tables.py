@@ -7,9 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from framelane.base.progress import say
-from framelane.driver.board.board import Board
+from framelane.driver import Board, BoardConfig
 from framelane.driver.board.board_readings import Counters, DestinationCounters, Errors, FlowCounters, StationCounters
-from framelane.driver.config.board_config import BoardConfig
 from framelane.driver.registers._register_map import REGISTERS
 from framelane.models.placement.slots import FREE_RUNNING
 

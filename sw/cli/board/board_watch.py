@@ -9,9 +9,8 @@ from rich.console import Console
 from framelane.base.errors import BoardError, ConfigError
 from framelane.base.progress import say
 from framelane.cli.board.board_status import names_of
-from framelane.driver.board.board import Board
+from framelane.driver import Board, BoardConfig
 from framelane.driver.board.credit_relay import CreditRelay
-from framelane.driver.config.board_config import BoardConfig
 from framelane.models.rc.rc_protocol import RcState
 from framelane.session.reconnecting import Reconnecting
 from framelane.session.session_client import SessionClient

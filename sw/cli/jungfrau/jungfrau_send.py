@@ -9,7 +9,7 @@ from rich.console import Console
 from framelane.base.errors import ConfigError
 from framelane.base.progress import say
 from framelane.base.stopping import stop_on_signals
-from framelane.calibration.calibration_file import write_calibration
+from framelane.calibration import write_calibration
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
 from framelane.source.jungfrau_sender import JungfrauSender
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from framelane.base.errors import OptionError
 from framelane.base.output import check_free
 from framelane.base.progress import Stages, say
-from framelane.calibration.calibration_file import write_calibration
+from framelane.calibration import write_calibration
 from framelane.calibration.gain_maps import write_gain_maps
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
 from framelane.models.jungfrau.jf_packet import PACKETS, TICK_NS, JfHeader

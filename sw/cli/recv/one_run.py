@@ -11,12 +11,7 @@ from framelane.base.stopping import Stop, stop_on_signals
 from framelane.cli.recv import summary
 from framelane.cli.recv.recv_options import RecvOptions
 from framelane.cli.recv.run_watch import OnConsole, RunWatch
-from framelane.receiver.live.packet_source import Live
-from framelane.receiver.live.reception import Reception, receive
-from framelane.receiver.live.recorder import Recorder
-from framelane.receiver.ranks.run_statistics import RunStatistics
-from framelane.receiver.ring.tally import Tally
-from framelane.session.session import Session
+from framelane.receiver import Live, Reception, Recorder, RunStatistics, Tally, receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +52,13 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
             recorder.write(frame)
     tally, fault = reception.tally, reception.fault
     notes = [*reception.notes, *summary.thresholds(reception)]
-    packets = summary.packets(reception.counters, reception.strays, reception.first_stray, reception.first_misfit)
-    lines = [*notes, *_writes(reception), *packets] if live else [*packets, *notes]
+    packets = summary.packets(recorder.statistics)
+    lines = [*notes, *summary.writes(reception), *packets] if live else [*packets, *notes]
     lines += summary.frames(reception, recorder, options.drift_file, options.force)
     lines += summary.experiment(recorder)
     unmet = options.demand.unmet(tally)
     watch.say([*lines, *filter(None, (fault, unmet))])
-    statistics = RunStatistics(
-        tally,
-        reception.counters,
-        recorder.reasons,
-        written=recorder.frames,
-        strays=reception.strays,
-        first_stray=reception.first_stray,
-        first_misfit=reception.first_misfit,
-    )
-    return Received(tally, fault, unmet, statistics, tuple(notes))
+    return Received(tally, fault, unmet, recorder.statistics, tuple(notes))
 
 
 @contextlib.contextmanager
@@ -81,24 +67,14 @@ def _shown(reception: Reception, watch: RunWatch) -> Iterator[None]:
     if not reception.live:
         yield
         return
-    with watch.running(_listening(reception.session, *reception.serve()), reception.stop) as progress:
+    with watch.running(_listening(reception), reception.stop) as progress:
         reception.tell = progress.update
         yield
 
 
-def _listening(session: Session, host: str, port: int) -> str:
+def _listening(reception: Reception) -> str:
+    session, (host, port) = reception.session, reception.serve()
     return (
         f"waiting for {session.source.ip} over {session.service}, {session.rows} x {session.columns} pixels, "
         f"{session.n_slots} slots; the sources find the session at TCP {host}:{port}: Ctrl-C ends the run and keeps it"
     )
-
-
-def _writes(reception: Reception) -> list[str]:
-    """What an RDMA device has counted, beside what the sources have sent: nobody else may write to the ring."""
-    writes, sent, tally = reception.writes, reception.packets_sent, reception.tally
-    if writes is None:
-        return []
-    line = f"{writes} packets came to the device, {sent} were sent with the trailers that came"
-    known = tally.complete == tally.sent - tally.dropped_at_source and reception.session.service == "UC"
-    more = reception.sources_ended and known and writes > sent
-    return [line + (": somebody else sends to this port" if more else "")]

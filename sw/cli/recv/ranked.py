@@ -21,9 +21,8 @@ from framelane.cli.recv import one_run, summary
 from framelane.cli.recv.recv_options import Demand, RecvOptions
 from framelane.cli.recv.run_watch import Progress
 from framelane.models.roce_tx import wire
-from framelane.receiver.live.packet_source import Live
+from framelane.receiver import Live, RunStatistics
 from framelane.receiver.ranks.ranks import Lost, Ranks
-from framelane.receiver.ranks.run_statistics import RunStatistics
 from framelane.receiver.sinks.master_file import Master, Part, write_master
 from framelane.session.session_link import PORT
 
@@ -268,7 +267,7 @@ def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: C
         say(console, line)
     there = [each.statistics for each in told if isinstance(each, RankOutcome) and each.statistics]
     total = sum(there, RunStatistics.none())
-    lines = summary.packets(total.counters, total.strays, total.first_stray, total.first_misfit)
+    lines = summary.packets(total)
     if options.processing.minimum_peaks:
         lines.append(summary.verdicts(total.reasons))
     if unwritten := total.tally.complete + total.tally.incomplete - total.written:

@@ -1,13 +1,13 @@
 """`framelane recv`, the command: its options; what it prints is in `one_run`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from framelane.cli import judging
 from framelane.cli.file_options import takes_file_options
 from framelane.cli.force import Force
+from framelane.cli.judging import PANEL, takes_judging
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -16,9 +16,11 @@ _CAPTURE, _LIVE = "From a capture", "From the wire"
 
 
 @takes_file_options
+@takes_judging
 def recv(
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
     options: "FileOptions",
+    *,
     session: Annotated[
         Path | None,
         typer.Option(help="Session of the packets: session.json of the receiver. Live: the one to serve again."),
@@ -100,21 +102,12 @@ def recv(
     ] = None,
     calibration: Annotated[
         Path | None,
-        typer.Option(
-            help="HDF5 file; without, raw words are kept. Corrected images take none.", rich_help_panel=judging.PANEL
-        ),
+        typer.Option(help="HDF5 file; without, raw words are kept. Corrected images take none.", rich_help_panel=PANEL),
     ] = None,
     gpu: Annotated[
-        bool, typer.Option("--gpu", help="Frames are corrected and judged by a GPU.", rich_help_panel=judging.PANEL)
+        bool, typer.Option("--gpu", help="Frames are corrected and judged by a GPU.", rich_help_panel=PANEL)
     ] = False,
-    threshold: judging.Threshold = None,
-    minimum_peaks: judging.MinimumPeaks = None,
-    peaks: judging.PeaksOf = None,
-    snr: judging.Snr = None,
-    keep_rejected: judging.KeepRejected = None,
-    keep_seed: judging.KeepSeed = None,
-    ladder: judging.Ladder = None,
-    sparse: judging.Sparse = None,
+    judging: dict[str, Any],
     expect: Annotated[
         int | None,
         typer.Option(help="Exit status 1 unless exactly so many frames were sent, and all of them are complete."),
@@ -125,16 +118,16 @@ def recv(
     dark_period: Annotated[
         int | None,
         typer.Option(
-            help="Every so many frames of the detector one is dark: track the pedestal.", rich_help_panel=judging.PANEL
+            help="Every so many frames of the detector one is dark: track the pedestal.", rich_help_panel=PANEL
         ),
     ] = None,
     dark_phase: Annotated[
         int | None,
-        typer.Option(help="The dark frame of a period, from 0; else the last.", rich_help_panel=judging.PANEL),
+        typer.Option(help="The dark frame of a period, from 0; else the last.", rich_help_panel=PANEL),
     ] = None,
     gain_mode: Annotated[
         Literal["normal", "hg0"] | None,
-        typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=judging.PANEL),
+        typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=PANEL),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -146,8 +139,7 @@ def recv(
     from framelane.cli.recv import one_run, ranked
     from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
     from framelane.cli.terminal import Terminal
-    from framelane.receiver.live.processing import Processing
-    from framelane.receiver.pipeline.judging_options import ladder_of
+    from framelane.receiver import Processing
     from framelane.receiver.ranks.ranks import find_ranks
 
     live = live_options(
@@ -174,14 +166,7 @@ def recv(
         calibration=calibration,
         gain_mode=gain_mode,
         gpu=gpu,
-        threshold=threshold,
-        minimum_peaks=minimum_peaks,
-        peaks=peaks,
-        snr=snr,
-        sparse=sparse,
-        ladder=None if ladder is None else ladder_of(ladder),
-        keep_rejected=keep_rejected,
-        keep_seed=keep_seed,
+        **judging,
         dark_period=dark_period,
         dark_phase=dark_phase,
     )

@@ -6,10 +6,7 @@ from typing import Any
 
 from framelane.base.errors import OptionError
 from framelane.base.output import check_free, check_no_input
-from framelane.receiver.live.packet_source import Capture, Live
-from framelane.receiver.live.processing import Processing
-from framelane.receiver.ring.tally import Tally
-from framelane.receiver.sinks.file_options import FileOptions
+from framelane.receiver import Capture, FileOptions, Live, Processing, Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

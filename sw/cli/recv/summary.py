@@ -1,23 +1,18 @@
 """What `framelane recv` says at the end of a run."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
 from framelane.base.errors import InputError
-from framelane.base.part_file import PartFile
 from framelane.cli.option_names import spelled
-from framelane.receiver.live.reception import Reception
-from framelane.receiver.live.recorder import Recorder
-from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
-from framelane.receiver.pipeline.veto import Reason
-from framelane.receiver.transport.transport import Counters
+from framelane.receiver import Reason, Reception, Recorder, RunStatistics
 
 _MOST_NAMED = 20
 
 
-def packets(counters: Counters, strays: int, first_stray: str, first_misfit: str) -> list[str]:
+def packets(statistics: RunStatistics) -> list[str]:
     """What came over the wire, and what was wrong with it."""
+    counters, strays, misfit = statistics.counters, statistics.strays, statistics.first_misfit
     lines = [f"{counters.packets} packets, {counters.placed} of them placed in the ring"]
     if counters.completions and not counters.packets:  # an RDMA device places them, and tells of trailers only
         lines = [f"{counters.completions} trailers came"]
@@ -27,12 +22,20 @@ def packets(counters: Counters, strays: int, first_stray: str, first_misfit: str
         f"{counters.skipped} skipped: PSNs whose packets did not come, or come later": counters.skipped,
         f"{counters.behind} behind: packets that come late, or twice": counters.behind,
         f"{counters.queue_drops} dropped by the kernel, whose queue was full": counters.queue_drops,
-        f"{strays} stray {name}, without a trailer of an open frame, first {first_stray}": strays,
+        f"{strays} stray {name}, without a trailer of an open frame, first {statistics.first_stray}": strays,
     }
     lines += [line for line, n in oddities.items() if n]
-    return (
-        [*lines, f"frames of another size than the session's are not kept: {first_misfit}"] if first_misfit else lines
+    return [*lines, f"frames of another size than the session's are not kept: {misfit}"] if misfit else lines
+
+
+def writes(reception: Reception) -> list[str]:
+    """What an RDMA device has counted, beside what the sources have sent: nobody else may write to the ring."""
+    if reception.writes is None:
+        return []
+    line = (
+        f"{reception.writes} packets came to the device, {reception.packets_sent} were sent with the trailers that came"
     )
+    return [line + (": somebody else sends to this port" if reception.foreign_writes else "")]
 
 
 def thresholds(reception: Reception) -> list[str]:
@@ -57,7 +60,7 @@ def frames(reception: Reception, recorder: Recorder, drift_file: Path, force: bo
     if prepared.judging and reception.processing.minimum_peaks:
         lines.append(verdicts(recorder.reasons))
     if prepared.tracker is not None:
-        lines += _drift(prepared.tracker, drift_file, force)
+        lines += _drift(reception, drift_file, force)
     if unwritten := recorder.unwritten + reception.unprocessed:
         lines.append(f"{unwritten} frames came that are not in the file")
     nothing = "no frame came, nothing is written: `framelane doctor` says why"
@@ -82,12 +85,12 @@ def verdicts(reasons: Counter[Reason]) -> str:
     )
 
 
-def _drift(tracker: PedestalTracker, path: Path, force: bool) -> list[str]:
+def _drift(reception: Reception, path: Path, force: bool) -> list[str]:
     """Write the record of the tracked pedestals; what the user should know of it."""
-    tracker.note()
+    tracker = reception.prepared.tracker
+    assert tracker is not None
     try:
-        with PartFile(path, force=force) as part:
-            part.path.write_text(json.dumps(tracker.record.document(), indent=1) + "\n")
+        tracker.write_record(path, force=force)
         see = f"see {path}"
     except (OSError, InputError) as error:
         see = str(error) if isinstance(error, InputError) else f"cannot write {path}: {error.strerror}"

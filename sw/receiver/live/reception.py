@@ -148,6 +148,13 @@ class Reception:
         return self._receiver.first_misfit
 
     @property
+    def foreign_writes(self) -> int:
+        """How many of `writes` somebody else has sent; 0 where that cannot be told, as sources go on, or send again."""
+        came = self.tally.complete == self.tally.sent - self.tally.dropped_at_source
+        known = self.writes is not None and self.sources_ended and came and self.session.service == "UC"
+        return max(0, (self.writes or 0) - self.packets_sent) if known else 0
+
+    @property
     def tally(self) -> Tally:
         """The loss identity: what became of the frames, up to now."""
         if self._tally is not None:

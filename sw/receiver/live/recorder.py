@@ -15,6 +15,7 @@ from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.frame import Frame
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.live.reception import Reception
+from framelane.receiver.live.run_statistics import RunStatistics
 from framelane.receiver.pipeline.veto import Reason
 from framelane.receiver.sinks.file_options import FileOptions
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
@@ -73,6 +74,20 @@ class Recorder:
             )
 
         self._files = Series(path, make, force=force)
+
+    @property
+    def statistics(self) -> RunStatistics:
+        """What the run has counted up to now: frames, packets, verdicts."""
+        run = self._run
+        return RunStatistics(
+            run.tally,
+            run.counters,
+            self.reasons,
+            written=self.frames,
+            strays=run.strays,
+            first_stray=run.first_stray,
+            first_misfit=run.first_misfit,
+        )
 
     @property
     def kept(self) -> bool:

@@ -2,15 +2,18 @@
 
 import concurrent.futures
 import itertools
+import json
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.errors import ConfigError, InputError
+from framelane.base.part_file import PartFile
 from framelane.models.jungfrau.jf_correct import ADC_MASK
 from framelane.models.jungfrau.jf_fixed import PEDESTAL_FRACTION_BITS
 from framelane.models.jungfrau.jf_scene import CHIP
@@ -134,6 +137,12 @@ class PedestalTracker:
             self.progress.recorded = self.progress.tick
             for module in range(len(self._modules)):
                 self.record.add(self._row(module))
+
+    def write_record(self, path: Path, *, force: bool = False) -> None:
+        """Write the record to a JSON file, up to the newest frame. InputError, or OSError, where that cannot be."""
+        self.note()
+        with PartFile(path, force=force) as part:
+            part.path.write_text(json.dumps(self.record.document(), indent=1) + "\n")
 
     def write_quarters(self, plane: NDArray[np.uint16]) -> None:
         """Write the pedestal to `plane`, uint16 (rows, columns), in quarters of an ADU: plane 0 of

@@ -99,13 +99,3 @@ def _modules(shape: tuple[int, int]) -> Sequence[Panel] | None:
     """Whole modules, one above the other and side by side; None for an image of one piece."""
     modules = not (shape[0] % MODULE_ROWS or shape[1] % MODULE_COLUMNS)
     return Panel.grid(shape, MODULE_ROWS, MODULE_COLUMNS) if modules else None
-
-
-def ladder_of(text: str) -> tuple[int, ...]:
-    """The thresholds of a ladder as people write them, "5,10,20"; none of an empty text. OptionError for others."""
-    try:
-        return tuple(map(int, text.split(","))) if text else ()
-    except ValueError:
-        raise OptionError(
-            "{ladder} {0} is no list of thresholds: give whole numbers with commas, as 5,10,20", text
-        ) from None

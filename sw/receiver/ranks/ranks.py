@@ -39,7 +39,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Process:
     host: str
     pid: int
 
@@ -64,9 +64,9 @@ class Ranks:
     def __init__(self, comm: Any, patience_s: float = PATIENCE_S) -> None:
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
         self._comm, self._patience_s = comm, patience_s
-        self._places: list[_Place] = comm.allgather(_Place(socket.gethostname(), os.getpid()))
-        self.host = self._places[self.rank].host
-        self.local_rank = [place.host for place in self._places[: self.rank]].count(self.host)
+        self._processes: list[_Process] = comm.allgather(_Process(socket.gethostname(), os.getpid()))
+        self.host = self._processes[self.rank].host
+        self.local_rank = [process.host for process in self._processes[: self.rank]].count(self.host)
         now = time.monotonic()
         self._said = [_Said(now) for _ in range(self.size)]
         self._lost: dict[int, Lost] = {}
@@ -173,13 +173,13 @@ class Ranks:
                 self._listen()  # what it has sent before
                 if not self._has_told(rank):
                     self._lost[rank] = Lost("its process has ended without a word: was it killed?")
-            elif silent_s > self._patience_s and self._places[rank].host != self.host:
+            elif silent_s > self._patience_s and self._processes[rank].host != self.host:
                 self._lost[rank] = Lost(f"nothing was heard of it for {silent_s:.0f} s")
 
     def _gone(self, rank: int) -> bool:
         """Whether a process of this host is no more; of other hosts nobody knows."""
-        place = self._places[rank]
-        return place.host == self.host and not _alive(place.pid)
+        process = self._processes[rank]
+        return process.host == self.host and not _alive(process.pid)
 
 
 def _alive(pid: int) -> bool:

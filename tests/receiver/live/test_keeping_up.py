@@ -4,6 +4,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -17,25 +18,34 @@ from own_source import own_address, own_port
 
 STEP_S = 0.0005
 TELL_S = 0.05
+FRAMES = 2000
+TOO_SLOW = r"is too slow, not its ring too small: it takes ([\d.]+) frames/s, and (\S+)/s were"
+TOO_SMALL = r"the ring is too small, not the receiver too slow: .* write n_slots = (\d+) into the plan"
 
 
-def simulated(
-    rate: float, takes_s: float, n_slots: int, stalls: tuple[tuple[float, float], ...] = (), frames: int = 2000
-) -> tuple[str, int]:
-    """What a receiver says, in steps of time, that takes so long for a frame, and besides stalls, (when, how long).
+@dataclass(frozen=True)
+class Load:
+    """`FRAMES` frames of a source, and a receiver that takes so long for each, and besides stalls, (when, how long)."""
 
-    With it how many frames its source has dropped.
-    """
+    rate: float
+    takes_s: float
+    n_slots: int
+    stalls: tuple[tuple[float, float], ...] = ()
+
+
+def simulated(load: Load) -> tuple[str, int]:
+    """What the receiver says, in steps of time, and how many frames its source has dropped."""
     now, busy_until = 0.0, 0.0
+    n_slots = load.n_slots
     judge = KeepingUp(n_slots, 0, lambda: now)
     waiting: list[int] = []
     offered = dropped = told = 0
     told_dropped, told_at, end = 0, 0.0, n_slots
     working = False
-    todo = list(stalls)
-    while offered < frames:
+    todo = list(load.stalls)
+    while offered < FRAMES:
         now += STEP_S
-        while offered < min(frames, int(now * rate) + 1):
+        while offered < min(FRAMES, int(now * load.rate) + 1):
             if offered < end:
                 waiting.append(offered)
             else:
@@ -54,7 +64,7 @@ def simulated(
             waiting.pop(0)
             end = max(end, (waiting[0] if waiting else offered - dropped) + n_slots)
         if waiting:
-            working, busy_until = True, now + takes_s
+            working, busy_until = True, now + load.takes_s
         else:
             judge.waited(STEP_S)
             end = max(end, told + n_slots)
@@ -62,39 +72,47 @@ def simulated(
     return judge.line(), dropped
 
 
-@pytest.mark.parametrize(
-    ("rate", "takes_s", "n_slots", "stalls"),
-    [(1000, 0.002, 64, ()), (1000, 0.02, 4, ()), (1000, 0.0015, 512, ()), (500, 0.003, 16, ((1.0, 0.5),))],
-)
-def test_a_receiver_that_takes_too_long_for_each_frame_is_too_slow(
-    rate: float, takes_s: float, n_slots: int, stalls: tuple[tuple[float, float], ...]
-) -> None:
-    line, dropped = simulated(rate, takes_s, n_slots, stalls)
+def said(pattern: str, load: Load) -> tuple[str, ...]:
+    """The numbers in what the receiver says."""
+    line, dropped = simulated(load)
     assert dropped
-    found = re.search(r"is too slow, not its ring too small: it takes ([\d.]+) frames/s, and (\S+)/s were", line)
+    return numbers(pattern, line)
+
+
+def numbers(pattern: str, line: str) -> tuple[str, ...]:
+    """Those of the groups."""
+    found = re.search(pattern, line)
     assert found, line
-    assert float(found[1]) == pytest.approx(1 / takes_s, rel=0.35)
-    assert float(found[2]) == pytest.approx(rate, rel=0.1)
+    return found.groups()
 
 
 @pytest.mark.parametrize(
-    ("rate", "takes_s", "n_slots", "stalls"),
+    "load",
     [
-        (1000, 0.0005, 64, ((0.5, 0.2),)),
-        (1000, 0.0005, 64, ((0.5, 0.2), (1.0, 0.4))),
-        (500, 0.0005, 4, ((0.3, 0.05), (0.6, 0.05))),
+        Load(1000, 0.002, 64),
+        Load(1000, 0.02, 4),
+        Load(1000, 0.0015, 512),
+        Load(500, 0.003, 16, ((1.0, 0.5),)),
     ],
 )
-def test_a_receiver_that_stands_still_now_and_then_has_too_few_slots_and_says_how_many_are_enough(
-    rate: float, takes_s: float, n_slots: int, stalls: tuple[tuple[float, float], ...]
-) -> None:
-    line, dropped = simulated(rate, takes_s, n_slots, stalls)
-    assert dropped
-    found = re.search(r"the ring is too small, not the receiver too slow: .* write n_slots = (\d+) into the plan", line)
-    assert found, line
-    wanted = int(found[1])
-    assert wanted < 4 * rate * max(lasts for _, lasts in stalls)
-    assert simulated(rate, takes_s, wanted, stalls) == ("", 0)
+def test_a_receiver_that_takes_too_long_for_each_frame_is_too_slow(load: Load) -> None:
+    takes, offered = said(TOO_SLOW, load)
+    assert float(takes) == pytest.approx(1 / load.takes_s, rel=0.35)
+    assert float(offered) == pytest.approx(load.rate, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        Load(1000, 0.0005, 64, ((0.5, 0.2),)),
+        Load(1000, 0.0005, 64, ((0.5, 0.2), (1.0, 0.4))),
+        Load(500, 0.0005, 4, ((0.3, 0.05), (0.6, 0.05))),
+    ],
+)
+def test_a_receiver_that_stands_still_now_and_then_is_told_how_many_slots_are_enough(load: Load) -> None:
+    wanted = int(said(TOO_SMALL, load)[0])
+    assert wanted < 4 * load.rate * max(lasts for _, lasts in load.stalls)
+    assert simulated(replace(load, n_slots=wanted)) == ("", 0)
 
 
 def test_a_source_that_is_behind_another_one_is_named() -> None:
@@ -138,7 +156,6 @@ def test_a_real_receiver_says_which_it_is() -> None:
 
     notes, dropped = received(8, 400, 400, once())
     assert dropped
-    found = re.search(r"the ring is too small, not the receiver too slow: .* n_slots = (\d+)", "".join(notes))
-    assert found, notes
-    assert 0.2 * 400 <= int(found[1]) <= 400
-    assert received(int(found[1]), 400, 400, once()) == ([], 0)
+    slots = int(numbers(TOO_SMALL, "".join(notes))[0])
+    assert 0.2 * 400 <= slots <= 400
+    assert received(slots, 400, 400, once()) == ([], 0)
