@@ -25,6 +25,8 @@ import numpy as np
 
 from framelane.bench.own_network import own_network
 
+_READY_S = 60
+"""For a receiver that begins."""
 _FRAMELANE = [sys.executable, "-c", "from framelane.cli import main; main()"]
 _FAULTS = "drop=0.0001,duplicate=0.0001,reorder:3=0.0001,corrupt:payload=0.0001,truncate=0.00005,foreign=0.0001"
 _ENDS = (("recv", signal.SIGINT), ("recv", signal.SIGTERM), ("emulate", signal.SIGTERM))
@@ -63,7 +65,8 @@ def one_run(folder: Path, seconds: float, who: str, number: signal.Signals) -> d
     for name in ("recv", "emulate"):
         command = [*_FRAMELANE, name, *arguments[name].split(), "--interface", veth[name]]
         processes[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        while name == "recv" and not (folder / "session.json").exists():
+        end = time.monotonic() + _READY_S
+        while name == "recv" and not (folder / "session.json").exists() and time.monotonic() < end:
             time.sleep(0.05)
     samples: list[dict[str, int]] = []
     end = time.monotonic() + seconds

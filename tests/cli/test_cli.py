@@ -20,6 +20,7 @@ import framelane
 from framelane.base.claim import Kind
 from framelane.base.errors import InputError
 from framelane.base.output import OutputFolder
+from live_recv import heard
 
 RunCli = Callable[..., tuple[int, str, str]]
 FRAMELANE = [sys.executable, "-c", "from framelane.cli import main; main()"]
@@ -172,9 +173,7 @@ def started(folder: Path, *before: str) -> Iterator[subprocess.Popen[bytes]]:
     command = [*before, *FRAMELANE, "demo", "--output", str(folder), "--modules", "1", "--frames", "1000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         try:
-            assert run.stdout
-            while b"frame 0" not in (line := run.stdout.readline()):
-                assert line, "the demo has ended"
+            heard(run, run.stdout, "frame 0")
             yield run
         finally:
             run.kill()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from live_recv import heard
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "system-packages.sh"
 HELD = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
 
@@ -99,18 +101,13 @@ def test_the_lock_of_the_lists_is_waited_for_with_the_real_apt(tmp_path: Path, p
         command: list[str | Path] = [SCRIPT, "python", python]
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as run:
             try:
-                assert run.stderr
-                heard = ""
-                while "waiting for another apt" not in heard:
-                    line = run.stderr.readline()
-                    assert line, heard
-                    heard += line
+                said = heard(run, run.stderr, "waiting for another apt")
                 time.sleep(1)
                 assert run.poll() is None
                 fcntl.lockf(lock, fcntl.LOCK_UN)
-                heard += run.communicate(timeout=30)[1]
+                said += run.communicate(timeout=30)[1]
             finally:
                 run.kill()
-    assert "Could not get lock" in heard
-    assert heard.count("Could not get lock") == heard.count("waiting for another apt")
-    assert "Unable to locate package python3." in heard, "it has gone on, to lists that are empty"
+    assert "Could not get lock" in said
+    assert said.count("Could not get lock") == said.count("waiting for another apt")
+    assert "Unable to locate package python3." in said, "it has gone on, to lists that are empty"

@@ -4,6 +4,7 @@ import functools
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,24 @@ from own_source import own_address, own_port
 PROGRAM = "from framelane.cli import main; main()"
 FRAMELANE = [sys.executable, "-c", PROGRAM]
 ROWS, COLUMNS, SLOTS = 16, 96, 4
+
+
+def heard(process: subprocess.Popen[Any], stream: Any, *wanted: str, within_s: float = 60.0) -> str:
+    """What `process` has written to its `stream`, in one line, as soon as all of `wanted` are in it.
+
+    AssertionError where it ends before, or has not said it within the time: then it is killed.
+    """
+    patience = threading.Timer(within_s, process.kill)
+    patience.start()
+    try:
+        text = ""
+        while not all(words in text for words in wanted):
+            line = stream.readline()
+            assert line, f"it has not said {' and '.join(wanted)}, but: {text}"
+            text += (line if isinstance(line, str) else line.decode()).replace("\n", " ")
+        return text
+    finally:
+        patience.cancel()
 
 
 class Source:
@@ -89,12 +108,7 @@ class Run:
 
     @functools.cached_property
     def address(self) -> tuple[str, int]:
-        assert self.process.stdout is not None
-        line = ""
-        while (
-            "at TCP " not in (line := line + self.process.stdout.readline().replace("\n", " ")) or "Ctrl-C" not in line
-        ):
-            assert self.process.poll() is None
+        line = heard(self.process, self.process.stdout, "at TCP ", "Ctrl-C")
         host, port = line.split("at TCP ")[1].split(" Ctrl-C")[0].strip().rstrip(":").split(":")
         return host, int(port)
 

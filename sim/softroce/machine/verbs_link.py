@@ -36,6 +36,7 @@ def collect(transport: VerbsTransport, expected: int) -> list[int]:
     deadline = time.monotonic() + PATIENCE_S
     while len(immediates) < expected and time.monotonic() < deadline:
         immediates += [completion.imm for completion in transport.poll(0.1)]
-    while found := transport.poll(QUIET_S):
+    deadline = time.monotonic() + PATIENCE_S
+    while (found := transport.poll(QUIET_S)) and time.monotonic() < deadline:
         immediates += [completion.imm for completion in found]
     return immediates

@@ -141,7 +141,9 @@ def test_pings_are_answered_between_the_packets_of_frames(
         start(wire, large.tx_config())
         command = [tool("ping"), "-n", "-q", "-A", "-c", "60", "-s", "700", US]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pinging:
+            end = time.monotonic() + 120
             while got < offered or pinging.poll() is None:
+                assert time.monotonic() < end, f"{got} of {offered} frames came"
                 while offered - got < IN_FLIGHT and pinging.poll() is None:
                     offer(wire, offered, images[offered % 3])
                     offered += 1

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -261,7 +262,8 @@ class Sending:
         source = Source(self._session, self._port)
         with SessionClient(*self._address, 0) as link:
             for number in range(self._frames):
-                while link.window_end <= number:
+                end = time.monotonic() + 30
+                while link.window_end <= number and time.monotonic() < end:
                     if self.done.wait(0.002):
                         return
                 self.credit.append(link.window_end)

@@ -21,7 +21,7 @@ class AsynchronousNic(SoftNic):
 
     def poll(self, timeout_s: float) -> list[Completion]:
         completions = []
-        while completion := super().poll(timeout_s):
+        while completion := super().poll(0):
             completions += completion
         return completions
 

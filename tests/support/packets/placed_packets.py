@@ -48,8 +48,8 @@ class ReceivingHost:
         deadline = time.monotonic() + PATIENCE_S
         while self.nic.counters.placed < placed and time.monotonic() < deadline:
             self.poll(0.05)
-        before = -1
-        while before != (before := self.nic.counters.packets):
+        before, deadline = -1, time.monotonic() + PATIENCE_S
+        while before != (before := self.nic.counters.packets) and time.monotonic() < deadline:
             self.poll(0.02)
 
     def finish(self, source: Source) -> None:
