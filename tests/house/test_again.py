@@ -42,25 +42,32 @@ def run(tmp_path: Path) -> Run:
     return start
 
 
-def test_one_that_passes_when_it_runs_alone_is_named_with_how_it_failed(run: Run) -> None:
-    status, out = run(3)
+def test_one_that_passes_when_it_runs_alone_is_named_with_how_it_failed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "unsteady.log").write_text("earlier\n")
+    status, out = run(1)
     assert status == 0
-    assert "unsteady, failed at first:\n  test_x.py::test_unlucky[n0]\n" in out
-    assert out.count("AssertionError: unlucky") >= 3
-    status, out = run(3)
+    _, begin, end = out.partition("failed at first, passed alone:\n  test_x.py::test_unlucky[n0]\n")
+    assert begin
+    assert "AssertionError: unlucky" in end
+    kept = (tmp_path / "build" / "unsteady.log").read_text()
+    assert kept.startswith("earlier\nUNSTEADY, 2")
+    assert "test_x.py::test_unlucky[n0]\n" in kept
+    assert "AssertionError: unlucky" in kept
+    status, out = run(1)
     assert status == 0
-    assert "unsteady" not in out, "of an earlier run"
+    assert "UNSTEADY" not in out, "of an earlier run"
 
 
 @pytest.mark.parametrize(
     ("unlucky", "more"),
-    [(1, "def test_bad(): assert False"), (4, ""), (0, "import no_such_module")],
+    [(0, "def test_bad(): assert False"), (2, ""), (0, "import no_such_module")],
     ids=["one fails again", "too many", "no tests"],
 )
 def test_all_else_is_red(run: Run, unlucky: int, more: str) -> None:
     status, out = run(unlucky, more)
     assert status == 1
-    assert "unsteady" not in out
+    assert "UNSTEADY" not in out
 
 
 def test_a_skip_that_is_not_allowed_is_red_beside_a_test_that_passes_in_the_end(run: Run, tmp_path: Path) -> None:

@@ -25,12 +25,20 @@ def _fails(*command: str) -> bool:
     return not shutil.which(command[0]) or subprocess.run(command, capture_output=True, timeout=60).returncode != 0
 
 
+def _fails_in_a_network(commands: str) -> bool:
+    """Whether the shell's commands fail in a network of their own, which ends with them."""
+    return _fails("unshare", "--net", "sh", "-c", commands)
+
+
 WHERE: dict[str, Callable[[], bool]] = {
     "anywhere": lambda: True,
     "no GPU": lambda: not Path("/dev/nvidiactl").exists(),
     "CuPy installed": lambda: importlib.util.find_spec("cupy") is not None,
     "no real frames named": lambda: "FRAMELANE_DATA" not in os.environ,
     "no networks of one's own": lambda: os.geteuid() != 0 or _fails("unshare", "--net", "true"),
+    "no token bucket filter": lambda: _fails_in_a_network("tc qdisc add dev lo root tbf rate 8bit burst 10k limit 1m"),
+    "no VLANs": lambda: _fails_in_a_network("ip link add v0 type veth && ip link add link v0 name v0.5 type vlan id 5"),
+    "arp_accept fixed": lambda: not os.access("/proc/sys/net/ipv4/conf/default/arp_accept", os.W_OK),
     "no huge pages": lambda: int(Path("/proc/sys/vm/nr_hugepages").read_text()) == 0,
     "RDMA device": lambda: Path("/sys/class/infiniband").exists(),
     "no SoftRoCE": lambda: _fails(str(SYSTEM_PACKAGES), "can-run-softroce"),
