@@ -32,6 +32,17 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "yield from self._all(self._timed(self._receiver.poll(1)))",
     ): "a capture has all its packets: nothing is waited for, however long that may take",
     (
+        "session/link_tls",
+        ".not_valid_before(now - timedelta(days=1))",
+        ".not_valid_before(now + timedelta(days=1))",
+    ): "a source compares the certificate's digest, and nobody looks at its dates",
+    ("files/growing_hdf5", "self._stop()", "pass"): (
+        "in `leave`: `discard`, which comes next, stops the commits, and a file that is frozen has no more of them"
+    ),
+    ("doctor/qp_state", "self._drop = True", "pass"): (
+        "behind a FIRST or ONLY that is refused for itself: what follows is of no message, and is dropped for that"
+    ),
+    (
         "doctor/host/filters",
         'values = [system.number(f"{_CONF}/{name}/rp_filter") or 0 for name in ("all", interface)]',
         'values = [system.number(f"{_CONF}/{name}/rp_filter") or 0 for name in (interface, "all")]',

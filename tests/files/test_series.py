@@ -135,6 +135,7 @@ def test_an_error_leaves_no_part_behind(tmp_path: Path, begin: Begin) -> None:
     series.current.commit()
     series.discard()
     assert not list(tmp_path.iterdir())
+    assert "commit" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_the_frame_that_began_a_part_can_be_taken_out_again(tmp_path: Path, begin: Begin) -> None:

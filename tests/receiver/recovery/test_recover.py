@@ -82,6 +82,12 @@ def test_a_run_that_was_ended_is_sound(left: Callable[..., Path], run_cli: RunCl
     assert "last frame: at 2023-11-14 22:13:20" in out
 
 
+def test_of_many_gaps_five_are_named(left: Callable[..., Path], run_cli: RunCli) -> None:
+    path = left(0, numbers=range(0, 15, 2))
+    _, out, _ = run_cli("recover", path)
+    assert "7 numbers between are not there: 1, 3, 5, 7, 9, ...\n" in out
+
+
 def test_a_killed_run_is_told_with_its_gaps_and_nothing_is_to_be_done(
     left: Callable[..., Path], run_cli: RunCli
 ) -> None:
