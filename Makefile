@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check hls formal faults regs lock
+.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs lock
 .PHONY: formal-check formal-all synth-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
@@ -46,7 +46,7 @@ pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
 
 pytest-all: $(VENV)/.dev
-	FRAMELANE_WIDTHS=all FRAMELANE_HOLE_FRAMES=10000 FRAMELANE_FUZZ_LINES=10000 FRAMELANE_FUZZ_FILES=10000 FRAMELANE_EVERY_WRITE=1 $(SOFTROCE) \
+	FRAMELANE_WIDTHS=all FRAMELANE_STARTS=3 FRAMELANE_HOLE_FRAMES=10000 FRAMELANE_FUZZ_LINES=10000 FRAMELANE_FUZZ_FILES=10000 FRAMELANE_EVERY_WRITE=1 $(SOFTROCE) \
 	  $(RUN) pytest $(TESTS)
 
 sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
@@ -79,6 +79,7 @@ lint-python: $(VENV)/.dev
 
 lint-rtl: $(VENV)/.dev
 	$(VENV)/bin/python scripts/lint_rtl.py
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py
 	$(VENV)/bin/python scripts/regs.py --check
 
 lint-cpp: $(VENV)/.dev
@@ -90,6 +91,9 @@ synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/measur
 
 synth-check: $(VENV)/.dev ## docs/measured/area.md against the gateware: what has changed since it was measured, and a sample
 	$(VENV)/bin/python scripts/synth.py --check
+
+constraints: $(VENV)/.dev ## of what crosses clocks in a block, for Vivado and Quartus (BLOCK=cdc_axis ARGS="--period s_clk=4 ...")
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py --constraints $(BLOCK) $(ARGS)
 
 hls: $(VENV)/.dev ## the JUNGFRAU correction as an IP core by Vitis HLS; without Vitis its C simulation (ARGS="--part PART")
 	$(VENV)/bin/python scripts/hls.py $(ARGS)

