@@ -32,10 +32,20 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "yield from self._all(self._timed(self._receiver.poll(1)))",
     ): "a capture has all its packets: nothing is waited for, however long that may take",
     (
-        "session/link_tls",
-        ".not_valid_before(now - timedelta(days=1))",
-        ".not_valid_before(now + timedelta(days=1))",
-    ): "a source compares the certificate's digest, and nobody looks at its dates",
+        "hdf5",
+        "pixels, rows = self._session.rows * self._session.columns, 8 * (self._session.rows + 1)",
+        "pixels, rows = self._session.rows * self._session.columns, 8 * (self._session.rows + 2)",
+    ): "about how much room is held back on the disk",
+    (
+        "receiver",
+        "if found and found.frame_number == number:",
+        "if found or found.frame_number == number:",
+    ): "where a later frame is in the slot, its source's count is only newer, and its own trailer tells it as well",
+    (
+        "session/link_key",
+        'model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)',
+        'model_config = ConfigDict(frozen=False, extra="forbid", hide_input_in_errors=True)',
+    ): "nobody keeps what was read: a LinkKey is made of it at once",
     ("files/growing_hdf5", "self._stop()", "pass"): (
         "in `leave`: `discard`, which comes next, stops the commits, and a file that is frozen has no more of them"
     ),

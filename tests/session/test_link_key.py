@@ -2,10 +2,13 @@
 
 import json
 import os
+import ssl
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from framelane.base.errors import InputError, TransportError
 from framelane.session import waiting_room
@@ -121,6 +124,8 @@ def test_by_tls_nothing_is_readable_and_the_certificate_is_the_receivers(
                 source.report(0, frame, 0)
             assert source.wait_closed(0.2) is False
             assert (source.window_end, server.reports[0].offered) == (53, 49)
+        shown = x509.load_pem_x509_certificate(ssl.get_server_certificate(server.address, timeout=10).encode())
+        assert shown.not_valid_before_utc < datetime.now(UTC) < shown.not_valid_after_utc
         other = tmp_path / "other.json"
         other.touch(0o600)
         _, wrong = server_context()

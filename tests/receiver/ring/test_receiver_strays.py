@@ -141,6 +141,13 @@ def test_a_frame_of_another_size_leaves_no_pixel_to_the_next_one_in_its_slot(mak
     assert chain.receiver.tally() == Tally(5, 3, 1, 0, 0, 0, wrong_size=1)
 
 
+def test_behind_a_frame_of_another_size_pixels_alone_show_no_frame(make_chain: MakeChain) -> None:
+    sender, chain = make_chain(rows=15), make_chain()
+    chain.cable.waiting.extend(sender.offer(0) + sender.offer(1)[:1])
+    assert chain.take() + chain.receiver.settle() == []
+    assert chain.receiver.tally() == Tally(1, 0, 0, 0, 0, 0, wrong_size=1)
+
+
 def test_a_frame_is_of_another_size_where_one_of_its_sources_says_so(make_chain: MakeChain) -> None:
     sender, chain = make_chain(sources=2, rows=14), make_chain(sources=2)
     for number in range(2):
