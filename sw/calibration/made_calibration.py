@@ -17,6 +17,7 @@ from framelane.calibration.pedestal_file import read_pedestals
 from framelane.calibration.provenance import Provenance, Source
 from framelane.calibration.raw_frames import RawFrames
 from framelane.calibration.stage_pedestal import HIGH_GAIN, NORMAL, Stage, StagePedestal
+from framelane.files.linked_files import with_linked
 from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_geometry import Geometry
 from framelane.models.jungfrau.jf_packet import MODULE_ROWS
@@ -51,7 +52,7 @@ class MadeCalibration:
 
         A file that was read is not replaced, another older one only with `force`.
         """
-        check_no_input(Path(path), self.inputs)
+        check_no_input(Path(path), with_linked(self.inputs))
         write_sets(Path(path), self.sets, Provenance.now(command, self.sources), force=force)
 
 

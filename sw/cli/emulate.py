@@ -99,6 +99,7 @@ def emulate(
     from framelane.base.progress import say
     from framelane.base.stopping import Stop, stop_on_signals
     from framelane.cli.terminal import Terminal
+    from framelane.files.linked_files import with_linked
     from framelane.source import emulate as send
     from framelane.source.impairments.impair import ImpairOptions, describe, document
 
@@ -109,7 +110,7 @@ def emulate(
             *([Path(input)] if input != "simulated" else []),
             *([calibration] if calibration else []),
         ]
-        check_no_input(report, inputs, "report")
+        check_no_input(report, with_linked(inputs), "report")
         check_free(report, force=force)
     console, stop = Terminal(), Stop()
     impairment = ImpairOptions(text=impair, seed=impair_seed).make(1)

@@ -32,10 +32,11 @@ def master(
     from framelane.base.output import check_no_input
     from framelane.base.progress import say
     from framelane.cli.terminal import Terminal
+    from framelane.files.linked_files import with_linked
     from framelane.receiver.geometry.redescribe import redescribing
     from framelane.receiver.sinks.master_file import Part, write_master
 
-    check_no_input(output, files)
+    check_no_input(output, with_linked([*files, *metadata.files]))
     for path in files:
         if not path.is_file():
             raise InputError(f"{path}: {'it is no file' if path.exists() else 'no such file'}: give files of a run")

@@ -23,6 +23,7 @@ from framelane.demo.summary import Summary
 from framelane.driver.simulated.library import WIDTHS
 from framelane.driver.simulated.verilated import TxSimulator
 from framelane.driver.simulated.verilated_stream import TxStreamSimulator, lay_out
+from framelane.files.linked_files import with_linked
 from framelane.files.recorded_file import RecordedFile
 from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
 from framelane.models.memory.frame_store import FrameInfo
@@ -95,7 +96,8 @@ def run(options: DemoOptions, console: Console) -> Summary:
     start = time.monotonic()
     with contextlib.ExitStack() as stack:
         path = options.input if options.input or options.modules else sources.real_frames()
-        inputs = [given for given in (path, options.calibration) if given]
+        given = [each for each in (path, options.calibration) if each]
+        inputs = with_linked([*given, *options.file.metadata.files])
         source = _source(options, path, stack)
         fixed = quantize(source.calibration)
         judging = Judging(veto=Veto(options.threshold), rungs=powers_of_two())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from framelane.base.document_lines import toml_line
@@ -54,6 +54,7 @@ class Metadata(BaseModel):
     firmware: Name | None = None
     clock: Literal["utc", "tai", "own"] | None = None
     geometry: Name | None = None
+    _read: tuple[Path, ...] = PrivateAttr(default=())
 
     def __init__(self, /, **given: Any) -> None:
         try:
@@ -76,6 +77,11 @@ class Metadata(BaseModel):
         return self.energy_kev
 
     @property
+    def files(self) -> list[Path]:
+        """The files that it was read from, and that of the geometry, where there is a file of that name."""
+        return [*self._read, *([Path(self.geometry)] if self.geometry is not None else [])]
+
+    @property
     def given(self) -> dict[str, Any]:
         """What is known."""
         return self.model_dump(exclude_none=True)
@@ -83,7 +89,9 @@ class Metadata(BaseModel):
     def updated(self, other: "Metadata") -> "Metadata":
         """This, and in its place what `other` knows."""
         replaced = _ENERGIES if _ENERGIES & other.given.keys() else set()
-        return Metadata(**{name: value for name, value in self.given.items() if name not in replaced} | other.given)
+        made = Metadata(**{name: value for name, value in self.given.items() if name not in replaced} | other.given)
+        made._read = (*self._read, *other._read)
+        return made
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -106,11 +114,13 @@ class Metadata(BaseModel):
         if not isinstance(table, Mapping):
             raise InputError(f"{path}: metadata is no table: write [metadata] above its keys")
         try:
-            return cls(**table)
+            made = cls(**table)
         except OptionError as error:
             cause = error.__cause__
             said = _refusal(cause, text) if isinstance(cause, ValidationError) else error
             raise InputError(f"{path}: [metadata]: {said}") from error
+        made._read = (path,)
+        return made
 
 
 def _refusal(error: ValidationError, text: str = "") -> OptionError:

@@ -13,6 +13,7 @@ import typer
 
 from framelane.calibration.calibration_file import write_calibration
 from framelane.cli._main import app
+from framelane.files.series import link
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
 from framelane.packets.pcap import PcapWriter
 from framelane.session.session import Session
@@ -22,6 +23,11 @@ RunCli = Callable[..., tuple[int, str, str]]
 MakeSession = Callable[..., Session]
 WRITES = {"output", "report", "save", "publish", "link"}
 """Options that name what is written, of every command that has them; others are in `COMMANDS`."""
+OUTPUT = "OUTPUT"
+"""Where the name of what is written stands in a command, if not at its end."""
+PLAN = "rows = 512\ncolumns = 1024\nn_slots = 4\n" + "".join(
+    f'{end} = {{ mac = "02:00:00:00:00:01", ip = "127.0.0.1" }}\n' for end in ("source", "receiver")
+)
 RECV = ("recv", "--pcap", "tx.pcap", "--session", "session.json")
 COMMANDS: list[tuple[tuple[object, ...], str]] = [
     ((*RECV, "--output"), "new.h5"),
@@ -50,6 +56,25 @@ def _inputs(tmp_path: Path, make_session: MakeSession, monkeypatch: pytest.Monke
     with h5py.File("raw.h5", "w") as file:
         file["raw"] = np.stack([detector.frame(0).raw])
     Path("maps.bin").write_bytes(bytes(3 * 512 * 1024 * 8))
+    write_linked(np.stack([detector.frame(0).raw]))
+    Path("m.toml").write_text("[metadata]\nsample = 'insulin'\n")
+    Path("g.toml").write_text("name = 'one'\nrows = 514\ncolumns = 1030\n[[module]]\nx = 0\ny = 0\n")
+    Path("plan.toml").write_text(f"{PLAN}[metadata]\ngeometry = 'g.toml'\n")
+
+
+def write_linked(raw: Any) -> None:
+    """A series of two parts, a file that shows another one, and one that leads to it."""
+    parts = [Path(f"rec_data_00000{number}.h5") for number in (1, 2)]
+    for path in (*parts, Path("elsewhere.h5")):
+        with h5py.File(path, "w") as file:
+            file.create_dataset("raw", data=raw, maxshape=(None, *raw.shape[1:]))
+    link(Path("rec.h5"), parts, growing=False)
+    with h5py.File("shows.h5", "w") as file:
+        layout = h5py.VirtualLayout(raw.shape, raw.dtype)
+        layout[:] = h5py.VirtualSource("elsewhere.h5", "raw", raw.shape)
+        file.create_virtual_dataset("raw", layout)
+    with h5py.File("leads.h5", "w") as file:
+        file["raw"] = h5py.ExternalLink("shows.h5", "/raw")
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -68,16 +93,29 @@ def test_a_file_that_is_there_is_refused_before_anything_is_done(
     assert files(tmp_path) == before
 
 
+CORRECT = ("correct", "--calibration", "calibration.h5", "--input")
+TOML = "--metadata", "m.toml", "--geometry", "g.toml"
+SERIES = ["rec.h5", "rec_data_000001.h5", "rec_data_000002.h5"]
+
+
 @pytest.mark.parametrize(
     ("command", "inputs"),
     [
         (COMMANDS[0][0], ["tx.pcap", "session.json"]),
+        ((*RECV, *TOML, "--output"), ["m.toml", "g.toml"]),
+        (("recv", "--plan", "plan.toml", "--transport", "udp", "--idle", 0.05, "--output"), ["plan.toml", "g.toml"]),
         (COMMANDS[1][0], ["tx.pcap"]),
         (COMMANDS[3][0], ["session.json"]),
+        (("emulate", "--session", "session.json", "--input", "rec.h5", "--frames", 1, "--report"), SERIES),
         (COMMANDS[4][0], ["session.json", "tx.pcap"]),
         (COMMANDS[6][0], ["raw.h5", "calibration.h5"]),
+        ((*CORRECT, "rec.h5", *TOML, "--output"), [*SERIES, "m.toml", "g.toml"]),
+        ((*CORRECT, "leads.h5", "--output"), ["leads.h5", "shows.h5", "elsewhere.h5"]),
         (COMMANDS[7][0], ["tx.pcap"]),
-        (COMMANDS[12][0], ["maps.bin", "raw.h5"]),
+        ((*COMMANDS[12][0][:-1], "--geometry", "g.toml", "--output"), ["maps.bin", "raw.h5", "g.toml"]),
+        (("calibration", "make", "--gain-maps", "maps.bin", "--dark-g0", "rec.h5", "--energy", 12, "--output"), SERIES),
+        (("master", OUTPUT, "rec.h5", "--metadata", "m.toml"), [*SERIES, "m.toml"]),
+        (("geometry", "export", *TOML), ["m.toml", "g.toml"]),
     ],
     ids=lambda each: str(each[0]),
 )
@@ -86,10 +124,28 @@ def test_what_is_read_is_never_written_even_so(
 ) -> None:
     before = files(tmp_path)
     for name in inputs:
-        status, _, err = run_cli(*command, name, "--force")
+        given = [name if part is OUTPUT else part for part in command] if OUTPUT in command else [*command, name]
+        status, _, err = run_cli(*given, "--force")
         assert status == 2
-        assert f"cannot write {name}: it is an input of this run: give another --" in err
+        assert f"cannot write {name}: it is an input of this run: give another " in err
     assert files(tmp_path) == before
+
+
+def test_a_file_that_would_go_with_an_older_output_is_not_removed_either(run_cli: RunCli, tmp_path: Path) -> None:
+    Path("calibration.h5").rename("new_data_000001.h5")
+    before = files(tmp_path)
+    status, _, err = run_cli(*RECV, "--calibration", "new_data_000001.h5", "--output", "new.h5", "--force")
+    assert status == 2
+    assert "new_data_000001.h5: it is an input of this run" in err
+    assert files(tmp_path) == before
+
+
+def test_results_of_a_demo_do_not_replace_what_it_reads(run_cli: RunCli, tmp_path: Path) -> None:
+    before = Path("m.toml").rename("summary.json").read_bytes()
+    status, _, err = run_cli("demo", "--modules", 1, "--metadata", "summary.json", "--output", ".", "--force")
+    assert status == 2
+    assert "cannot write summary.json: it is an input of this run: give another --output" in err
+    assert Path("summary.json").read_bytes() == before
 
 
 def test_force_replaces_it(run_cli: RunCli) -> None:

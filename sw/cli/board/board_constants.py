@@ -12,6 +12,7 @@ from framelane.base.progress import say
 from framelane.driver.config.board_document import read_document
 from framelane.driver.config.board_memory import correction_of, ring_of
 from framelane.driver.config.configuring import calibrate
+from framelane.files.linked_files import with_linked
 from framelane.models.jungfrau import jf_constants
 from framelane.models.memory.image_writer import Correction
 
@@ -28,7 +29,8 @@ def export(config: Path, output: Path, console: Console, *, force: bool = False)
     if correction is None or document.correction is None:
         raise InputError(f"the configuration {config} has no table [correction]: there are no constants to write")
     ring_of(config, document, correction)
-    check_no_input(output, [config, config.parent / document.correction.calibration])
+    named = [document.correction.calibration, *(receiver.session for receiver in document.receiver)]
+    check_no_input(output, with_linked([config, *(config.parent / name for name in named)]))
     constants = jf_constants.pack(correction.fixed, correction.pitch)
     try:
         with PartFile(output, force=force) as part:

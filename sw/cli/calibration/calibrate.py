@@ -51,13 +51,15 @@ def make(
     from framelane.base.progress import Stages, say
     from framelane.calibration import DarkLimits, Stage, make_calibration
     from framelane.cli.calibration import calibration_show
+    from framelane.files.linked_files import with_linked
     from framelane.receiver import read_geometry
 
     runs = {Stage.G0: dark_g0, Stage.G1: dark_g1, Stage.G2: dark_g2, Stage.HG0: dark_hg0}
     darks = {stage: path for stage, path in runs.items() if path is not None}
     limits = DarkLimits(min_frames=min_frames, max_wrong=max_wrong, max_noise=max_noise, max_offset_adu=max_offset)
     detector = read_geometry(geometry) if geometry else None
-    check_no_input(output, [*gain_maps, *darks.values(), *([pedestals] if pedestals else [])])
+    others = [path for path in (pedestals, Path(geometry) if geometry else None) if path]
+    check_no_input(output, with_linked([*gain_maps, *darks.values(), *others]))
     check_free(output, force=force)
     console = Terminal()
     with Stages(console) as stages:

@@ -6,6 +6,8 @@ from typing import Any
 
 from framelane.base.errors import OptionError
 from framelane.base.output import check_free, check_no_input
+from framelane.files.linked_files import with_linked
+from framelane.files.series import parts_of
 from framelane.receiver import Capture, FileOptions, Live, Processing, Tally
 
 
@@ -48,9 +50,9 @@ class RecvOptions:
     """Older files are replaced."""
 
     def __post_init__(self) -> None:
-        inputs = [*self.source.inputs, *self.processing.inputs]
+        inputs = with_linked([*self.source.inputs, *self.processing.inputs, *self.file.metadata.files])
         publish = self.source.publish if isinstance(self.source, Live) else None
-        for output in (self.output, self.drift_file):
+        for output in (self.output, *parts_of(self.output), self.drift_file):
             check_no_input(output, [*inputs, *([publish] if publish else [])])
         if publish is not None:
             check_no_input(publish, inputs, "publish")

@@ -15,6 +15,7 @@ from framelane.base.output import check_no_input
 from framelane.base.telling import Progress, tell_nobody
 from framelane.calibration.gain_mode import GainMode, open_calibration
 from framelane.calibration.raw_frames import RawFrames
+from framelane.files.linked_files import with_linked
 from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_geometry import Geometry
 from framelane.models.peaks.peak_settings import Panel
@@ -75,7 +76,8 @@ def correct_file(
     path, target = Path(input), Path(output)
     if double_pixels is not None and geometry is None:
         raise OptionError("{double_pixels} is for assembled images: give {geometry} as well")
-    check_no_input(target, [path, Path(calibration)])
+    given = [Path(geometry)] if isinstance(geometry, str) else []
+    check_no_input(target, with_linked([path, Path(calibration), *given, *options.metadata.files]))
     with RawFrames(path, dataset) as file:
         _check(file)
         constants = _calibration(Path(calibration), gain_mode, file)

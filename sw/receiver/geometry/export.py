@@ -41,12 +41,12 @@ def export_geometry(
 
     It is for `images` that are assembled, as `correct_file` makes them with this geometry, or for frames as they come,
     whose modules are stacked. A .poni of these needs a detector file beside it, which is written too: the files that
-    were written are returned. Older files are replaced only with `force`. InputError where `metadata` lacks distance,
-    beam or energy, or a file cannot be written.
+    were written are returned. Older files are replaced only with `force`, an input never. InputError where `metadata`
+    lacks distance, beam or energy, or a file cannot be written.
     """
     target, placed = Path(path), load(geometry) if isinstance(geometry, str) else geometry
-    if isinstance(geometry, str):
-        check_no_input(target, [Path(geometry)])
+    inputs = [*metadata.files, *([Path(geometry)] if isinstance(geometry, str) else [])]
+    check_no_input(target, inputs)
     if missing := [f"{{{name}}}" for name in _NEEDED if name not in _known(metadata)]:
         raise InputOptionError(f"a geometry needs {', '.join(missing)}: give what is missing")
     stack = len(placed.module) * MODULE_ROWS, MODULE_COLUMNS
@@ -62,6 +62,7 @@ def export_geometry(
         _write_text(target, force, _poni(described, "Detector", of_all))
         return [target]
     detector = target.with_suffix(".detector.h5")
+    check_no_input(detector, inputs)
     check_free(target, force=force)
     _write_detector(detector, described, force)
     _write_text(target, force, _poni(described, "NexusDetector", {"filename": str(detector.resolve())}))

@@ -9,7 +9,8 @@ from framelane.base.any_path import AnyPath
 from framelane.base.claim import Claim
 from framelane.base.errors import InputError
 from framelane.base.output import check_no_input
-from framelane.files.series import Series
+from framelane.files.linked_files import with_linked
+from framelane.files.series import Series, parts_of
 from framelane.receiver.geometry.describe import describe
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.frame import Frame
@@ -39,14 +40,16 @@ class Recorder:
         self, run: Reception, path: AnyPath, *, options: FileOptions | None = None, force: bool = False
     ) -> None:
         self.path = path = Path(path)
-        check_no_input(path, [*run.source.inputs, *run.processing.inputs])
+        options = _with_plan(options or FileOptions(), run)
+        inputs = with_linked([*run.source.inputs, *run.processing.inputs, *options.metadata.files])
+        for written in (path, *parts_of(path)):
+            check_no_input(written, inputs)
         self.frames = self.unwritten = 0
         self.incomplete: list[int] = []
         """Numbers of the frames in the file that are."""
         self.reasons: Counter[Reason] = Counter()
         self._run, self._writing, self._failed = run, False, False
         made, processing = run.prepared, run.processing
-        options = _with_plan(options or FileOptions(), run)
         self.description = describe(
             options.metadata,
             (run.session.rows, run.session.columns),
