@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
 from framelane.base.errors import InputError
+from framelane.files.linked_files import missing_source
 from framelane.files.unended import Unended, unended
 
 _KINDS = {"u2": "uint16", "f": "a floating type", "b": "bool", "u": "unsigned integers", "i": "integers"}
@@ -21,8 +22,12 @@ class CheckedFile:
     """An open file, whose datasets a subclass checks and reads in `_load`. InputError where that fails, or no file is.
 
     h5py raises any of half a dozen errors for a damaged file: `_try` makes each of them an InputError. Of a file of
-    ours that was not ended, datasets of frames are as long as the shortest of them.
+    ours that was not ended, datasets of frames are as long as the shortest of them. A dataset that other files are
+    shown in, as that of a series, is refused where one of these is gone or cannot be read.
     """
+
+    whole: ClassVar[bool] = True
+    """Whether it is refused then: HDF5 would have frames of fill values for them."""
 
     needed: ClassVar[str] = ""
     """What such a file holds, in words: the end of the sentence about a dataset that is not there."""
@@ -76,7 +81,18 @@ class CheckedFile:
         shape, _ = self._try(f"tell the type of {name}", lambda: (dataset.shape, dataset.dtype))
         if shape is None:
             raise InputError(f"{self.path}: dataset {name} is empty: it has no shape")
+        if self.whole:
+            self._check_sources(name, dataset)
         return dataset
+
+    def _check_sources(self, name: str, dataset: Any) -> None:
+        missing = self._try(f"list the files behind {name}", lambda: missing_source(dataset))
+        if missing is not None:
+            source, why = missing
+            raise InputError(
+                f"{self.path} shows frames of {source}, which cannot be read ({why}): put that file back in its "
+                "place, or give the files that are left one by one"
+            )
 
     def _dataset(self, name: str, shape: tuple[int | None, ...], kind: str | tuple[str, ...]) -> Any:
         """The dataset, whose shape must be `shape` (None: any size but 0) and whose dtype of `kind`."""

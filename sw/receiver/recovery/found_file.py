@@ -24,6 +24,7 @@ class FoundFile(CheckedFile):
     """An open file of frames of `kind`. InputError for any other file, and for one that is damaged."""
 
     needed: ClassVar[str] = "give a file of framelane recv, jungfrau record, correct or master"
+    whole: ClassVar[bool] = False
 
     kind: Kind
     ended: bool

@@ -162,6 +162,20 @@ def test_a_part_that_is_gone_is_named(left: Callable[..., Path]) -> None:
     assert not found.sound
 
 
+def test_frames_of_a_series_without_one_of_its_parts_are_not_judged_nor_linked(
+    left: Callable[..., Path], run_cli: RunCli
+) -> None:
+    path = left(2 * MOST, ended=True)
+    assert run_cli("whatif", path, "--minimum-peaks", 1)[0] == 0
+    path.with_name("frames_data_000002.h5").unlink()
+    before = sorted(path.parent.iterdir())
+    for command in (("whatif", path, "--minimum-peaks", 1), ("master", path.with_name("run.h5"), path)):
+        status, _, err = run_cli(*command)
+        assert (status, err.count("\n")) == (2, 1)
+        assert "frames_data_000002.h5, which cannot be read (there is no such file): put" in err
+    assert sorted(path.parent.iterdir()) == before
+
+
 def test_a_percent_sign_in_a_name_is_no_pattern(left: Callable[..., Path]) -> None:
     path = left(MOST + 1, name="100%b.h5", ended=True)
     assert recover(path).sound
