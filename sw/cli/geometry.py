@@ -28,6 +28,7 @@ def export(
         Literal["assembled", "stacked"],
         typer.Option(help="Of framelane correct --geometry, or frames as they come, module above module."),
     ] = "assembled",
+    unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values in images; for CrystFEL.")] = "photons",
     force: Force = False,
 ) -> None:
     """Write where the pixels are, for CrystFEL or pyFAI.
@@ -41,5 +42,5 @@ def export(
 
     if metadata.geometry is None:
         raise OptionError("nothing says where the modules are: give {geometry}")
-    written = export_geometry(output, metadata.geometry, metadata, images=images, force=force)
+    written = export_geometry(output, metadata.geometry, metadata, images=images, unit=unit, force=force)
     say(Terminal(), f"see {' and '.join(map(str, written))}")

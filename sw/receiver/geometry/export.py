@@ -20,6 +20,7 @@ from framelane.models.jungfrau.jf_panels import PIXEL_M, Panel
 from framelane.models.jungfrau.jf_scene import CHIP
 from framelane.receiver.geometry.describe import describe
 from framelane.receiver.geometry.geometry_file import load
+from framelane.receiver.pipeline.correction import Unit
 from framelane.receiver.sinks import nxmx
 from framelane.receiver.sinks.description import Description
 from framelane.session.metadata import KEV_ANGSTROM, Metadata
@@ -35,12 +36,14 @@ def export_geometry(
     metadata: Metadata,
     *,
     images: Images = "assembled",
+    unit: Unit = "photons",
     force: bool = False,
 ) -> list[Path]:
     """Write the geometry to `path`: a CrystFEL geometry if that ends with .geom, a calibration of pyFAI with .poni.
 
     It is for `images` that are assembled, as `correct_file` makes them with this geometry, or for frames as they come,
-    whose modules are stacked. A .poni of these needs a detector file beside it, which is written too: the files that
+    whose modules are stacked. Their values are in `unit`, which a .geom says: photons of the energy in `metadata`, or
+    keV. A .poni of these needs a detector file beside it, which is written too: the files that
     were written are returned. Older files are replaced only with `force`, an input never. InputError where `metadata`
     lacks distance, beam or energy, or a file cannot be written.
     """
@@ -53,7 +56,7 @@ def export_geometry(
     shape = stack if images == "stacked" else (placed.rows, placed.columns)
     described = describe(metadata, shape, geometry=placed)
     if target.suffix == ".geom":
-        _write_text(target, force, "\n".join(_crystfel(described)))
+        _write_text(target, force, "\n".join(_crystfel(described, unit)))
         return [target]
     if target.suffix != ".poni":
         raise InputError(f"{target} says not for which program it is: give a name that ends with .geom or .poni")
@@ -81,7 +84,7 @@ def _write_text(path: Path, force: bool, text: str) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}: make room there, or give another file") from error
 
 
-def _crystfel(described: Description) -> Iterator[str]:
+def _crystfel(described: Description, unit: Unit) -> Iterator[str]:
     """CrystFEL's manual page crystfel_geometry(5): z along the beam, y up, x to the left; corners in pixels."""
     given, energy = described.metadata, described.photon_energy_kev
     assert given.distance_mm is not None
@@ -92,7 +95,8 @@ def _crystfel(described: Description) -> Iterator[str]:
     yield f"photon_energy = {energy * 1e3:.12g}"
     yield f"clen = {given.distance_mm / 1e3:.12g}"
     yield f"res = {1 / PIXEL_M:.9f}"
-    yield from ("adu_per_photon = 1", "data = /entry/data/data", "dim0 = %", "dim1 = ss", "dim2 = fs")
+    yield "adu_per_photon = 1" if unit == "photons" else "adu_per_eV = 0.001"
+    yield from ("data = /entry/data/data", "dim0 = %", "dim1 = ss", "dim2 = fs")
     yield from ("mask = /entry/instrument/detector/pixel_mask", "mask_good = 0x0", "mask_bad = 0xffff")
     yield "peak_list = /entry/result_1"
     yield from (f"flag_lessthan = {-MAX_VALUE}", f"flag_morethan = {MAX_VALUE}")

@@ -89,6 +89,14 @@ def test_crystfel_finds_the_pixels_of_frames_as_they_come(tmp_path: Path) -> Non
     assert (shared["data"], shared["mask"]) == ("/entry/data/data", "/entry/instrument/detector/pixel_mask")
 
 
+def test_crystfel_is_told_what_a_value_is(run_cli: RunCli, tmp_path: Path) -> None:
+    given = ("--geometry", "jungfrau_500k", "--distance", 100, "--beam-x", 500, "--beam-y", 200, "--energy", 9)
+    for unit, said in (((), ("adu_per_photon", "1")), (("--unit", "keV"), ("adu_per_eV", "0.001"))):
+        assert run_cli("geometry", "export", tmp_path / "a.geom", *given, *unit, "--force")[0] == 0
+        shared, _ = crystfel(tmp_path / "a.geom")
+        assert [(name, value) for name, value in shared.items() if name.startswith("adu_per")] == [said]
+
+
 def test_crystfel_finds_the_pixels_of_assembled_images(tmp_path: Path) -> None:
     export_geometry(tmp_path / "a.geom", TURNED, EXPERIMENT)
     _, panels = crystfel(tmp_path / "a.geom")
