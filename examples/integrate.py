@@ -33,7 +33,8 @@ export_geometry("photons.poni", "jungfrau_500k", experiment)
 with h5py.File("photons.h5") as file:
     photons, known = file["entry/data/data"][0], file["entry/instrument/detector"]
     bad = known["pixel_mask"][()] & 0xFFFF != 0
-    bad |= (photons < known["underload_value"][()]) | (photons > known["saturation_value"][()])
+    good = (photons >= known["underload_value"][()]) & (photons <= known["saturation_value"][()])  # NaN is not
+    bad |= ~good
 
 integrator = pyFAI.load("photons.poni")
 q, intensity = integrator.integrate1d(

@@ -2,6 +2,8 @@
 
 import datetime
 
+TAI_NS = 37_000_000_000
+"""TAI is so far ahead of UTC, in nanoseconds, since 2017 (IERS Bulletin C)."""
 _2010_S = 1_262_304_000
 """In seconds since 1970."""
 

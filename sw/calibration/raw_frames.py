@@ -1,6 +1,7 @@
 """Raw JUNGFRAU frames from an HDF5 file, batch by batch, whoever wrote it."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import h5py
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from framelane.base.any_path import AnyPath
 from framelane.base.errors import InputError, InputOptionError
-from framelane.base.real_time import is_iso
+from framelane.base.real_time import TAI_NS, is_iso, is_real, iso
 from framelane.files.checked_file import CheckedFile
 
 BATCH_BYTES = 64 << 20
@@ -19,6 +20,16 @@ RECORDS = ("frame_number", "bunch_id", "timestamp_ns", "detector_frame", "captur
 """What is kept of a frame with its corrected image."""
 
 _NAMES = ("raw", "entry/data/data")
+
+
+class Taken(NamedTuple):
+    """When frames were taken, ISO 8601 in UTC, and by what that is known."""
+
+    start: str
+    end: str | None
+    """None where it is not known."""
+    start_by: str
+    end_by: str
 
 
 class Batch(NamedTuple):
@@ -94,20 +105,51 @@ class RawFrames(CheckedFile):
         begun = self._try("read begun", lambda: self._file.attrs.get("begun", ""))
         self.begun = begun if isinstance(begun, str) else ""
         """When the recording began, ISO 8601; empty where the file does not say."""
-        self.taken = self._times()
-        """When its first and its last frame were taken, ISO 8601; None where the file does not say both."""
 
     @property
     def high_gain(self) -> bool | None:
         """Whether the detector was in high gain; None where the file does not say, or says both."""
         return self.gain_modes[0] if len(self.gain_modes) == 1 else None
 
-    def _times(self) -> tuple[str, str] | None:
+    def taken(self, clock: str | None = None) -> Taken | None:
+        """When its first and its last frame were taken; None where nothing in the file says it.
+
+        As the file says it itself, which one of a recording that was killed does of its beginning alone. Else by the
+        first and the last time stamp that can be a time of day, of a source whose `clock` is utc, tai or its own; None:
+        as the file says.
+        """
+        begun, ended = self._times()
+        first, last, known_by = self._stamps(clock)
+        start, end = begun or first, ended or last
+        if start is None:
+            return None
+        if end is not None and datetime.fromisoformat(end) < datetime.fromisoformat(start):
+            end = None
+        return Taken(start, end, "the recording" if begun else known_by, "the recording" if ended else known_by)
+
+    def _times(self) -> tuple[str | None, str | None]:
+        """When the recording began and ended, by itself."""
         if self.name == "raw":
             begun, ended = self._try("read its times", lambda: [self._file.attrs.get(n) for n in ("begun", "ended")])
         else:
             begun, ended = (self._text(f"entry/{name}") for name in ("start_time", "end_time"))
-        return (begun, ended) if is_iso(begun) and is_iso(ended) else None
+        return begun if is_iso(begun) else None, ended if is_iso(ended) else None
+
+    def _stamps(self, clock: str | None) -> tuple[str | None, str | None, str]:
+        """The least and the greatest time of a frame, and whose time it is: of the capture's packets, or the source."""
+        for name, of in ("captured_ns", "utc"), ("timestamp_ns", clock or self._clock()):
+            times = [] if (found := self._beside(name, np.uint64)) is None else found[found != 0].tolist()
+            ends = [min(times), max(times)] if times else []
+            if ends and of != "own" and all(is_real(time) for time in ends):
+                shift = TAI_NS if of == "tai" else 0
+                return iso(ends[0] - shift), iso(ends[1] - shift), f"the first and the last {name}, {of}"
+        return None, None, ""
+
+    def _clock(self) -> str:
+        """What the file says of the clock of its time stamps."""
+        path = _plain(self.name.rpartition("/")[0] + "/timestamp_ns")
+        said = self._try("read its clock", lambda: self._find(path).attrs.get("clock")) if self._has(path) else None
+        return said if said in ("utc", "tai", "own") else "utc or tai"
 
     def _text(self, name: str) -> Any:
         if not self._has(name):

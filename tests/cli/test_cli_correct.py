@@ -1,5 +1,6 @@
 """`framelane correct`: recorded frames to photons, and to images of the detector."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from framelane.base.real_time import iso
 from framelane.calibration import raw_frames
 from framelane.calibration.calibration_file import write_calibration
 from framelane.models.jungfrau.jf_calibration import Calibration
@@ -78,6 +80,68 @@ def test_photons_are_those_of_the_model_with_what_is_known_of_each_frame(run: Ru
     assert image("entry/data/holes").tolist() == [0, 4096, 0]
     mask = image("entry/instrument/detector/pixel_mask")
     assert ((mask == 2) == ~DETECTOR.calibration.usable[0]).all()
+
+
+NOW = 1_730_000_000_000_000_000, 1_730_000_001_000_000_000, 1_730_000_002_500_000_000
+FIRST, LAST = "2024-10-27T03:33:20Z", "2024-10-27T03:33:22.500000Z"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "stamps", "options", "wanted"),
+    [
+        ({"begun": FIRST, "ended": LAST}, None, (), [(FIRST, "the recording"), (LAST, "the recording")]),
+        ({"begun": FIRST}, None, (), [(FIRST, "the recording"), None]),
+        (
+            {"begun": FIRST},
+            NOW,
+            (),
+            [(FIRST, "the recording"), (LAST, "the first and the last timestamp_ns, utc or tai")],
+        ),
+        ({}, NOW, (), [(at, "the first and the last timestamp_ns, utc or tai") for at in (FIRST, LAST)]),
+        (
+            {},
+            [at + 37_000_000_000 for at in NOW],
+            ("--clock", "tai"),
+            [(at, "the first and the last timestamp_ns, tai") for at in (FIRST, LAST)],
+        ),
+        ({}, NOW, ("--clock", "own"), None),
+        ({}, None, (), None),
+    ],
+)
+def test_times_are_those_of_the_frames_where_the_input_knows_them(
+    run: RunCli, tmp_path: Path, attributes: dict[str, str], stamps: Any, options: Any, wanted: Any
+) -> None:
+    """As of a recording that was ended, of one that was killed, and of files of others."""
+    with h5py.File(tmp_path / "raw.h5", "r+") as file:
+        for name in ("begun", "ended"):
+            del file.attrs[name]
+        file.attrs.update(attributes)
+        if stamps:
+            file["timestamp_ns"][:] = stamps
+    before = iso(time.time_ns())
+    assert run(*options)[0] == 0
+    with h5py.File(tmp_path / "out.h5") as file:
+        entry = file["entry"]
+        found = [
+            (entry[n].asstr()[()], entry[n].attrs["by"]) if n in entry else None for n in ("start_time", "end_time")
+        ]
+        estimate = entry["end_time_estimated"].asstr()[()]
+    if wanted:
+        assert found == wanted
+        assert estimate == (wanted[1] or wanted[0])[0]
+    else:
+        assert all(each and each[0] > before and each[1].startswith("the correction: the input") for each in found)
+
+
+def test_floats_have_limits_outside_of_which_no_value_is(run: RunCli, tmp_path: Path) -> None:
+    """By the lines of examples/integrate.py."""
+    for option in ("--output-type", "--photons-as"):
+        assert run(option, "float32")[0] == 0
+        with h5py.File(tmp_path / "out.h5") as file:
+            photons, known = file["entry/data/data"][()], file["entry/instrument/detector"]
+            good = (photons >= known["underload_value"][()]) & (photons <= known["saturation_value"][()])
+        assert (good == (correct_float(RAW, DETECTOR.calibration).codes == 0)).all()
+        assert 0 < good.sum() < good.size
 
 
 def test_energies_are_photons_times_the_photon_energy(run: RunCli, image: Any) -> None:

@@ -101,7 +101,7 @@ def correct_file(
             judging=asked,
             share=share,
             options=options,
-            taken=file.taken,
+            taken=file.taken(options.metadata.clock),
             force=force,
         ) as sink:
             for turn, first in enumerate(file.starts):
@@ -140,11 +140,12 @@ def _panels(geometry: Geometry | None) -> list[Panel] | None:
 def _form(
     output_type: Literal["int16", "float32"] | None, options: FileOptions
 ) -> tuple[Literal["int16", "float32"], PixelForm]:
-    """What the correction makes, and what stands in the file. Floats are not clipped."""
+    """What the correction makes, and what stands in the file. Floats are not clipped, each but NaN counts photons."""
     if output_type and options.photons_as:
         raise OptionError("{output_type} and {photons_as} are both types of the pixels: give one of them")
     if output_type == "float32" or options.photons_as == "float32":
-        return "float32", replace(form_of("float32"), lowest=None, highest=None)
+        every = np.finfo(np.float32)
+        return "float32", replace(form_of("float32"), lowest=float(every.min), highest=float(every.max))
     return "int16", form_of(options.photons_as)
 
 

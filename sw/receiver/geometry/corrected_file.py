@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 import framelane
+from framelane.calibration.raw_frames import Taken
 from framelane.files.new_hdf5 import NewHdf5
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.random_share import RandomShare
@@ -20,6 +21,7 @@ from framelane.receiver.sinks.pixel_form import PixelForm
 
 FORMAT = "framelane-corrected-1"
 _TIME = "timestamp_ns"
+_OF_CORRECTION = "the correction: the input does not say when its frames were taken"
 
 
 class CorrectedFile(NewHdf5):
@@ -27,8 +29,8 @@ class CorrectedFile(NewHdf5):
 
     Images are int16 or float32, as the correction has them; what stands in the file is `form`. All else is as in the
     file of a receiver: `records` of every frame, names of `nxmx.RECORD`, and what `judging` asks for (`JudgedFrames`);
-    `share` are the rejected frames that are kept. Frames were `taken` from one moment to another, ISO 8601, where that
-    is known.
+    `share` are the rejected frames that are kept. It has the times at which frames were `taken`, or of the correction
+    where nothing is known of them: attributes `by` say which. Where only the start is known it has no `end_time`.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class CorrectedFile(NewHdf5):
         unit: str = "photons",
         share: RandomShare | None = None,
         options: FileOptions | None = None,
-        taken: tuple[str, str] | None = None,
+        taken: Taken | None = None,
         force: bool = False,
     ) -> None:
         super().__init__(path, force=force)
@@ -53,7 +55,7 @@ class CorrectedFile(NewHdf5):
             self.file.attrs.update({"format": FORMAT, "program": f"framelane {framelane.__version__}"})
             self.file.attrs["begun"] = nxmx.now()
             entry = nxmx.make_entry(self.file)
-            nxmx.begin(entry, taken=taken)
+            self._begin(entry)
             nxmx.make_images(entry, description.shape, form, options.checksum, units=unit)
             description.write(entry, form, options.checksum)
             self._judged = JudgedFrames(
@@ -72,7 +74,20 @@ class CorrectedFile(NewHdf5):
         self._judged.append(record, result, self._form(result.image if image is None else image))
         self.check()
 
+    def _begin(self, entry: Any) -> None:
+        if self._taken is None:
+            nxmx.begin(entry)
+            entry["start_time"].attrs["by"] = _OF_CORRECTION
+            return
+        start, end, start_by, end_by = self._taken
+        nxmx.begin(entry, taken=(start, end or start))
+        entry["start_time"].attrs["by"] = start_by
+        entry["end_time_estimated"].attrs["by"] = end_by if end else "the start: the end is not known"
+
     def _end(self) -> None:
         self._judged.complete()
-        self.file["entry/end_time"] = self._taken[1] if self._taken else nxmx.now()
+        end, by = (self._taken.end, self._taken.end_by) if self._taken else (nxmx.now(), _OF_CORRECTION)
+        if end is not None:
+            self.file["entry/end_time"] = end
+            self.file["entry/end_time"].attrs["by"] = by
         self.file.attrs["ended"] = nxmx.now()

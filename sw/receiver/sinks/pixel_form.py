@@ -21,10 +21,10 @@ class PixelForm:
     dtype: np.dtype[Any]
     codes: dict[str, float]
     """What stands for each code, by its name in lower case; a hole's is that of an image that is not there, too."""
-    lowest: int | None = None
+    lowest: float | None = None
     """Values below are raised to this one."""
-    highest: int | None = None
-    """No value is above."""
+    highest: float | None = None
+    """No value is above. Both None: they are no values, but words."""
     scale: float = 1.0
     """What a value is multiplied by."""
 

@@ -86,7 +86,7 @@ class RankFile(CheckedFile):
     def form(self) -> PixelForm:
         """What stands in its images for values: the range of those that are good, and the type."""
         limits = [self._scalar(f"{_DETECTOR}/{name}") for name in ("underload_value", "saturation_value")]
-        lowest, highest = (None if limit is None else int(limit) for limit in limits)
+        lowest, highest = (None if limit is None else limit.item() for limit in limits)
         return PixelForm(self.data.dtype, {}, lowest, highest)
 
     @property
