@@ -12,6 +12,17 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ("roce_pacer", "if (rst) begin", "if (1'b0) begin"): (
         "a reset within two cycles of a packet's start may forget what it owes, and no packet is left to tell"
     ),
+    (
+        "cdc_bits",
+        "meta_q <= $onehot(bits_i ^ before_q) && $urandom_range(1) == 1 ? before_q : bits_i;",
+        "meta_q <= $onehot(bits_i ^ before_q) && $urandom_range(1) != 1 ? before_q : bits_i;",
+    ): "chance of one half, of simulations alone",
+    (
+        "cdc_axil",
+        "rready: m_state_q == ISSUE && !word_q.write",
+        "rready: m_state_q == ISSUE || !word_q.write",
+    ): "a slave gives rvalid only for a read that it was asked for",
+    ("cdc_word", "logic asked_q = 1'b0;", "logic asked_q = 1'b1;"): "the zeros of the start are handed over once",
     ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
     **{
         ("tx_stream", f".s_axis_rx_{port}    (1'b0),", f".s_axis_rx_{port}    (1'b1),"): "no station is built in it"

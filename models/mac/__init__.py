@@ -1,0 +1,1 @@
+"""What is between the core and a MAC (`hw/rtl/mac`)."""
