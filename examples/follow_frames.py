@@ -22,6 +22,7 @@ source = { mac = "02:00:00:00:00:01", ip = "127.0.0.2" }
 receiver = { mac = "02:00:00:00:00:02", ip = "127.0.0.1" }
 """)
 options = ["--transport", "udp", "--plan", "plan.toml", "--publish", "session.json", "--output", "frames.h5", "--force"]
+Path("session.json").unlink(missing_ok=True)  # that of an earlier run
 receiver = subprocess.Popen([sys.executable, "-m", "framelane", "recv", *options])
 while not Path("session.json").exists() and receiver.poll() is None:
     time.sleep(0.1)

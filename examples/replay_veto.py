@@ -26,6 +26,7 @@ receiver = { mac = "02:00:00:00:00:02", ip = "127.0.0.1" }
 write_calibration("calibration.h5", Detector(DetectorConfig(seed=SEED)).calibration, force=True)
 options = ["--transport", "udp", "--plan", "plan.toml", "--publish", "session.json", "--output", "frames.h5", "--force"]
 options += ["--calibration", "calibration.h5", "--threshold", "10", "--minimum-peaks", str(MINIMUM)]
+Path("session.json").unlink(missing_ok=True)  # that of an earlier run
 receiver = subprocess.Popen([sys.executable, "-m", "framelane", "recv", *options])
 while not Path("session.json").exists() and receiver.poll() is None:
     time.sleep(0.1)

@@ -1,6 +1,8 @@
 """On which line of a document a key stands: parsers of TOML and JSON do not tell."""
 
+import json
 import re
+from collections.abc import Iterator
 
 Where = tuple[int | str, ...]
 """Keys from the outermost on; of an array the index, from 0."""
@@ -8,6 +10,8 @@ Where = tuple[int | str, ...]
 _KEY = r"""[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*'"""
 _DOTTED = rf"(?:{_KEY})(?:\s*\.\s*(?:{_KEY}))*"
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?")
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\r\n]*")
 _ASSIGNMENT = re.compile(rf"\s*({_DOTTED})\s*=")
 
 
@@ -37,16 +41,56 @@ def toml_line(text: str, where: Where) -> int | None:
 
 
 def json_line(text: str, where: Where) -> int | None:
-    """The same of a JSON object: keys are looked for one behind the other."""
+    """The same of a document in JSON, which has to be one."""
     at, found = 0, None
     for part in where:
-        if not isinstance(part, str):
-            continue
-        match = re.compile(rf'"{re.escape(part)}"\s*:').search(text, at)
-        if match is None:
+        place = next((each for each in _members(text, at) if each[0] == part), None)
+        if place is None:
             break
-        at, found = match.end(), match.start()
-    return None if found is None else text.count("\n", 0, found) + 1
+        _, found, at = place
+    return None if found is None else _line(text, found)
+
+
+def json_doubled(text: str) -> tuple[str, int] | None:
+    """A key that stands twice in an object of a document in JSON, and the line of the second; None where none does."""
+    waiting = [0]
+    while waiting:
+        seen: set[int | str] = set()
+        for key, found, at in _members(text, waiting.pop()):
+            if isinstance(key, str) and key in seen:
+                return key, _line(text, found)
+            seen.add(key)
+            waiting.append(at)
+    return None
+
+
+def _members(text: str, at: int) -> Iterator[tuple[int | str, int, int]]:
+    """Of the object or array at this place: each key or index, where it begins, and where its value does."""
+    at = _past_space(text, at)
+    opened = text[at : at + 1]
+    if opened not in ("{", "["):
+        return
+    at, index = _past_space(text, at + 1), 0
+    while text[at : at + 1] not in ("}", "]", ""):
+        key, found = index, at
+        if opened == "{":
+            key, at = _DECODER.raw_decode(text, at)
+            at = _past_space(text, _past_space(text, at) + 1)  # the colon
+        yield key, found, at
+        _, at = _DECODER.raw_decode(text, at)
+        at = _past_space(text, at)
+        if text[at : at + 1] == ",":
+            at = _past_space(text, at + 1)
+        index += 1
+
+
+def _past_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
 
 
 def _parts(dotted: str) -> Where:

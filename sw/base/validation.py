@@ -112,7 +112,12 @@ def _shown(value: object) -> str:
         return "a table"
     if isinstance(value, list | tuple):
         return "a list"
-    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else shown(value)
+
+
+def shown(value: object) -> str:
+    """A value in a sentence, as Python writes it: of a long one its beginning."""
+    text = repr(value)
     return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
 
 

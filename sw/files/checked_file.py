@@ -35,7 +35,8 @@ class CheckedFile:
     def __init__(self, path: AnyPath) -> None:
         self.path = path = Path(path)
         if not path.is_file():
-            raise InputError(f"there is no file {path}: give an HDF5 file")
+            what = f"{path} is a folder, a device or a pipe" if path.exists() else f"there is no file {path}"
+            raise InputError(f"{what}: give an HDF5 file")
         self._unended: Unended | None = None
         self._file = self._try("open it", lambda: h5py.File(path, "r"))
         try:

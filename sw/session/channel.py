@@ -23,6 +23,8 @@ class Channel:
         self.socket = connection
         self.allowance: int | None = None
         """Bytes that the other end may still say, all in all; None: any number, in lines of `MAX_LINE`."""
+        self.broken = False
+        """Whether something could not be sent since the other end has gone."""
         self._left = b""
         self._lock = threading.Lock()  # an SSLSocket of Python 3.11 and 3.12 is not for two threads at a time
 
@@ -68,11 +70,17 @@ class Channel:
         return lines
 
     def send(self, data: bytes) -> bool:
-        """Send what the other end takes at once; whether it took all. What is left is lost."""
+        """Send what the other end takes at once; whether it took all. What is left is lost.
+
+        Where the other end has gone, `broken` is set as well.
+        """
         try:
             with self._lock:
                 return self.socket.send(data) == len(data)
-        except (OSError, *_WAITS):
+        except _WAITS:
+            return False
+        except OSError:
+            self.broken = True
             return False
 
     def send_whole(self, data: bytes) -> None:

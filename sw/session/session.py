@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import ValidationError, model_validator
 
 from framelane.base.claim import json_with
-from framelane.base.document_lines import json_line
+from framelane.base.document_lines import json_doubled, json_line
 from framelane.base.documents import read_text
 from framelane.base.errors import ConfigError, InputError
 from framelane.base.part_file import PartFile
@@ -130,6 +130,13 @@ class Session(SessionPlan):
     def load(cls, path: Path) -> Self:
         """Read the document but for its `link`; InputError names the file and every field that is wrong."""
         text = read_text(path, "session")
+        with contextlib.suppress(ValueError, RecursionError):  # no JSON: what is wrong with it is said below
+            json.loads(text)
+            if doubled := json_doubled(text):
+                key, line = doubled
+                raise InputError(
+                    f"the session {path} is not usable: {key} stands there twice (line {line}): remove one"
+                )
         try:
             return cls.model_validate_json(_without_link(text))
         except ValidationError as error:

@@ -239,7 +239,10 @@ class SessionClient:
         raise other(f"the receiver at TCP {self._where} refuses: {_shown(refusal.refused)}")
 
     def _no_receiver(self, error: Exception) -> TransportError:
-        why = str(error) or "the connection ended before a line did"
+        why = (
+            str(error)
+            or "the connection ended before a line did: one that wants TLS goes by a token file with its certificate"
+        )
         return _NotWithThisKey(f"TCP {self._where} is no receiver of framelane: {why}")
 
     def _line(self, channel: Channel, deadline: float) -> bytes:

@@ -21,12 +21,12 @@ def _dotted(value: object) -> object:
 
 Ip = Annotated[IPv4Address, BeforeValidator(_dotted)]
 Mac = Annotated[str, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
-U8 = Annotated[int, Field(ge=0, lt=1 << 8)]
-U16 = Annotated[int, Field(ge=0, lt=1 << 16)]
-U24 = Annotated[int, Field(ge=0, lt=1 << 24)]
-U32 = Annotated[int, Field(ge=0, lt=1 << 32)]
-U64 = Annotated[int, Field(ge=0, lt=1 << 64)]
-Positive = Annotated[int, Field(gt=0, lt=1 << 31)]
+U8 = Annotated[int, Field(strict=True, ge=0, lt=1 << 8)]
+U16 = Annotated[int, Field(strict=True, ge=0, lt=1 << 16)]
+U24 = Annotated[int, Field(strict=True, ge=0, lt=1 << 24)]
+U32 = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
+U64 = Annotated[int, Field(strict=True, ge=0, lt=1 << 64)]
+Positive = Annotated[int, Field(strict=True, gt=0, lt=1 << 31)]
 
 
 class Node(BaseModel):
@@ -63,15 +63,15 @@ class SessionPlan(BaseModel):
     receiver: Node
     src_port: U16 = 0xC000
     source_qpn: U24 = 2
-    mtu: int = 4096
+    mtu: Annotated[int, Field(strict=True)] = 4096
     n_slots: Positive
     slot_bytes: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
-    sources: Annotated[int, Field(ge=1, le=256)] = 1
+    sources: Annotated[int, Field(strict=True, ge=1, le=256)] = 1
     rows: Positive
     columns: Positive
     pixels: Literal["raw", "corrected"] = "raw"
     unit: Literal["photons", "keV"] = "photons"
-    fraction_bits: Annotated[int, Field(ge=0, le=15)] = 0
+    fraction_bits: Annotated[int, Field(strict=True, ge=0, le=15)] = 0
 
     @model_validator(mode="after")
     def _check_plan(self) -> Self:

@@ -135,8 +135,9 @@ class SessionServer:
             line = Credit(window_end=window_end).pack()
             for client in tuple(self._clients):
                 if not client.channel.send(line):
-                    # Its kernel takes no more: the receiver does not wait for it.
-                    self.attempts.note(Reason.DEAF, client.host, client.hello.who)
+                    # It has gone, or its kernel takes no more: the receiver does not wait for it.
+                    if not client.channel.broken:
+                        self.attempts.note(Reason.DEAF, client.host, client.hello.who)
                     self._clients.discard(client)
                     client.channel.shut()  # of which the server's thread hears
 

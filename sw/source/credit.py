@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from framelane.base.errors import OptionError, TransportError
+from framelane.base.validation import shown
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_link import PORT
@@ -92,5 +93,5 @@ def address(text: str) -> tuple[str, int]:
     host, colon, port = text.partition(":")
     number = int(port) if port.isascii() and port.isdecimal() and len(port) <= _PORT_DIGITS else 0
     if not host or (colon and not 0 < number < 1 << 16):
-        raise OptionError("{to} {0!r} is no receiver: give HOST or HOST:PORT, as `framelane recv` prints it", text)
+        raise OptionError("{to} {0} is no receiver: give HOST or HOST:PORT, as `framelane recv` prints it", shown(text))
     return host, number if colon else PORT

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from framelane.base.document_lines import Where, json_line, toml_line
+from framelane.base.document_lines import Where, json_doubled, json_line, toml_line
 from framelane.base.documents import MOST_BYTES, read_bytes, read_text
 from framelane.base.errors import InputError
 from framelane.base.validation import sentence
@@ -27,7 +27,10 @@ name = "b"
 [flow.roi]
 x = 1
 """
-JSON = '{\n "rows": 16,\n "source": {\n  "ip": 1,\n  "mac": "mac"\n },\n "mac": 2\n}\n'
+JSON = (
+    '{\n "rows": 16,\n "source": {\n  "ip": 1,\n  "mac": "\\"ip\\": {"\n },\n "mac": 2,\n'
+    ' "list": [{"rows": 1}, {"ip": 1}, [ ], {}]\n}\n'
+)
 
 
 class Inner(BaseModel):
@@ -68,10 +71,35 @@ def test_a_key_of_toml_is_found_on_its_line(where: Where, line: int | None) -> N
 
 
 @pytest.mark.parametrize(
-    ("where", "line"), [(("rows",), 2), (("source", "mac"), 5), (("source", "none"), 3), (("none",), None)]
+    ("where", "line"),
+    [
+        *[
+            (("rows",), 2),
+            (("source", "mac"), 5),
+            (("source", "none"), 3),
+            (("none",), None),
+            (("mac",), 7),
+            ((), None),
+        ],
+        *[(("source", "ip"), 4), (("source", "rows"), 3), (("list", 1, "ip"), 8), (("list", 2), 8), (("list", 9), 8)],
+    ],
 )
 def test_a_key_of_json_is_found_on_its_line(where: Where, line: int | None) -> None:
     assert json_line(JSON, where) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "doubled"),
+    [
+        (JSON, None),
+        ('{"a": 1,\n"b": 2,\n"a": 3}', ("a", 3)),
+        ('{"a": {"b": 1, "c": [1, 1, {"d": "b", "b": 0,\n"b": 0}]}, "b": 2}', ("b", 2)),
+        ('["a", "a"]', None),
+        ("", None),
+    ],
+)
+def test_a_key_that_stands_twice_is_found(text: str, doubled: tuple[str, int] | None) -> None:
+    assert json_doubled(text) == doubled
 
 
 @pytest.mark.parametrize(

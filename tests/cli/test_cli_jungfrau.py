@@ -25,6 +25,7 @@ from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.frame_file import FrameFile
 from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
 from framelane.receiver.jungfrau.recorder import Recorder
+from framelane.receiver.recovery.found_run import recover
 from jungfrau_packets import raw, sent, write_capture
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -155,6 +156,10 @@ def test_a_full_disk_ends_the_recording_and_keeps_what_came(
     assert 3 <= len(numbers) <= 5
     assert (read("raw") == np.stack([raw(number) for number in numbers])).all()
     assert {path.name for path in tmp_path.iterdir()} == {"a.pcap", "out.h5"}
+    found = recover(tmp_path / "out.h5")
+    assert found.ended
+    (trouble,) = found.troubles
+    assert trouble.startswith("out.h5 ended early: No space left on device")
 
 
 def test_a_disk_without_room_for_a_few_frames_is_said_before_the_first(

@@ -65,6 +65,9 @@ def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSes
         ({"base": (1 << 64) - 4096}, "base: a ring of 16384 bytes at 0xfffffffffffff000 passes the end"),
         ({"qpn": 1 << 24}, "qpn: is 16777216: give less than 16777216 \\(line 1\\)"),
         ({"rkey": -1}, "rkey: is -1: give 0 or more"),
+        ({"n_slots": "4"}, "n_slots: is '4': give a whole number"),
+        ({"mtu": 1024.0}, "mtu: is 1024.0: give a whole number"),
+        ({"sources": True}, "sources: is true: give a whole number"),
         (
             {"source": {"mac": "02:00:00:00:00", "ip": "127.0.0.1"}},
             "source.mac: is '02:00:00:00:00': give a MAC address",
@@ -88,6 +91,21 @@ def test_a_bad_field_is_named(
     path = tmp_path / "session.json"
     path.write_text(json.dumps(json.loads(make_session().model_dump_json()) | changes))
     with pytest.raises(InputError, match=f"the session .*session.json is not usable: {sentence}"):
+        Session.load(path)
+
+
+def test_a_field_that_stands_twice_is_refused(tmp_path: Path, make_session: MakeSession) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(make_session().model_dump_json().replace('"qpn":', '"qpn":1,\n"qpn":'))
+    with pytest.raises(InputError, match=r"session.json is not usable: qpn stands there twice \(line 2\): remove one"):
+        Session.load(path)
+
+
+def test_a_missing_field_is_on_the_line_of_what_it_is_missing_in(tmp_path: Path, make_session: MakeSession) -> None:
+    path = tmp_path / "session.json"
+    make_session().save(path)
+    path.write_text(path.read_text().replace('"ip"', '"ipp"', 1))
+    with pytest.raises(InputError, match=r"source.ip: is missing \(line 4\).*source.ipp: is no key .*\(line 6\)"):
         Session.load(path)
 
 

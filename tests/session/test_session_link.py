@@ -156,6 +156,16 @@ def test_a_source_that_never_reads_does_not_hold_the_receiver_up(server: Session
         assert eventually(lambda: client.window_end == 59_999)
 
 
+def test_a_source_that_leaves_while_credit_is_said_has_done_nothing_wrong(server: SessionServer) -> None:
+    for end in range(100, 300, 4):
+        with SessionClient(*server.address):
+            server.publish(end)
+        for more in range(1, 4):
+            server.publish(end + more)
+        time.sleep(0.01)
+    assert server.attempts.counts.total() == 0
+
+
 def test_a_source_knows_that_the_receiver_has_gone(server: SessionServer) -> None:
     client = SessionClient(*server.address, 0)
     assert not client.closed

@@ -56,7 +56,7 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
     lines = [*notes, *summary.writes(reception), *packets] if live else [*packets, *notes]
     lines += summary.frames(reception, recorder, options.drift_file, options.force)
     lines += summary.experiment(recorder)
-    unmet = options.demand.unmet(tally)
+    unmet = options.demand.unmet(tally, reception.sources_gone)
     watch.say([*lines, *filter(None, (fault, unmet))])
     return Received(tally, fault, unmet, recorder.statistics, tuple(notes))
 

@@ -272,7 +272,7 @@ def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: C
         lines.append(summary.verdicts(total.reasons))
     if unwritten := total.tally.complete + total.tally.incomplete - total.written:
         lines.append(f"{unwritten} frames came that are not in the files")
-    unmet = options.demand.unmet(total.tally)
+    unmet = options.demand.unmet(total.tally, total.sources_gone)
     ends = [f"loss identity: {total.tally}", see, *filter(None, [unmet])]
     say(console, "\n".join([f"{len(there)} of {len(told)} ranks:", *lines, *ends]))
     return (

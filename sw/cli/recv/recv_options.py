@@ -15,6 +15,8 @@ from framelane.receiver import Capture, FileOptions, Live, Processing, Tally
 class Demand:
     """What the frames of a run have to be for a script: complete, all of them, and so many as it expects.
 
+    `strict`: every frame that was sent is complete. That is not known of a source that has gone without its end.
+
     OptionError where fewer than one are expected.
     """
 
@@ -25,12 +27,15 @@ class Demand:
         if self.expect is not None and self.expect < 1:
             raise OptionError("{expect} {0} is too few: give 1 or more", self.expect)
 
-    def unmet(self, tally: Tally) -> str:
-        """What of it is not so, in a sentence; empty where all is."""
+    def unmet(self, tally: Tally, sources_gone: int = 0) -> str:
+        """What of it is not so, in a sentence; empty where all is. So many sources have not told their end."""
         if self.expect is not None and not tally.complete == tally.sent == self.expect:
             return f"--expect {self.expect}: {tally.complete} frames are complete, of {tally.sent} sent"
         if self.strict and not tally.whole:
             return f"--strict: {tally.complete} frames are complete, of {tally.sent} sent"
+        if self.strict and sources_gone:
+            who = "a source has" if sources_gone == 1 else f"{sources_gone} sources have"
+            return f"--strict: {who} gone without telling the end: more may have been sent"
         return ""
 
 

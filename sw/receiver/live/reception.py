@@ -78,6 +78,8 @@ class Reception:
         """How many packets the sources have sent, as the trailers that came say."""
         self.sources_ended = False
         """Whether all sources have told their end."""
+        self.sources_gone = 0
+        """How many have gone without it: what they had sent is not known."""
         self.captured: CaptureTimes | None = None
         """When the packets of a capture came, where it tells."""
         self._held = contextlib.ExitStack()
@@ -289,6 +291,8 @@ class Reception:
         """What is known of the sources, before their link is cut."""
         assert self._loop is not None
         self._tally = self._loop.tally()
-        self.notes = [*attempts.lines(), *self._loop.gone(), *self._loop.starved()]
+        gone = self._loop.gone()
+        self.sources_gone = len(gone)
+        self.notes = [*attempts.lines(), *gone, *self._loop.starved()]
         self.packets_sent, self.sources_ended = self._loop.packets, self._loop.ended
         self.writes = self._wire.nic.writes() if self._wire.nic else None

@@ -90,6 +90,7 @@ class Recorder:
             strays=run.strays,
             first_stray=run.first_stray,
             first_misfit=run.first_misfit,
+            sources_gone=run.sources_gone,
         )
 
     @property

@@ -14,7 +14,7 @@ class RunStatistics:
     """Of one run: frames, packets, verdicts.
 
     `written` frames are in its file; `strays` are immediates of no open frame, and `first_misfit` says what was wrong
-    with the first frame of another size than the session's.
+    with the first frame of another size than the session's; `sources_gone` have not told their end.
 
     `a + b` are those of both.
     """
@@ -26,6 +26,7 @@ class RunStatistics:
     strays: int = 0
     first_stray: str = ""
     first_misfit: str = ""
+    sources_gone: int = 0
 
     def __add__(self, other: Self) -> "RunStatistics":
         return RunStatistics(
@@ -36,6 +37,7 @@ class RunStatistics:
             self.strays + other.strays,
             self.first_stray or other.first_stray,
             self.first_misfit or other.first_misfit,
+            self.sources_gone + other.sources_gone,
         )
 
     @classmethod

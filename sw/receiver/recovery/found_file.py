@@ -32,6 +32,10 @@ class FoundFile(CheckedFile):
     frames: int
     complete: int
     """Frames of which all pixels came."""
+    fault: str
+    """Why its run ended early, where the file says so; else empty."""
+    came: int | None
+    """How many frames had come to its receiver, in all its files, when that ended; None where the file does not say."""
     numbers: NDArray[np.uint64]
     """Of the frames whose number is known, in the order of the file; of several receivers the detector's."""
     last_ns: int | None
@@ -56,6 +60,7 @@ class FoundFile(CheckedFile):
         self.numbers = np.zeros(0, np.uint64) if numbers is None else numbers[numbers != nxmx.UNKNOWN_FRAME]
         times = self._column(f"{folder}/timestamp_ns")
         self.last_ns = int(times[-1]) if times is not None and len(times) and times[-1] else None
+        self.came = self._try("read what became of frames", self._came)
         self.sources = self._try("list the files that it links", self._linked)
 
     def unreadable(self) -> int:
@@ -71,6 +76,7 @@ class FoundFile(CheckedFile):
     def _identify(self) -> None:
         self.ranks = {}
         kind = str(self._file.attrs.get("format", ""))
+        self.fault = str(self._file.attrs.get("fault", ""))
         entry = self._file.get("entry")
         if kind.startswith("framelane-raw-"):
             self.kind, self.ended = "raw recording", "ended" in self._file.attrs
@@ -95,6 +101,12 @@ class FoundFile(CheckedFile):
         found = self._find(name)
         values: NDArray[Any] = self._try(f"read {name}", lambda: self._values(found))
         return values
+
+    def _came(self) -> int | None:
+        loss = self._file.get("entry/loss")
+        if not isinstance(loss, h5py.Group) or "complete" not in loss.attrs:
+            return None
+        return int(loss.attrs["complete"]) + int(loss.attrs.get("incomplete", 0))
 
     def _linked(self) -> list[Path]:
         if self.ranks:

@@ -177,13 +177,22 @@ def _found(
     path: Path, files: Sequence[FoundFile], parts: list[FoundPart], troubles: list[str], advice: list[str]
 ) -> FoundRun:
     numbers = np.unique(np.concatenate([file.numbers for file in files]))
+    frames = sum(file.frames for file in files)
+    troubles = [*troubles, *(f"{file.path.name} ended early: {file.fault}" for file in files if file.fault)]
+    came = next((file.came for file in reversed(files) if file.came is not None), None)
+    if came is not None and came > frames and all(part.frames is not None for part in parts):
+        short = "it ended early"
+        troubles = [
+            *troubles,
+            f"{came} frames came to the receiver, {came - frames} of them are not in the file: {short}",
+        ]
     changed = max(each.stat().st_mtime for each in [*(file.path for file in files), *_present(parts)])
     return FoundRun(
         path=path,
         kind=files[0].kind,
         ended=files[-1].ended,
         written_now=is_claimed(path),
-        frames=sum(file.frames for file in files),
+        frames=frames,
         complete=sum(file.complete for file in files),
         first=int(numbers[0]) if numbers.size else None,
         last=int(numbers[-1]) if numbers.size else None,
@@ -213,6 +222,8 @@ def _unreadable(file: FoundFile, check: bool) -> list[str]:
 
 def _nothing(path: Path) -> str:
     """Why there is no run, with the files of its ranks, if there are any."""
+    if path.exists():
+        return f"{path} is a folder, a device or a pipe: give an HDF5 file"
     ranks = sorted(path.parent.glob(f"{path.stem}_[0-9]*{path.suffix}"))
     if ranks:
         names = " ".join(map(str, ranks))

@@ -128,8 +128,8 @@ def make_data(entry: Any, session: Session, form: PixelForm, units: str, checksu
     """The same of a session, which is described beside it."""
     entry["program_name"] = "framelane"
     entry["program_name"].attrs["version"] = framelane.__version__
-    # Whoever has the rkey can write into the ring.
-    entry["session"] = session.model_dump_json(exclude={"rkey"})
+    # With these somebody could write into the ring while the run goes on (docs/security.md).
+    entry["session"] = session.model_dump_json(exclude={"rkey", "qpn", "psn", "base"})
     data = make_images(entry, (session.rows, session.columns), form, checksum, units=units)
     if session.fraction_bits and form.dtype.kind != "f":
         data.attrs["scale_factor"] = 2.0**-session.fraction_bits

@@ -15,6 +15,7 @@ import pytest
 
 from framelane.files.reserving import SLACK_BYTES
 from framelane.models.placement.slots import HOLE_WORD
+from framelane.receiver.recovery.found_run import recover
 from framelane.session.session_client import SessionClient
 from live_recv import FRAMELANE, PROGRAM, SLOTS, Run, Source, receiving, wait_until, write_plan
 
@@ -157,6 +158,10 @@ def test_a_pipeline_that_fails_ends_the_run_with_a_sentence_and_all_frames_befor
     found = identity(out)
     assert found["complete"] + found["incomplete"] == 3 + unwritten, "the source may be in the middle of one"
     assert unwritten >= 1
+    came = found["complete"] + found["incomplete"]
+    assert recover(tmp_path / "frames.h5").troubles == [
+        f"{came} frames came to the receiver, {unwritten} of them are not in the file: it ended early"
+    ]
 
 
 def test_a_frame_that_cannot_be_processed_ends_the_run_and_those_that_had_come_by_then_are_in_the_file(
@@ -324,6 +329,18 @@ def test_a_source_that_dies_in_a_frame_costs_that_frame_only(tmp_path: Path, por
     partial = source.image(2).copy().reshape(-1)
     partial[5 * 128 :] = HOLE_WORD
     np.testing.assert_array_equal(run.dataset("data")[2].reshape(-1), partial)
+
+
+def test_a_script_is_told_that_a_source_has_gone_though_all_that_came_is_complete(tmp_path: Path, port: int) -> None:
+    options = write_plan(tmp_path, port)
+    with receiving(tmp_path, *options, "--idle", 0.5, "--strict") as run:
+        with run.link(0) as link:
+            Source(link.session, port).send(0, 1)
+            link.report(0, offered=2, dropped=0)
+        status, out, err = run.end()
+    assert (status, err) == (1, "")
+    assert identity(out)["complete"] == identity(out)["sent"] == 2
+    assert "--strict: a source has gone without telling the end: more may have been sent" in out
 
 
 def test_a_source_that_is_killed_leaves_a_run_that_ends_when_nothing_comes(tmp_path: Path, port: int) -> None:

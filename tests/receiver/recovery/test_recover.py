@@ -247,10 +247,11 @@ def test_a_master_older_than_the_last_frames_of_its_ranks_is_written_anew(left: 
 
 def test_what_holds_no_frames_is_a_sentence(tmp_path: Path, run_cli: RunCli, small_file: Path) -> None:
     (tmp_path / "text.h5").write_text("no")
-    status, out, err = run_cli("recover", tmp_path / "text.h5", tmp_path / "nosuch.h5", small_file)
+    status, out, err = run_cli("recover", tmp_path / "text.h5", tmp_path / "nosuch.h5", small_file, "/dev/zero")
     said = " ".join(out.split())
     assert (status, err) == (1, "")
     assert "text.h5 is damaged or not an HDF5 file" in said
+    assert "/dev/zero is a folder, a device or a pipe: give an HDF5 file" in said
     assert "none of its series: a run that was killed before its first frames were readable leaves none" in said
     assert "holds no frames" in said
     assert run_cli("recover", "a", "b", "--link", "c")[0] == 2
