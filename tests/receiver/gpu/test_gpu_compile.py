@@ -67,6 +67,10 @@ def compiled(name: str, macros: dict[str, int], architecture: str) -> tuple[str,
         return buffer.raw
 
     options = [f"--gpu-architecture={architecture}", *OPTIONS, "--ptxas-options=-v"]
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    if major.value >= 13:
+        options.append("--no-cache")  # of what another run has compiled it would say nothing
     arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     code = source(name, macros).encode()
     assert library.nvrtcCreateProgram(ctypes.byref(program), code, f"{name}.cu".encode(), 0, None, None) == 0

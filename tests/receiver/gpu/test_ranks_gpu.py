@@ -1,5 +1,6 @@
 """Two ranks with a GPU each: what they write is the golden model's, from whichever GPU."""
 
+import re
 from pathlib import Path
 
 import h5py
@@ -15,6 +16,8 @@ from framelane.receiver.gpu._device import cupy
 from mpi_run import Run, RunCli, needs_mpi, sent
 
 SHAPE = 32, 64
+ENERGY_KEV = 9.0
+"""As in the plan of the run."""
 
 
 @needs_mpi
@@ -28,15 +31,15 @@ def test_images_of_two_gpus_are_those_of_the_model(run_cli: RunCli, tmp_path: Pa
     gain = np.array([40.0, -1.4, -0.1]).reshape(3, 1, 1) * rng.uniform(0.9, 1.1, (3, *SHAPE))
     with h5py.File(tmp_path / "calibration.h5", "w") as file:
         file["pedestal_adu"], file["gain_adu_per_kev"] = pedestal, gain
-        file.attrs["photon_energy_kev"] = 6.0
+        file.attrs["photon_energy_kev"] = ENERGY_KEV
     with Run(tmp_path, "--gpu", "--calibration", "calibration.h5") as run:
         run.wait_ready()
         pictures = sent(tmp_path)
         run.emulate(run_cli, "--bunch", 3, "--frames", 50, "--rate", 200)
         text = run.end()
     assert run.status == 0, text
-    assert len({line.partition(" at ")[2] for line in text.splitlines() if "see run_" in line}) == min(gpus, 2)
-    fixed = quantize(Calibration(pedestal, gain, 6.0))
+    assert len(set(re.findall(r" at (\S+), see \S+run_\d.h5", text))) == min(gpus, 2), text
+    fixed = quantize(Calibration(pedestal, gain, ENERGY_KEV))
     with h5py.File(tmp_path / "run.h5") as master:
         data = master["entry/data"]
         assert data["detector_frame"][:].tolist() == list(range(50))
