@@ -312,6 +312,17 @@ def recording(tmp_path: Path, *options: object) -> Iterator[tuple[subprocess.Pop
             process.kill()
 
 
+def wait_until_read(port: int) -> None:
+    """Wait until whoever listens on a UDP port has taken what came there (rx_queue in proc(5))."""
+    end = time.monotonic() + 30
+    while any(
+        local.endswith(f":{port:04X}") and int(queues.split(":")[1], 16)
+        for _, local, _, _, queues, *_ in map(str.split, Path("/proc/net/udp").read_text().splitlines()[1:])
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_recording_and_keeps_what_came(
     tmp_path: Path, run_cli: RunCli, read: Any, number: signal.Signals
@@ -320,6 +331,7 @@ def test_a_signal_ends_the_recording_and_keeps_what_came(
         calibration = tmp_path / "calibration.h5"
         sender = ("jungfrau", "send", "127.0.0.1", "--port", port, "--frames", 10, "--rate", 200)
         assert run_cli(*sender, "--calibration", calibration)[0] == 0
+        wait_until_read(port)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
