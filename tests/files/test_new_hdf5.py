@@ -29,7 +29,7 @@ def test_an_older_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     write(path, 1)
     older = path.read_bytes()
     with pytest.raises(InputError, match=r"a\.h5"):
-        write(path, 2)
+        NewHdf5(path)
     assert path.read_bytes() == older
     write(path, 2, force=True)
     assert path.read_bytes() != older
