@@ -67,8 +67,6 @@ class FrameFile(GrowingHdf5):
 
     def _end(self) -> None:
         self._complete()
-        if self._disk.full:
-            self.file.attrs["fault"] = str(self._disk.full.strerror)
         self.file.attrs["ended"] = self._taken[1] if self._taken else nxmx.now()
 
     def _flush(self, n: int) -> None:

@@ -114,6 +114,11 @@ class RawFile(FrameFile):
         """See `Recorder`."""
         return self._disk.full.strerror if self._disk.full else None
 
+    def _end(self) -> None:
+        if self.full:
+            self.file.attrs["fault"] = self.full
+        super()._end()
+
     @property
     def filled(self) -> bool:
         """Whether what follows should go to another file."""
