@@ -10,6 +10,7 @@ from clocks_bench import JITTER, RATIOS
 from framelane.models.mac.mac_port import MacPort
 from port_bench import TxBench
 from signals import now
+from widths import some_of
 
 
 def bench(dut: Any, periods: tuple[int, int], stalls: Stalls = Stalls.NONE) -> TxBench:
@@ -121,6 +122,6 @@ async def one_that_never_fits_is_left_out(dut: Any) -> None:
     assert len(tx.packets()) == 4
 
 
-@pytest.mark.parametrize(("width", "mac_width"), [(64, 8), (64, 64), (64, 512), (512, 64)])
+@pytest.mark.parametrize(("width", "mac_width"), some_of("mac_tx", [(64, 8), (64, 64), (64, 512), (512, 64)]))
 def test_mac_tx(width: int, mac_width: int) -> None:
     run("mac_tx", build_args=JITTER, DataW=width, MacW=mac_width, Depth=32)

@@ -5,9 +5,12 @@ import subprocess
 import zlib
 from collections.abc import Sequence
 from functools import cache
+from typing import TypeVar
 
 from framelane.driver.simulated.library import WIDTHS as ALL_WIDTHS
 from framelane.driver.simulated.toolchain import gateware_root
+
+T = TypeVar("T")
 
 WIDTHS = (64, 512)
 """Those that testbenches run; the sources take any of `ALL_WIDTHS`."""
@@ -21,11 +24,16 @@ def some_widths(block: str, widths: Sequence[int] = WIDTHS) -> list[int]:
     """
     wanted = os.environ.get("FRAMELANE_WIDTHS", "all")
     if wanted == "commit":
-        commit = commit_of_checkout()
-        return [widths[zlib.crc32(f"{commit} {block}".encode()) % len(widths)]] if commit else list(widths)
+        return some_of(block, widths)
     if wanted != "all" and wanted not in map(str, ALL_WIDTHS):
         raise ValueError(f"FRAMELANE_WIDTHS={wanted}: give all, commit, or one of {', '.join(map(str, ALL_WIDTHS))}")
     return [width for width in widths if wanted == str(width)] or list(widths)
+
+
+def some_of(block: str, cases: Sequence[T]) -> list[T]:
+    """The same of other cases, as pairs of widths: with `commit` one of them, else all."""
+    commit = commit_of_checkout() if os.environ.get("FRAMELANE_WIDTHS") == "commit" else ""
+    return [cases[zlib.crc32(f"{commit} {block}".encode()) % len(cases)]] if commit else list(cases)
 
 
 @cache
