@@ -43,8 +43,16 @@ class Block:
     @property
     def proofs(self) -> tuple[str, ...]:
         """Its properties, and the paths where it has a tready input from which one could lead."""
+        return ("properties", "paths") if self._has_input(r"\w+_tready") else ("properties",)
+
+    @property
+    def has_clocks(self) -> bool:
+        """Whether it has several clocks."""
+        return self._has_input(r"\w+_clk")
+
+    def _has_input(self, name: str) -> bool:
         source = next((ROOT / "hw").rglob(f"{self.name}.sv")).read_text()
-        return ("properties", "paths") if re.search(r"^ *input .*_tready\b", source, re.MULTILINE) else ("properties",)
+        return bool(re.search(rf"^ *input .*\b{name}\b", source, re.MULTILINE))
 
 
 def blocks() -> list[Block]:
