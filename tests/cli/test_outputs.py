@@ -104,6 +104,10 @@ SERIES = ["rec.h5", "rec_data_000001.h5", "rec_data_000002.h5"]
         (COMMANDS[0][0], ["tx.pcap", "session.json"]),
         ((*RECV, *TOML, "--output"), ["m.toml", "g.toml"]),
         (("recv", "--plan", "plan.toml", "--transport", "udp", "--idle", 0.05, "--output"), ["plan.toml", "g.toml"]),
+        (
+            ("recv", "--plan", "plan.toml", "--transport", "udp", "--idle", 0.05, "--output", "o.h5", "--publish"),
+            ["plan.toml", "g.toml"],
+        ),
         (COMMANDS[1][0], ["tx.pcap"]),
         (COMMANDS[3][0], ["session.json"]),
         (("emulate", "--session", "session.json", "--input", "rec.h5", "--frames", 1, "--report"), SERIES),

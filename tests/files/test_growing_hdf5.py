@@ -61,6 +61,7 @@ class NotingFile(ForgivingFile):
     def __init__(self, path: Path, log: Log) -> None:
         super().__init__(path)
         self._log = log
+        self.full: OSError | None = None  # its disk has room
 
     def put(self, view: memoryview, at: int) -> None:
         while view:

@@ -264,16 +264,18 @@ def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path, monkeypatch: pyt
     assert faults.read()["roce_join"] == found, "its time is over before it begins"
 
 
-def test_less_than_the_share_or_a_survivor_that_nobody_explains_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_less_than_the_share_or_a_survivor_that_nobody_explains_fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = next(target for target in fault_targets.gateware() if target.name == "roce_join")
-    drawn = faults.drawn(target, 1)[:20]
-    explained = next(m for m in faults.drawn(target, 1) if faults.why(m))
-    caught = [faults.Tried(m, "test_roce_join", target.inputs(1, "test_roce_join")) for m in drawn[:19]]
-    for survivor, right in ((explained, True), (drawn[19], False)):
-        found = [*caught, faults.Tried(survivor, "", "")]
-        assert (faults.verdict([target], {"roce_join": found}, 19, 1) == 0) == right
-    few = [*caught[:18], faults.Tried(explained, "", "")]
-    assert faults.verdict([target], {"roce_join": few}, 18, 1) == 1
+    drawn = faults.drawn(target, 1)
+    explained = next(m for m in drawn if faults.why(m))
+    others = [m for m in drawn if not faults.why(m)]
+    caught = [faults.Tried(m, "test_roce_join", target.inputs(1, "test_roce_join")) for m in others[:19]]
+    for survivor, count, right in ((explained, 19, True), (others[19], 19, False), (explained, 18, False)):
+        monkeypatch.setattr(faults, "drawn", lambda *_, order=(*others[:count], survivor): list(order))
+        found = [*caught[:count], faults.Tried(survivor, "", target.inputs(1, ""))]
+        assert (faults.verdict([target], {"roce_join": found}, count, 1) == 0) == right
     assert "18 of 19 caught" in capsys.readouterr().out
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from framelane.base.errors import OptionError
+from framelane.session.plan_file import load_metadata
 from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
 
@@ -117,8 +118,10 @@ class Live:
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that are read."""
-        return [path for path in (self.session, self.plan) if isinstance(path, Path)]
+        """The files that are read, and the geometry that the plan names. InputError where it cannot be read."""
+        if isinstance(self.plan, Path):
+            return [self.plan, *load_metadata(self.plan).files]
+        return [self.session] if self.session is not None else []
 
     @property
     def of(self) -> str:
