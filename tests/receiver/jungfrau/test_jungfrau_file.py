@@ -185,7 +185,7 @@ def test_numbers_that_are_no_calibration_are_refused_with_the_name_of_the_file(m
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.h5", tmp_path):
-        with pytest.raises(InputError, match="there is no file|is a folder, a device or a pipe: give an HDF5 file"):
+        with pytest.raises(InputError, match=r"there is no file|is a folder, a device or a pipe: give an HDF5 file"):
             JungfrauFile(path)
 
 
