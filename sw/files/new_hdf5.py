@@ -8,7 +8,7 @@ from typing import Any, Self
 import h5py
 
 from framelane.base.claim import Claim, Kind
-from framelane.base.errors import InputError
+from framelane.base.errors import FramelaneError, InputError
 from framelane.base.part_file import PartFile
 from framelane.files.forgiving import ForgivingFile
 
@@ -65,10 +65,12 @@ class NewHdf5:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: object, *error: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if kind is None:
                 self.close()
+            elif isinstance(error, Exception) and not isinstance(error, FramelaneError):
+                self.check()  # HDF5 reads what it took to be written, and fails in any of many ways
         finally:
             self.discard()
 

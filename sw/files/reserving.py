@@ -29,10 +29,12 @@ class ReservingFile(ForgivingFile):
         self._room = room = frame_bytes + SLACK_BYTES
         self._limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
         self._most = None if self._limit == resource.RLIM_INFINITY else self._limit - room
+        if self._most is not None and self._most <= 0:
+            super().close()
+            raise self._explained(OSError(errno.EFBIG, ""))
         self._reserve = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115  (freed below)
         try:
-            wanted = room if self._most is None else max(1, min(room, self._limit))
-            os.posix_fallocate(self._reserve.fileno(), 0, wanted)
+            os.posix_fallocate(self._reserve.fileno(), 0, room)
         except OSError as error:
             self._reserve.close()
             if error.errno in _NO_ROOM:

@@ -103,10 +103,11 @@ class PcapWriter:
     """Write Ethernet frames to the capture `path`, with times in nanoseconds.
 
     It appears under its name when it is closed, whole; a `with` block that raises leaves nothing behind. An older
-    capture is replaced only with `force`. InputError when the file cannot be made.
+    capture is replaced only with `force`. InputError when the file cannot be made, or the disk takes not all of it.
     """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
+        self._path = path
         self._part = PartFile(path, force=force, kind=_CAPTURE)
         self._file = self._part.path.open("wb")
         self._file.write(_FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, _MAX_FRAME_BYTES, _LINKTYPE_ETHERNET))
@@ -114,12 +115,18 @@ class PcapWriter:
     def write(self, frame: bytes, timestamp_ns: int = 0) -> None:
         """Append one frame; `timestamp_ns` since 1970."""
         seconds, nanoseconds = divmod(timestamp_ns, 10**9)
-        self._file.write(struct.pack("=IIII", seconds, nanoseconds, len(frame), len(frame)) + frame)
+        try:
+            self._file.write(struct.pack("=IIII", seconds, nanoseconds, len(frame), len(frame)) + frame)
+        except OSError as error:
+            raise self._failure(error) from error
 
     def close(self) -> None:
         """End the file and give it its name."""
-        self._file.close()
-        self._part.keep()
+        try:
+            self._file.close()
+            self._part.keep()
+        except OSError as error:
+            raise self._failure(error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -132,3 +139,6 @@ class PcapWriter:
             with contextlib.suppress(OSError):
                 self._file.close()
             self._part.discard()
+
+    def _failure(self, error: OSError) -> InputError:
+        return InputError(f"cannot write {self._path}: {error.strerror}: make room there, or give another file")

@@ -1,5 +1,6 @@
 """The calibration file: statistics, reasons of the mask, both gain modes and provenance survive; others still read."""
 
+import errno
 import hashlib
 import os
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from framelane.calibration.calibration_set import CalibrationSet, combine
 from framelane.calibration.gain_maps import Gains
 from framelane.calibration.provenance import Provenance, Source
 from framelane.calibration.stage_pedestal import Reason, Stage, StagePedestal
+from framelane.files.forgiving import ForgivingFile
 from framelane.models.jungfrau.jf_calibration import Calibration
 
 SHAPE = (4, 6)
@@ -27,32 +29,60 @@ SOURCE = Source(
 PROVENANCE = Provenance("framelane calibration make --energy 12.4", "0.1.0", "2026-01-02T03:04:06+00:00", (SOURCE,))
 
 
-@pytest.fixture
-def pedestals() -> dict[Stage, StagePedestal]:
-    """Make pedestals of 4 x 6 pixels, all good."""
+def pedestals_of(shape: tuple[int, int]) -> dict[Stage, StagePedestal]:
     return {
         stage: StagePedestal(
             stage,
-            np.full(SHAPE, adu, np.float32),
-            np.full(SHAPE, adu / 100, np.float32),
-            np.full(SHAPE, 1000, np.uint32),
-            np.zeros(SHAPE, np.uint32),
+            np.full(shape, adu, np.float32),
+            np.full(shape, adu / 100, np.float32),
+            np.full(shape, 1000, np.uint32),
+            np.zeros(shape, np.uint32),
         )
         for stage, adu in ADU.items()
     }
 
 
+def gains_of(shape: tuple[int, int]) -> Gains:
+    values = np.multiply.outer([41, -1.44, -0.1145], np.ones(shape)).astype(np.float32)
+    return Gains(values, np.zeros(values.shape, np.bool_))
+
+
+@pytest.fixture
+def pedestals() -> dict[Stage, StagePedestal]:
+    """Make pedestals of 4 x 6 pixels, all good."""
+    return pedestals_of(SHAPE)
+
+
 @pytest.fixture
 def gains() -> Gains:
     """Make nominal gains."""
-    values = np.multiply.outer([41, -1.44, -0.1145], np.ones(SHAPE)).astype(np.float32)
-    return Gains(values, np.zeros(values.shape, np.bool_))
+    return gains_of(SHAPE)
 
 
 @pytest.fixture
 def both(pedestals: Mapping[Stage, StagePedestal], gains: Gains) -> list[CalibrationSet]:
     """Make the calibrations of both gain modes."""
     return [combine(pedestals, gains, 12.4, high_gain) for high_gain in (False, True)]
+
+
+@pytest.mark.parametrize("room", [0, 20_000, 60_000])
+def test_a_disk_that_is_full_anywhere_is_one_sentence_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """HDF5 reads back what it took to be written, and fails in words of its own."""
+    shape = (512, 1024)
+    sets = [combine(pedestals_of(shape), gains_of(shape), 12.4, high_gain) for high_gain in (False, True)]
+    put = ForgivingFile._put
+
+    def write(file: ForgivingFile, view: memoryview, at: int) -> int:
+        if at + len(view) > room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return put(file, view, at)
+
+    monkeypatch.setattr(ForgivingFile, "_put", write)
+    with pytest.raises(InputError, match=r"^cannot write .*c\.h5: No space left on device: make room there"):
+        write_sets(tmp_path / "c.h5", sets, PROVENANCE)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_statistics_reasons_and_provenance_are_read_as_they_were_written(

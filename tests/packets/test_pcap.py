@@ -1,5 +1,6 @@
 """Capture files: any byte order is read, a damaged file is named to the byte, none is left half-written."""
 
+import resource
 import struct
 from pathlib import Path
 
@@ -145,3 +146,20 @@ def test_of_a_capture_longer_than_is_read_at_once_every_packet_is_found(
         pcap.read(path)
     written(path, data + 2 * data[24:])
     assert list(pcap.read(path)) == 3 * FRAMES
+
+
+def test_a_disk_that_takes_no_more_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill() -> None:
+        with PcapWriter(tmp_path / "x.pcap") as writer:
+            for _ in range(100):
+                writer.write(bytes(4000))
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"^cannot write .*x\.pcap: File too large: make room there"):
+            fill()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []

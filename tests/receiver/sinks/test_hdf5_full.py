@@ -44,6 +44,19 @@ print(number, sink.full)
 """
 
 
+def test_a_limit_that_leaves_no_room_for_a_frame_is_said_before_the_first(
+    tmp_path: Path, make_session: Callable[..., Session]
+) -> None:
+    make_session().save(tmp_path / "session.json")
+    arguments = (tmp_path / "session.json", tmp_path / "frames.h5", str(SLACK_BYTES), "0")
+    run = subprocess.run(
+        [sys.executable, "-c", WRITE_UNTIL_FULL, *arguments], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1
+    assert "frames.h5: File too large (files end at 33.6 MB, see `ulimit -f`, of which 33.6 MB are for" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["session.json"]
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "room", "retracted"),
     [(16, 96, 400_000, 0), (16, 96, 2_345_678, 1), (128, 1024, 2_345_678, 0), (512, 1024, 9_000_001, 1)],
