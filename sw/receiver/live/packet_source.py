@@ -1,10 +1,11 @@
 """Where the packets of a run come from: a capture, or the wire."""
 
+import contextlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
-from framelane.base.errors import OptionError
+from framelane.base.errors import InputError, OptionError
 from framelane.session.plan_file import load_metadata
 from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
@@ -118,10 +119,12 @@ class Live:
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that are read, and the geometry that the plan names. InputError where it cannot be read."""
+        """The files that are read, and the geometry that the plan names."""
+        paths = [path for path in (self.session, self.plan) if isinstance(path, Path)]
         if isinstance(self.plan, Path):
-            return [self.plan, *load_metadata(self.plan).files]
-        return [self.session] if self.session is not None else []
+            with contextlib.suppress(InputError):  # said where the plan is read
+                paths += load_metadata(self.plan).files
+        return paths
 
     @property
     def of(self) -> str:
