@@ -197,6 +197,8 @@ class Source:
         """Cycle in which each item was offered first."""
         self.pauses = 0
         """Cycles in which there was an item to offer, and none was."""
+        for handle in self._signals.values():
+            handle.value = 0  # what no item names is low: an input that nobody drives starts anywhere
         self.clear()
 
     def clear(self) -> None:
