@@ -29,6 +29,7 @@ from framelane.receiver.live.recorder import Recorder
 from framelane.receiver.pipeline.cpu_frame_pipeline import CpuFramePipeline
 from framelane.receiver.pipeline.pipeline import Pipeline
 from framelane.receiver.pipeline.result import Result
+from framelane.receiver.pipeline.veto import Reason
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
@@ -103,6 +104,7 @@ def test_a_capture_gives_photons_holes_verdict_number_and_time_of_each_frame(
     assert str(run.tally).startswith("5 sent = 3 complete + 1 incomplete")
     assert run.tally.missing == 1
     assert run.fault == ""
+    assert not run.sources_ended, "a capture does not tell"
 
 
 def test_raw_words_are_no_photons(capture: Capture, source: Source) -> None:
@@ -144,6 +146,7 @@ def test_a_recorder_writes_what_the_command_line_writes(capture: Capture, tmp_pa
         for frame in run:
             recorder.write(frame)
     assert (recorder.frames, recorder.incomplete) == (4, [3])
+    assert recorder.statistics.reasons == {Reason.ENOUGH_PEAKS: 4}
     with h5py.File(tmp_path / "frames.h5") as file:
         assert file["entry/data/frame_number"][:].tolist() == [0, 1, 3, 4]
         assert file["entry/data/holes"][:].tolist() == [0, 0, 512, 0]
@@ -165,6 +168,22 @@ def test_a_gpu_that_fails_under_a_frame_ends_the_run_and_keeps_what_was_written(
     assert (recorder.frames, recorder.unwritten) == (2, 1)
     with h5py.File(tmp_path / "frames.h5") as file:
         assert file["entry/data/frame_number"][:].tolist() == [0, 1]
+
+
+def test_every_frame_that_comes_after_a_gpu_has_failed_is_counted(
+    capture: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(frame: Frame) -> bool:
+        if frame.number >= 1:
+            raise GpuError("the GPU cannot go on: it was unplugged")
+        return True
+
+    monkeypatch.setattr(Frame, "complete", property(failing))
+    with receive(capture) as run, Recorder(run, tmp_path / "frames.h5") as recorder:
+        monkeypatch.setattr(run, "end", lambda reason: None)  # frames that a live run has under way come after its end
+        for frame in run:
+            recorder.write(frame)
+    assert (recorder.frames, recorder.unwritten) == (1, 3)
 
 
 def test_a_gpu_that_fails_as_a_slot_is_given_back_ends_the_run(
