@@ -38,7 +38,7 @@ LUTS_OF = {
 """LUTs that one cell of memory takes, shift registers among them (Xilinx UG574, table 2-2)."""
 
 
-WIRING = ("tx_core", "tx_stream")
+WIRING = ("framelane_top", "tx_core", "tx_stream")
 """Tops that only wire others of the table, and would take as long again."""
 
 RECORD = records.FOLDER / "area.json"

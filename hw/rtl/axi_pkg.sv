@@ -27,6 +27,16 @@ package axi_pkg;
     logic        rvalid;
   } axil_response_t;
 
+  // AXI4: what is said of a burst beside valid
+  typedef struct packed {
+    logic [63:0] addr;
+    logic [7:0]  len;
+    logic [2:0]  size;
+    logic [1:0]  burst;
+    logic [3:0]  cache;
+    logic [2:0]  prot;
+  } axi_address_t;
+
   // AXI4, reads
   typedef struct packed {
     logic [63:0] araddr;

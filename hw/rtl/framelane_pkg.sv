@@ -174,4 +174,12 @@ package framelane_pkg;
     logic stall;           // a beat of pixels waits
   } store_report_t;
 
+  // What a mac_port tells the transmitter: pulses, one a packet.
+  typedef struct packed {
+    logic tx_underrun;
+    logic tx_too_long;
+    logic rx_bad;
+    logic rx_lost;
+  } mac_report_t;
+
 endpackage

@@ -29,6 +29,7 @@ module tx
     parameter int unsigned RcQps        = 16,           // the first of the table; a power of two, 2 or more
     parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
     parameter int unsigned RcAhead      = 384,          // beats read ahead, if Rc: cycles of the memory's latency
+    parameter bit          MacPort      = 1'b0,         // packets go through a mac_port: said in the registers
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -97,6 +98,10 @@ module tx
     input logic             s_axis_rx_tuser,   // with tlast: wrong FCS, or cut
     input logic             s_axis_rx_tvalid,
     input logic             link_up_i,
+
+    // The mac_port, where there is one
+    output logic [15:0] mac_threshold_o,
+    input mac_report_t  mac_i,
 
     output logic idle_o  // nothing is under way
 );
@@ -174,7 +179,8 @@ module tx
       .Station     (Station),
       .Rc          (Rc),
       .RcQps       (RcQps),
-      .RcDepth     (RcDepth)
+      .RcDepth     (RcDepth),
+      .MacPort     (MacPort)
   ) u_registers (
       .clk,
       .rst,
@@ -190,6 +196,7 @@ module tx
       .store_slot_bytes_o (store_o.slot_bytes),
       .store_slots_o      (store_o.slots),
       .correction_o       (store_o.correction),
+      .mac_threshold_o,
       .m_axis_qp_tdata    (qp_tdata),
       .m_axis_qp_tvalid   (qp_tvalid),
       .m_axis_qp_tready   (qp_tready),
@@ -375,7 +382,11 @@ module tx
           frames_bad: store_i.bad,
           mismatches: store_i.mismatch,
           constant_errors: store_i.constant_error,
-          pixel_stalls: store_i.stall
+          pixel_stalls: store_i.stall,
+          mac_underruns: mac_i.tx_underrun,
+          mac_too_long: mac_i.tx_too_long,
+          mac_bad: mac_i.rx_bad,
+          mac_lost: mac_i.rx_lost
       };
 
   logic unused_id;

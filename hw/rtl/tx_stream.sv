@@ -13,11 +13,18 @@ module tx_stream
     parameter int unsigned NumQp        = 16,
     parameter int unsigned Flows        = 4,
     parameter int unsigned Destinations = 16,
+    parameter bit          Store        = 1'b1,         // 0: frames come that lie in memory already
     parameter int unsigned MaxSlots     = 1024,         // of the frame store
     parameter bit          Correct      = 1'b1,         // JUNGFRAU correction, where the registers switch it on
     parameter int unsigned ReadDepth    = 64,           // transfers that the memory reader runs ahead
     parameter int unsigned ClockHz      = 250_000_000,
     parameter int unsigned Build        = 0,
+    parameter bit          Station      = 1'b0,         // receive path: ARP, ping, pauses
+    parameter bit          Rc           = 1'b0,         // QPs may be of RC; needs Station
+    parameter int unsigned RcQps        = 16,           // the first of the table; a power of two, 2 or more
+    parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
+    parameter int unsigned RcAhead      = 384,          // beats read ahead, if Rc: cycles of the memory's latency
+    parameter bit          MacPort      = 1'b0,         // packets go through a mac_port: said in the registers
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -52,6 +59,14 @@ module tx_stream
     input  frame_info_t             s_axis_pixel_tuser,   // with the first beat
     input  logic                    s_axis_pixel_tvalid,
     output logic                    s_axis_pixel_tready,
+    input  logic                    pixel_cut_i,          // with tlast: the packet was cut on its way, its frame is bad
+    input  logic                    pixel_restart_i,      // with rst: what comes next begins a packet
+
+    // Frames that lie complete in memory, as of tx: without Store
+    input  frame_t s_axis_frame_tdata,
+    input  logic   s_axis_frame_tvalid,
+    output logic   s_axis_frame_tready,
+    output logic   release_o,            // pulse
 
     // AXI4 write masters: the frame memory. Raw images
     output logic [  IdW-1:0] m_axi_awid,
@@ -134,8 +149,24 @@ module tx_stream
     output logic             m_axis_tvalid,
     input  logic             m_axis_tready,
 
+    // Ethernet frames without FCS from the MAC, which cannot wait, and its link; all 0 without Station
+    input logic [DataW-1:0] s_axis_rx_tdata,
+    input logic [KeepW-1:0] s_axis_rx_tkeep,
+    input logic             s_axis_rx_tlast,
+    input logic             s_axis_rx_tuser,   // with tlast: wrong FCS, or cut
+    input logic             s_axis_rx_tvalid,
+    input logic             link_up_i,
+
+    // The mac_port, where there is one
+    output logic [15:0] mac_threshold_o,
+    input mac_report_t  mac_i,
+
     output logic idle_o  // nothing is under way
 );
+
+  if (Correct && !Store) begin : gen_check
+    $error("%m: Correct needs Store");
+  end
 
   frame_t frame_tdata;
   logic frame_tvalid, frame_tready, release_frame;
@@ -198,49 +229,73 @@ module tx_stream
   logic unused;
   assign unused = ^{m_axi_bid, m_axi_corrected_bid, m_axi_constant_rid};
 
-  frame_store #(
-      .DataW   (DataW),
-      .AddrW   (AddrW),
-      .MaxSlots(MaxSlots),
-      .Correct (Correct)
-  ) u_store (
-      .clk,
-      .rst                (store.rst),
-      .base_i             (store.base),
-      .slot_bytes_i       (store.slot_bytes),
-      .slots_i            (store.slots),
-      .armed_i            (store.armed),
-      .abort_i            (store.aborting),
-      .correction_i       (store.correction),
-      .s_axis_pixel_tdata,
-      .s_axis_pixel_tkeep,
-      .s_axis_pixel_tlast,
-      .s_axis_pixel_tuser,
-      .s_axis_pixel_tvalid,
-      .s_axis_pixel_tready,
-      .m_axi_o            (raw_request),
-      .m_axi_i            (raw_response),
-      .m_axi_wdata,
-      .m_axi_wstrb,
-      .m_axi_corrected_o  (corrected_request),
-      .m_axi_corrected_i  (corrected_response),
-      .m_axi_corrected_wdata,
-      .m_axi_corrected_wstrb,
-      .m_axi_constant_o   (constant_request),
-      .m_axi_constant_i   (constant_response),
-      .m_axi_constant_rdata,
-      .m_axis_frame_tdata (frame_tdata),
-      .m_axis_frame_tvalid(frame_tvalid),
-      .m_axis_frame_tready(frame_tready),
-      .release_i          (release_frame),
-      .lost_o             (store_report.lost),
-      .bad_o              (store_report.bad),
-      .ignored_o          (store_report.ignored),
-      .mismatch_o         (store_report.mismatch),
-      .constant_error_o   (store_report.constant_error),
-      .stall_o            (store_report.stall),
-      .idle_o             (store_report.idle)
-  );
+  if (Store) begin : gen_store
+    frame_store #(
+        .DataW   (DataW),
+        .AddrW   (AddrW),
+        .MaxSlots(MaxSlots),
+        .Correct (Correct)
+    ) u_store (
+        .clk,
+        .rst                (store.rst),
+        .base_i             (store.base),
+        .slot_bytes_i       (store.slot_bytes),
+        .slots_i            (store.slots),
+        .armed_i            (store.armed),
+        .abort_i            (store.aborting),
+        .correction_i       (store.correction),
+        .s_axis_pixel_tdata,
+        .s_axis_pixel_tkeep,
+        .s_axis_pixel_tlast,
+        .s_axis_pixel_tuser,
+        .s_axis_pixel_tvalid,
+        .s_axis_pixel_tready,
+        .pixel_cut_i,
+        .pixel_restart_i,
+        .m_axi_o            (raw_request),
+        .m_axi_i            (raw_response),
+        .m_axi_wdata,
+        .m_axi_wstrb,
+        .m_axi_corrected_o  (corrected_request),
+        .m_axi_corrected_i  (corrected_response),
+        .m_axi_corrected_wdata,
+        .m_axi_corrected_wstrb,
+        .m_axi_constant_o   (constant_request),
+        .m_axi_constant_i   (constant_response),
+        .m_axi_constant_rdata,
+        .m_axis_frame_tdata (frame_tdata),
+        .m_axis_frame_tvalid(frame_tvalid),
+        .m_axis_frame_tready(frame_tready),
+        .release_i          (release_frame),
+        .lost_o             (store_report.lost),
+        .bad_o              (store_report.bad),
+        .ignored_o          (store_report.ignored),
+        .mismatch_o         (store_report.mismatch),
+        .constant_error_o   (store_report.constant_error),
+        .stall_o            (store_report.stall),
+        .idle_o             (store_report.idle)
+    );
+
+    assign release_o = 1'b0;
+
+    logic unused_frame;
+    assign unused_frame = ^{s_axis_frame_tdata, s_axis_frame_tvalid};
+    assign s_axis_frame_tready = 1'b0;
+  end else begin : gen_no_store
+    assign frame_tdata = s_axis_frame_tdata;
+    assign frame_tvalid = s_axis_frame_tvalid;
+    assign s_axis_frame_tready = frame_tready;
+    assign release_o = release_frame;
+    assign store_report = '{idle: 1'b1, default: 1'b0};
+    assign s_axis_pixel_tready = 1'b0;
+    assign {raw_request, m_axi_wdata, m_axi_wstrb} = '0;
+    assign {corrected_request, m_axi_corrected_wdata, m_axi_corrected_wstrb, constant_request} = '0;
+
+    logic unused_pixel;
+    assign unused_pixel = ^{s_axis_pixel_tdata, s_axis_pixel_tkeep, s_axis_pixel_tlast, s_axis_pixel_tuser,
+                            s_axis_pixel_tvalid, pixel_cut_i, pixel_restart_i, store, raw_response, corrected_response,
+                            constant_response, m_axi_constant_rdata};
+  end
 
   tx #(
       .DataW       (DataW),
@@ -252,8 +307,14 @@ module tx_stream
       .ReadDepth   (ReadDepth),
       .ClockHz     (ClockHz),
       .Build       (Build),
-      .FrameStore  (1'b1),
-      .Correct     (Correct)
+      .FrameStore  (Store),
+      .Correct     (Correct),
+      .Station     (Station),
+      .Rc          (Rc),
+      .RcQps       (RcQps),
+      .RcDepth     (RcDepth),
+      .RcAhead     (RcAhead),
+      .MacPort     (MacPort)
   ) u_tx (
       .clk,
       .rst,
@@ -302,12 +363,14 @@ module tx_stream
       .m_axis_tlast,
       .m_axis_tvalid,
       .m_axis_tready,
-      .s_axis_rx_tdata    ('0),
-      .s_axis_rx_tkeep    ('0),
-      .s_axis_rx_tlast    (1'b0),
-      .s_axis_rx_tuser    (1'b0),
-      .s_axis_rx_tvalid   (1'b0),
-      .link_up_i          (1'b0),
+      .s_axis_rx_tdata,
+      .s_axis_rx_tkeep,
+      .s_axis_rx_tlast,
+      .s_axis_rx_tuser,
+      .s_axis_rx_tvalid,
+      .link_up_i,
+      .mac_threshold_o,
+      .mac_i,
       .idle_o
   );
 

@@ -24,10 +24,6 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ): "a slave gives rvalid only for a read that it was asked for",
     ("cdc_word", "logic asked_q = 1'b0;", "logic asked_q = 1'b1;"): "the zeros of the start are handed over once",
     ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
-    **{
-        ("tx_stream", f".s_axis_rx_{port}    (1'b0),", f".s_axis_rx_{port}    (1'b1),"): "no station is built in it"
-        for port in ("tlast", "tuser")
-    },
     ("tx_station", ".s_axis_data_tuser    (1'b0),", ".s_axis_data_tuser    (1'b1),"): (
         "a mark on packets that are merged: where they come out it is not connected"
     ),

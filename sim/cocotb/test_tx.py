@@ -20,6 +20,7 @@ from framelane.models.cells import axis
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.packets.pcap import PcapWriter
+from signals import now
 from tx_bench import STRIDE, TxBench, session
 from tx_registers import ARM, ARMED, COMMAND, CONTROL, DROPPED, FAILED, IDLE, RESET, SENT, STATUS
 from widths import some_widths
@@ -236,8 +237,23 @@ async def a_reset_waits_for_the_frame_under_way_and_the_next_run_starts_clean(du
         bench.expected.clear()
 
 
+@cocotb.test()
+@cocotb.parametrize(latency=[0, 1, 20, 300, 1000], stalls=[Stalls.NONE, Stalls.BOTH])
+async def the_core_stops_inside_packets_and_no_packet_has_a_gap_at_the_mac(
+    dut: Any, latency: int, stalls: Stalls
+) -> None:
+    """`mac_rule.sv` fails at a gap; here is what there would have been without the port."""
+    bench = TxBench(dut, stalls, session(mtu=4096), latency=latency)
+    await bench.start()
+    for n in range(3):
+        bench.offer(n, bench.image())
+    await bench.check()
+    if latency >= 20 or stalls.source:
+        assert now(dut.gaps_o) > latency, "the core never stopped for long: nothing is shown"
+
+
 @pytest.mark.parametrize("width", some_widths("tx"))
 def test_tx(width: int) -> None:
     harness = ROOT / "sim" / "dpi"
     args = [str(harness / "board.cpp"), "-CFLAGS", f"-I{harness}", "-LDFLAGS", "-rdynamic"]
-    run("tx", top="tx_board", build_args=args, DataW=width)
+    run("tx", top="tx_board", build_args=args, DataW=width, MacPort=1)

@@ -1,7 +1,10 @@
-"""tx_stream: a detector that does not wait, a memory, a link; what that is too slow for is lost whole, and counted."""
+"""tx_stream: a detector that does not wait, a memory, a link; what that is too slow for is lost whole, and counted.
+
+It runs inside framelane_top, of one clock: its packets pass a mac_port, and have no gap there.
+"""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import cocotb
@@ -11,67 +14,38 @@ from cocotbext.axi import AxiBus, AxiRam, AxiRamWrite, AxiWriteBus
 
 from axi_lite import AxiLite
 from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run
+from detector import CONSTANTS, Frame, StreamPlan
 from framelane.driver.simulated.ports import frame_info_t
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
-from framelane.models.memory.frame_store import FrameInfo, FrameStore
-from framelane.models.memory.image_writer import Correction
+from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.placement import trailer
-from framelane.models.placement.slot_ring import SlotRing
-from framelane.models.placement.slots import FREE_RUNNING
-from framelane.models.registers import registers
 from framelane.models.roce_tx import wire
-from framelane.models.tx_stream import TxStream
+from gap_rule import GapRule
 from plane_memory import PlaneMemory
+from receive_bench import line
 from signals import now
 from tx_bench import session
-from tx_registers import (
-    ARM,
-    COMMAND,
-    CONTROL,
-    COPYING,
-    DESTINATION,
-    FLOW,
-    FLOWS,
-    LOCAL_MAC,
-    MAP,
-    QP,
-    RESET,
-    RESETTING,
-    SENT,
-    SKIPPED,
-    SNAPSHOT,
-    STATUS,
-)
+from tx_registers import ARM, COMMAND, CONTROL, COPYING, MAP, RESET, RESETTING, SENT, SKIPPED, SNAPSHOT, STATUS
 from widths import some_widths
 
 IMAGES = [f"counters.{name}" for name in ("frames", "frames_bad", "mismatches", "constant_errors")]
 STORED = [f"counters.{name}" for name in ("frames", "frames_lost", "frames_bad")]
-STORE = 0x38
-CORRECTION = 0x58
-CONSTANTS = 1 << 34
 MEMORY = 1 << 20
 
 
-@dataclass(frozen=True)
-class Frame:
-    info: FrameInfo
-    pixels: bytes
-
-
-class StreamBench(Bench):
+class StreamBench(Bench, StreamPlan):
     """The transmitter between a detector, cocotbext-axi's memory, and a sink that may be slow."""
 
     def __init__(self, dut: Any, stalls: Stalls, slots: int = 4) -> None:
-        super().__init__(dut, stalls)
+        Bench.__init__(self, dut, stalls)
+        StreamPlan.__init__(self, session(rows=12, columns=101, mtu=1024).tx_config(), slots)
         self.width = len(dut.m_axis_tdata)
         self.pixels, self.out = self.source("s_axis_pixel"), self.sink("m_axis")
         self.registers = AxiLite(self)
-        self.config = session(rows=12, columns=101, mtu=1024).tx_config()
-        self.slot = -(-self.config.flows[0].payload_bytes // 128) * 128
-        self.slots, self.base = slots, 128
-        self.frames: list[Frame] = []
-        self.correction: Correction | None = None
+        self.rule = GapRule(self)
+        self.line = line(self, stalls, "s_axis_rx")
+        dut.link_up_i.value = 0
         for prefix in ("m_axi", "m_axi_corrected"):
             logging.getLogger(f"cocotb.{dut._name}.{prefix}").setLevel(logging.ERROR)
         self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=MEMORY)
@@ -84,22 +58,11 @@ class StreamBench(Bench):
                     channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
             self.ram.read_if.r_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
 
-    def correct(self) -> None:
-        """From the next configuration on: a second flow, of the corrected images, to a receiver of its own."""
-        raw, ring, flow = self.config.qps[0], self.config.destinations[0], self.config.flows[0]
-        pixels = flow.payload_bytes // 2
-        words = np.random.default_rng(5).integers(0, 0x10000, (2, 3, 1, pixels), np.uint16)
-        offset = -(-flow.payload_bytes // 128) * 128
-        pitch = jf_constants.needed_pitch(flow.payload_bytes)
-        self.correction = Correction(FixedCalibration(words[0], words[1], (17, 25, 14)), offset, CONSTANTS, pitch)
-        self.planes.data = bytearray(jf_constants.pack(self.correction.fixed, pitch))
-        self.slot = 2 * offset
-        self.config = replace(
-            self.config,
-            qps=(raw, replace(raw, dest_qpn=0x22, rkey=0xF00D)),
-            destinations=(ring, replace(ring, qp=1, base=ring.base + (1 << 40))),
-            flows=(flow, replace(flow, first_destination=1, source_offset=offset)),
-        )
+    def correct(self) -> bytes:
+        """Also what is in the memory of the constants."""
+        constants = super().correct()
+        self.planes.data = bytearray(constants)
+        return constants
 
     async def write(self, offset: int, *words: int) -> None:
         for k, word in enumerate(words):
@@ -108,6 +71,14 @@ class StreamBench(Bench):
     async def ready(self) -> None:
         while await self.registers.read(STATUS) & RESETTING:
             pass
+        await self.drained()
+
+    async def drained(self) -> None:
+        """Run until the MAC has had all that has left the core."""
+        quiet = 0
+        while quiet < 60:
+            await self.step()
+            quiet = 0 if now(self.dut.m_axis_tvalid) else quiet + 1
 
     async def start(self) -> None:
         await self.reset()
@@ -115,43 +86,15 @@ class StreamBench(Bench):
         await self.configure()
 
     async def configure(self) -> None:
-        config = self.config
-        correction = self.correction
-        limit = correction.image_bytes if correction else None
-        store = FrameStore(SlotRing(self.base, self.slot, self.slots), limit)
-        self.model = TxStream(config, store, correction)
-        self.frames.clear()
-        await self.write(LOCAL_MAC, config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)
-        await self.write(STORE, self.base, 0, self.slot, self.slots)
-        await self.write(CORRECTION, *self._correction_words())
-        for index in range(FLOWS):
-            there = index < len(config.flows)
-            await self.write(FLOW + 0x40 * index, *(registers.flow_words(config.flows[index]) if there else (0,)))
-        for index, qp in enumerate(config.qps):
-            control, *others = registers.qp_words(qp)
-            await self.write(QP + 0x40 * index + 4, *others)
-            await self.write(QP + 0x40 * index, control)
-        for index, destination in enumerate(config.destinations):
-            await self.write(DESTINATION + 0x20 * index, *registers.destination_words(destination, FREE_RUNNING))
-        await self.write(CONTROL, ARM)
-
-    def _correction_words(self) -> list[int]:
-        """The registers of the correction, from `correction` on."""
-        correction = self.correction
-        if correction is None:
-            return [0]
-        shift = sum(bits << 8 * (stage + 1) for stage, bits in enumerate(correction.fixed.shift))
-        base = (correction.base & 0xFFFFFFFF, correction.base >> 32)
-        return [0b101 | shift, correction.offset, *base, correction.pitch, correction.image_bytes]
+        self.restart()
+        for offset, word in self.writes():
+            await self.registers.write(offset, word)
 
     def detect(self, count: int) -> None:
         """Frames of the detector, one behind the other without a pause."""
-        size = self.config.flows[0].payload_bytes
         for _ in range(count):
-            draw = self.random
-            info = FrameInfo(len(self.frames), draw.getrandbits(64), draw.getrandbits(64), draw.randrange(8))
-            self.frames.append(Frame(info, draw.randbytes(size)))
-            self.pixels.send(self.frames[-1].pixels, self.width, tuser=frame_info_t(info))
+            frame = self.next_frame(self.random)
+            self.pixels.send(frame.pixels, self.width, tuser=frame_info_t(frame.info))
 
     async def counters(self, *names: str) -> list[int]:
         await self.write(COMMAND, SNAPSHOT)
@@ -166,21 +109,8 @@ class StreamBench(Bench):
         for _ in range(100):
             await self.step()
         await self.until(lambda: bool(now(self.dut.idle_o)), 200_000)
+        await self.drained()
         return self.out.packets(self.width)
-
-    def sent(self, packets: list[bytes]) -> set[int]:
-        """The detector's numbers of the frames that left, by their trailers."""
-        ends = [payload for headers, payload in map(wire.parse, packets) if headers.imm is not None]
-        found = [trailer.unpack(end) for end in ends]
-        assert None not in found
-        return {end.detector_frame for end in found if end}
-
-    def expected(self, sent: set[int]) -> list[bytes]:
-        return [
-            packet
-            for frame in self.frames
-            for packet in self.model.frame(frame.info, frame.pixels, late=frame.info.number not in sent)
-        ]
 
 
 @cocotb.test()
@@ -304,10 +234,10 @@ async def a_slot_without_room_for_both_images_takes_no_frame(dut: Any, changes: 
     await bench.start()
     await bench.write(CONTROL, 0)
     assert bench.correction
-    await bench.write(STORE + 8, bench.slot + changes.get("slot", 0))
-    await bench.write(CORRECTION + 4, bench.correction.offset + changes.get("offset", 0))
+    await bench.write(MAP["store_slot_bytes"].offset, bench.slot + changes.get("slot", 0))
+    await bench.write(MAP["corrected_offset"].offset, bench.correction.offset + changes.get("offset", 0))
     if "bytes" in changes:
-        await bench.write(CORRECTION + 20, 0)
+        await bench.write(MAP["constants_bytes"].offset, 0)
     before = bench.ram.read(0, MEMORY)
     await bench.write(CONTROL, ARM)
     bench.detect(6)
@@ -413,4 +343,5 @@ async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any, 
 
 @pytest.mark.parametrize("width", some_widths("tx_stream"))
 def test_tx_stream(width: int) -> None:
-    run("tx_stream", DataW=width)
+    clocks: dict[str, Any] = dict.fromkeys(("PixelClock", "MemoryClock", "RegisterClock", "MacClock"), 0)
+    run("tx_stream", top="framelane_top", DataW=width, MacW=width, MinBytes=0, Station=0, Rc=0, **clocks)

@@ -289,7 +289,7 @@ async def a_pause_holds_the_packets_but_no_reset(dut: Any) -> None:
         enough = bench.there.counts["sent"] + 4
         await bench.until(partial(has_sent, bench, enough), 5000)
         bench.line.send(pause(0xFFFF), bench.width, tuser=0)
-        for _ in range(100):
+        for _ in range(400):  # and what is in the port
             await bench.step()
         held = bench.there.counts["sent"]
         for _ in range(2000):
@@ -332,7 +332,7 @@ async def a_packet_that_a_pause_keeps_from_leaving_is_under_way_however_long(dut
     bench.line.send(pause(0), bench.width, tuser=0)
     while await bench.get_register("rc_status") & 1:
         pass
-    assert bench.there.counts["sent"] == 2 * packets
+    await bench.until(lambda: bench.there.counts["sent"] == 2 * packets, 200)
     await bench.until(lambda: bench.there.next_arrival() is None)
     await bench.arm(1, bench.responders[1].expected)
     await bench.transmit(1)
@@ -344,5 +344,12 @@ async def a_packet_that_a_pause_keeps_from_leaving_is_under_way_however_long(dut
 def test_tx_with_rc(width: int) -> None:
     harness = ROOT / "sim" / "dpi"
     args = [str(harness / "board.cpp"), "-CFLAGS", f"-I{harness}", "-LDFLAGS", "-rdynamic"]
-    parameters: dict[str, Any] = {"ClockHz": CLOCK_HZ, "Station": 1, "Rc": 1, "RcQps": QPS, "RcDepth": DEPTH}
+    parameters: dict[str, Any] = {
+        "ClockHz": CLOCK_HZ,
+        "Station": 1,
+        "Rc": 1,
+        "RcQps": QPS,
+        "RcDepth": DEPTH,
+        "MacPort": 1,
+    }
     run("tx_with_rc", top="tx_board", build_args=args, DataW=width, **parameters)

@@ -113,5 +113,12 @@ async def a_dead_queue_pair_costs_the_three_others_only_the_line_for_its_retries
 def test_tx_with_rc_many() -> None:
     harness = ROOT / "sim" / "dpi"
     args = [str(harness / "board.cpp"), "-CFLAGS", f"-I{harness}", "-LDFLAGS", "-rdynamic"]
-    parameters: dict[str, Any] = {"ClockHz": CLOCK_HZ, "Station": 1, "Rc": 1, "RcQps": QPS, "RcDepth": DEPTH}
+    parameters: dict[str, Any] = {
+        "ClockHz": CLOCK_HZ,
+        "Station": 1,
+        "Rc": 1,
+        "RcQps": QPS,
+        "RcDepth": DEPTH,
+        "MacPort": 1,
+    }
     run("tx_with_rc_many", top="tx_board", build_args=args, DataW=512, **parameters)

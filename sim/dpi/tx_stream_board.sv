@@ -65,6 +65,8 @@ module tx_stream_board
   logic [DataW-1:0] tdata;
   logic [KeepW-1:0] tkeep;
   logic tlast, tvalid, tready;
+  logic [15:0] mac_threshold;
+  logic [1:0] unused_frame;
 
   tx_stream #(
       .DataW(DataW),
@@ -141,6 +143,20 @@ module tx_stream_board
       .m_axis_tlast           (tlast),
       .m_axis_tvalid          (tvalid),
       .m_axis_tready          (tready),
+      .pixel_cut_i            (1'b0),
+      .pixel_restart_i        (1'b0),
+      .s_axis_frame_tdata     ('0),
+      .s_axis_frame_tvalid    (1'b0),
+      .s_axis_frame_tready    (unused_frame[0]),
+      .release_o              (unused_frame[1]),
+      .s_axis_rx_tdata        ('0),
+      .s_axis_rx_tkeep        ('0),
+      .s_axis_rx_tlast        (1'b0),
+      .s_axis_rx_tuser        (1'b0),
+      .s_axis_rx_tvalid       (1'b0),
+      .link_up_i              (1'b0),
+      .mac_threshold_o        (mac_threshold),
+      .mac_i                  ('0),
       .*
   );
 
@@ -202,6 +218,6 @@ module tx_stream_board
   );
 
   logic unused;
-  assign unused = ^{arid, arcache, arprot, awid, awcache, awprot};
+  assign unused = ^{arid, arcache, arprot, awid, awcache, awprot, mac_threshold, unused_frame};
 
 endmodule

@@ -47,7 +47,7 @@ def writes(transmitter: RecordingRegisters) -> list[tuple[int, int]]:
 def test_probe_says_what_the_board_is(run_cli: RunCli, transmitter: RecordingRegisters) -> None:
     assert run_cli("board", "probe") == (
         0,
-        "transmitter, registers 1.2.0, build 7\n512 bits at 322.266 MHz, frames in memory already\n"
+        "transmitter, registers 1.3.0, build 7\n512 bits at 322.266 MHz, frames in memory already\n"
         "room for 4 flows, 16 destinations, 16 queue pairs\nstatus: idle\n",
         "",
     )

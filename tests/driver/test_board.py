@@ -56,7 +56,7 @@ def put(transmitter: PaperRegisters, name: str, bits: int) -> None:
 
 def test_a_transmitter_says_what_it_can_do(board: Board) -> None:
     found = board.probe()
-    assert (found.version, found.build, found.clock_hz) == ((1, 2, 0), 7, 322_265_625)
+    assert (found.version, found.build, found.clock_hz) == ((1, 3, 0), 7, 322_265_625)
     assert (found.data_width, found.frame_store, found.correction) == (512, False, False)
     assert (found.qps, found.flows, found.destinations) == (2, 2, 3)
 

@@ -38,7 +38,7 @@ from rc_board import no_calibration
 MakeSession = Callable[..., Session]
 Load = Callable[..., BoardConfig]
 BUILD = Capabilities(
-    (1, 2, 0), 7, 250_000_000, 512, False, False, 16, 4, 16, rc=True, station=True, rc_qps=4, rc_depth=64
+    (1, 3, 0), 7, 250_000_000, 512, False, False, 16, 4, 16, rc=True, station=True, rc_qps=4, rc_depth=64
 )
 PLAIN = replace(BUILD, rc=False, station=False, rc_qps=0, rc_depth=0)
 TRANSMITTER = '[transmitter]\nmac = "02:00:00:00:00:01"\nip = "10.0.0.1"\n'

@@ -29,8 +29,8 @@ module axis_widen #(
   localparam int unsigned SLICES = OutW / InW;
   localparam int unsigned SLICE_W = SLICES > 1 ? $clog2(SLICES) : 1;
 
-  if (InW < 8 || OutW < 2 * InW || OutW % InW != 0 || (SLICES & (SLICES - 1)) != 0) begin : gen_check
-    $error("%m: OutW = %0d must be InW = %0d times a power of two, 2 or more", OutW, InW);
+  if (InW < 8 || OutW < InW || OutW % InW != 0 || (SLICES & (SLICES - 1)) != 0) begin : gen_check
+    $error("%m: OutW = %0d must be InW = %0d times a power of two", OutW, InW);
   end
 
   // The narrow beats of a wide one; the last of them goes straight to the output.

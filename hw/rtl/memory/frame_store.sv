@@ -35,6 +35,8 @@ module frame_store
     input  frame_info_t             s_axis_pixel_tuser,   // with the first beat
     input  logic                    s_axis_pixel_tvalid,
     output logic                    s_axis_pixel_tready,
+    input  logic                    pixel_cut_i,          // with tlast: the packet was cut on its way, its frame is bad
+    input  logic                    pixel_restart_i,      // what comes next begins a packet
 
     // AXI4 write masters, one ID each: responses return in order. Raw images
     output axi_write_request_t              m_axi_o,
@@ -120,7 +122,7 @@ module frame_store
     fits = s_axis_pixel_tlast || left != beats_t'(1);
     if (exact_q) fits = s_axis_pixel_tlast == (left == beats_t'(1)) &&
         (!s_axis_pixel_tlast || s_axis_pixel_tkeep == last_keep_q);
-    if (!possible_q) fits = 1'b0;
+    if (!possible_q || pixel_cut_i) fits = 1'b0;
   end
 
   always_ff @(posedge clk) begin
@@ -129,6 +131,7 @@ module frame_store
       taking_q <= taking && fits;
       left_q <= left - 1'b1;
     end
+    if (pixel_restart_i) in_packet_q <= 1'b0;
     if (cut && ready) taking_q <= 1'b0;
     lost_o <= begins && armed_i && !taking;
     ignored_o <= begins && !armed_i;

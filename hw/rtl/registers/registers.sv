@@ -21,7 +21,8 @@ module registers
     parameter bit          Station      = 1'b0,  // there is a receive path
     parameter bit          Rc           = 1'b0,  // and an rc_requester
     parameter int unsigned RcQps        = 16,
-    parameter int unsigned RcDepth      = 64
+    parameter int unsigned RcDepth      = 64,
+    parameter bit          MacPort      = 1'b0   // there is a mac_port behind it
 ) (
     input logic clk,
     input logic rst,
@@ -43,6 +44,7 @@ module registers
     output logic [31:0] store_slot_bytes_o,
     output logic [15:0] store_slots_o,
     output correction_t correction_o,
+    output logic [15:0] mac_threshold_o,
 
     // The QP table
     output qp_write_t m_axis_qp_tdata,
@@ -196,6 +198,7 @@ module registers
   assign store_base_o = regs.store_base.value.value;
   assign store_slot_bytes_o = regs.store_slot_bytes.value.value;
   assign store_slots_o = regs.store_slots.value.value;
+  assign mac_threshold_o = regs.mac_threshold.value.value;
   assign correction_o = '{
           offset: regs.corrected_offset.value.value,
           image_bytes: regs.constants_bytes.value.value,
@@ -504,7 +507,8 @@ module registers
         frame_store: '{next: FrameStore},
         correction: '{next: Correct},
         rc: '{next: Rc},
-        station: '{next: Station}
+        station: '{next: Station},
+        mac_port: '{next: MacPort}
     };
     regs_in.sizes = '{
         qps: '{next: 9'(NumQp)},

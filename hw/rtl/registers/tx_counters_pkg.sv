@@ -4,6 +4,10 @@ package tx_counters_pkg;
 
   // Single events, each for one of the registers `counters`: bit k for counter k
   typedef struct packed {
+    logic mac_lost;
+    logic mac_bad;
+    logic mac_too_long;
+    logic mac_underruns;
     logic pixel_stalls;
     logic constant_errors;
     logic mismatches;

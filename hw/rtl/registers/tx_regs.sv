@@ -90,6 +90,7 @@ module tx_regs (
         logic [1:0] constants_base;
         logic constants_pitch;
         logic constants_bytes;
+        logic mac_threshold;
         logic station;
         logic pause_priorities;
         logic pause_quanta;
@@ -151,6 +152,7 @@ module tx_regs (
         decoded_reg_strb.constants_base[1] = cpuif_req_masked & (cpuif_addr == 8'h64);
         decoded_reg_strb.constants_pitch = cpuif_req_masked & (cpuif_addr == 8'h68);
         decoded_reg_strb.constants_bytes = cpuif_req_masked & (cpuif_addr == 8'h6c);
+        decoded_reg_strb.mac_threshold = cpuif_req_masked & (cpuif_addr == 8'h7c);
         decoded_reg_strb.station = cpuif_req_masked & (cpuif_addr == 8'h80);
         decoded_reg_strb.pause_priorities = cpuif_req_masked & (cpuif_addr == 8'h84);
         decoded_reg_strb.pause_quanta = cpuif_req_masked & (cpuif_addr == 8'h88);
@@ -446,6 +448,12 @@ module tx_regs (
         } constants_bytes;
         struct {
             struct {
+                logic [15:0] next;
+                logic load_next;
+            } value;
+        } mac_threshold;
+        struct {
+            struct {
                 logic next;
                 logic load_next;
             } arp;
@@ -714,6 +722,11 @@ module tx_regs (
                 logic [31:0] value;
             } value;
         } constants_bytes;
+        struct {
+            struct {
+                logic [15:0] value;
+            } value;
+        } mac_threshold;
         struct {
             struct {
                 logic value;
@@ -1641,6 +1654,29 @@ module tx_regs (
         end
     end
     assign hwif_out.constants_bytes.value.value = field_storage.constants_bytes.value.value;
+    // Field: tx_map.tx_regs.mac_threshold.value
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.mac_threshold.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.mac_threshold && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.mac_threshold.value.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
+            load_next_c = '1;
+        end
+        field_combo.mac_threshold.value.next = next_c;
+        field_combo.mac_threshold.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.mac_threshold.value.value <= 16'h0;
+        end else begin
+            if(field_combo.mac_threshold.value.load_next) begin
+                field_storage.mac_threshold.value.value <= field_combo.mac_threshold.value.next;
+            end
+        end
+    end
+    assign hwif_out.mac_threshold.value.value = field_storage.mac_threshold.value.value;
     // Field: tx_map.tx_regs.station.arp
     always_comb begin
         automatic logic [0:0] next_c;
@@ -2357,7 +2393,7 @@ module tx_regs (
         end
         if(rd_mux_addr == 8'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h2;
+            readback_data_var[23:16] = 8'h3;
             readback_data_var[31:24] = 8'h1;
         end
         if(rd_mux_addr == 8'h8) begin
@@ -2366,6 +2402,7 @@ module tx_regs (
             readback_data_var[17] = hwif_in.capabilities.correction.next;
             readback_data_var[18] = hwif_in.capabilities.rc.next;
             readback_data_var[19] = hwif_in.capabilities.station.next;
+            readback_data_var[20] = hwif_in.capabilities.mac_port.next;
         end
         if(rd_mux_addr == 8'hc) begin
             readback_data_var[8:0] = hwif_in.sizes.qps.next;
@@ -2464,6 +2501,9 @@ module tx_regs (
         end
         if(rd_mux_addr == 8'h6c) begin
             readback_data_var[31:0] = field_storage.constants_bytes.value.value;
+        end
+        if(rd_mux_addr == 8'h7c) begin
+            readback_data_var[15:0] = field_storage.mac_threshold.value.value;
         end
         if(rd_mux_addr == 8'h80) begin
             readback_data_var[0] = field_storage.station.arp.value;

@@ -29,11 +29,16 @@ package tx_regs_pkg;
     } tx_regs__capabilities__station__in_t;
 
     typedef struct {
+        logic next;
+    } tx_regs__capabilities__mac_port__in_t;
+
+    typedef struct {
         tx_regs__capabilities__data_width__in_t data_width;
         tx_regs__capabilities__frame_store__in_t frame_store;
         tx_regs__capabilities__correction__in_t correction;
         tx_regs__capabilities__rc__in_t rc;
         tx_regs__capabilities__station__in_t station;
+        tx_regs__capabilities__mac_port__in_t mac_port;
     } tx_regs__capabilities__in_t;
 
     typedef struct {
@@ -430,6 +435,14 @@ package tx_regs_pkg;
     } tx_regs__constants_bytes__out_t;
 
     typedef struct {
+        logic [15:0] value;
+    } tx_regs__mac_threshold__value__out_t;
+
+    typedef struct {
+        tx_regs__mac_threshold__value__out_t value;
+    } tx_regs__mac_threshold__out_t;
+
+    typedef struct {
         logic value;
     } tx_regs__station__arp__out_t;
 
@@ -628,6 +641,7 @@ package tx_regs_pkg;
         tx_regs__constants_base__out_t constants_base;
         tx_regs__constants_pitch__out_t constants_pitch;
         tx_regs__constants_bytes__out_t constants_bytes;
+        tx_regs__mac_threshold__out_t mac_threshold;
         tx_regs__station__out_t station;
         tx_regs__pause_priorities__out_t pause_priorities;
         tx_regs__pause_quanta__out_t pause_quanta;

@@ -1,5 +1,6 @@
 """frame_store: a frame that lies whole in memory is an event, and stays until its release; the others are counted."""
 
+from dataclasses import replace
 from typing import Any
 
 import cocotb
@@ -8,6 +9,7 @@ from cocotbext.axi import AxiResp
 
 from bench import ALL_STALLS, Stalls, run
 from framelane.models.placement.slot_ring import SlotRing
+from signals import now
 from store_bench import BASE, SLOT_BEATS, StoreBench
 from widths import some_widths
 
@@ -168,6 +170,26 @@ async def a_frame_that_is_given_up_is_bad_and_those_around_it_stay(dut: Any, wai
 
 
 @cocotb.test()
+@cocotb.parametrize(beats=[1, SLOT_BEATS // 2])
+async def a_frame_whose_packet_was_cut_on_its_way_is_bad(dut: Any, beats: int) -> None:
+    bench = StoreBench(dut, 4)
+    await bench.reset()
+    bench.frame(bench.slot)
+    bench.frame(beats * bench.width // 8)
+    bench.queued[-1] = replace(bench.queued[-1], cut=True)
+    bench.frame(bench.slot)
+
+    def mark() -> None:
+        cut = len(bench.pixels.accepted) == SLOT_BEATS + beats - 1 and now(dut.s_axis_pixel_tvalid)
+        dut.pixel_cut_i.value = int(cut)
+
+    bench.answer(mark)
+    await bench.finish()
+    assert bench.counts == {"lost": 0, "bad": 1, "ignored": 0}
+    assert len(bench.events.items) == 2
+
+
+@cocotb.test()
 async def frames_are_numbered_by_kind_lost_ones_included(dut: Any) -> None:
     bench = StoreBench(dut, 2)
     await bench.reset()
@@ -206,6 +228,24 @@ async def the_rest_of_a_frame_that_a_reset_has_cut_is_swallowed_and_not_counted(
     dut.armed_i.value = 1
     await bench.taken()
     assert not any(bench.counts.values())
+    bench.frame(200)
+    bench.releases = 1
+    await bench.finish()
+    assert (bench.frames, len(bench.events.items)) == (1, 1)
+
+
+@cocotb.test()
+async def behind_a_restart_of_the_stream_the_next_packet_is_a_frame(dut: Any) -> None:
+    """Where a crossing has swallowed the rest of the one that the reset cut."""
+    bench = StoreBench(dut, 1)
+    await bench.reset()
+    bench.frame(200 * bench.width // 8)
+    await bench.until(lambda: len(bench.pixels.items) == 100)
+    dut.pixel_restart_i.value = 1
+    await bench.reset()
+    dut.pixel_restart_i.value = 0
+    bench.in_packet = False
+    bench.start()
     bench.frame(200)
     bench.releases = 1
     await bench.finish()

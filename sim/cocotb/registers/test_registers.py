@@ -30,8 +30,8 @@ async def the_build_says_what_it_is(dut: Any, stalls: Stalls) -> None:
     bench = RegistersBench(dut, stalls)
     await bench.start()
     assert await bench.word(0) == int.from_bytes(b"FLTX", "little")
-    assert await bench.get("version") == 1 << 24 | 2 << 16
-    able = BUILD["DataW"] | BUILD["FrameStore"] << 16 | BUILD["Correct"] << 17
+    assert await bench.get("version") == 1 << 24 | 3 << 16
+    able = BUILD["DataW"] | BUILD["FrameStore"] << 16 | BUILD["Correct"] << 17 | BUILD["MacPort"] << 20
     assert await bench.get("capabilities") == able | (0b11 << 18 if bench.has_rc else 0)
     assert await bench.get("rc_sizes") == (RC["RcQps"] | RC["RcDepth"] << 16 if bench.has_rc else 0)
     assert await bench.get("sizes") == SIZES["NumQp"] | SIZES["Flows"] << 12 | SIZES["Destinations"] << 16
@@ -59,7 +59,7 @@ async def every_register_that_can_be_written_reads_back(dut: Any, stalls: Stalls
         expected[register.name, index] = value
     for (name, index), value in expected.items():
         assert await bench.get(name, index) == value, (name, index)
-    for name in ("local_mac", "local_ip", "store_base", "store_slot_bytes", "store_slots"):
+    for name in ("local_mac", "local_ip", "store_base", "store_slot_bytes", "store_slots", "mac_threshold"):
         assert now(getattr(dut, f"{name}_o")) == expected[name, 0], name
 
 

@@ -70,7 +70,7 @@ class PlaneMemory:
         self._set(arready=ready, rvalid=valid, rlast=last, rresp=response, rdata=data)
 
     def _sample(self) -> None:
-        if now(self._bench.dut.rst):
+        if now(self._bench.rst):
             for port in self.ports:
                 port.beats.clear()
                 port.offered = False

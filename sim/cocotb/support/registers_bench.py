@@ -16,7 +16,7 @@ from framelane.models.roce_tx.wire import Endpoint
 from tx_registers import MAP
 
 SIZES: dict[str, Any] = {"NumQp": 4, "Flows": 3, "Destinations": 5}
-BUILD: dict[str, Any] = {"DataW": 256, "ClockHz": 322_265_625, "Build": 77, "FrameStore": 1, "Correct": 1}
+BUILD: dict[str, Any] = {"DataW": 256, "ClockHz": 322_265_625, "Build": 77, "FrameStore": 1, "Correct": 1, "MacPort": 1}
 RC: dict[str, Any] = {"Station": 1, "Rc": 1, "RcQps": 2, "RcDepth": 32}
 FLOW_1 = Flow(
     source=3, first_destination=1, destinations=2, bunch=5, first=1 << 40 | 9, period=7, burst=6, count=1 << 33 | 1,

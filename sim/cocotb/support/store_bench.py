@@ -72,6 +72,7 @@ class StoreBench(Bench):
         self.memory.refuses = self._refuses
         self.slots = slots
         self.dut.base_i.value, self.dut.slot_bytes_i.value, self.dut.slots_i.value = BASE, self.slot, slots
+        self.dut.pixel_cut_i.value = self.dut.pixel_restart_i.value = 0
         self.dut.armed_i.value, self.dut.abort_i.value = 1, 0
         self.start()
 

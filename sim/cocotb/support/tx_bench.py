@@ -97,9 +97,10 @@ class TxBench(Bench):
         await self.configure()
 
     async def ready(self) -> None:
-        """Wait for the end of a reset."""
+        """Wait for the end of a reset, and until the MAC has had what left before."""
         while await self.registers.read(STATUS) & RESETTING:
             pass
+        await self.until(lambda: bool(now(self.dut.idle_o)), 4000)
 
     async def configure(self) -> None:
         """Tell the registers the plan, and arm. What they held before outlives a reset."""

@@ -16,7 +16,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("patch", 0, 16, "r", 0, "Changes where only behaviour was mended."),
-            Field("minor", 16, 8, "r", 2, "Changes where registers are added."),
+            Field("minor", 16, 8, "r", 3, "Changes where registers are added."),
             Field("major", 24, 8, "r", 1, "Changes where older software no longer works."),
         ),
         description="Version of this map.",
@@ -46,6 +46,17 @@ REGISTERS: tuple[Register, ...] = (
                 (
                     "1: there is a receive path: ARP, ping and pauses of the link. Without it the registers from "
                     "station on read 0 and ignore writes."
+                ),
+            ),
+            Field(
+                "mac_port",
+                20,
+                1,
+                "r",
+                0,
+                (
+                    "1: packets go to the MAC through a mac_port of this core, which mac_threshold and counters.mac_*"
+                    " are of."
                 ),
             ),
         ),
@@ -412,6 +423,30 @@ REGISTERS: tuple[Register, ...] = (
         ),
         description=(
             "Bytes of a raw image, as of each plane of the constants. 0 with the correction on: all frames are bad."
+        ),
+    ),
+    Register(
+        "mac_threshold",
+        0x007C,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                16,
+                "rw",
+                0,
+                (
+                    "When mac_port starts a packet: with this many beats of the wider bus inside, or once it is "
+                    "whole. 0: once it is whole, which is right where the source may pause. Beats that come too late "
+                    "spoil their packet, see counters.mac_underruns."
+                ),
+            ),
+        ),
+        description=(
+            "When mac_port starts a packet: with this many beats of the wider bus inside, or once it is "
+            "whole. 0: once it is whole, which is right where the source may pause. Beats that come too late "
+            "spoil their packet, see counters.mac_underruns."
         ),
     ),
     Register(
@@ -1328,6 +1363,48 @@ REGISTERS: tuple[Register, ...] = (
             "Cycles in which a beat of pixels waited for the frame store, or for constants: a detector that "
             "cannot wait loses pixels then."
         ),
+    ),
+    Register(
+        "counters.mac_underruns",
+        0x8090,
+        64,
+        (
+            Field(
+                "value",
+                0,
+                64,
+                "r",
+                0,
+                (
+                    "Packets that mac_port ended with a wrong FCS: they were started by mac_threshold, and came too "
+                    "slowly."
+                ),
+            ),
+        ),
+        description=(
+            "Packets that mac_port ended with a wrong FCS: they were started by mac_threshold, and came too slowly."
+        ),
+    ),
+    Register(
+        "counters.mac_too_long",
+        0x8098,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets that mac_port left out: they were longer than what it holds."),),
+        description="Packets that mac_port left out: they were longer than what it holds.",
+    ),
+    Register(
+        "counters.mac_bad",
+        0x80A0,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets from the MAC that it marked as wrong."),),
+        description="Packets from the MAC that it marked as wrong.",
+    ),
+    Register(
+        "counters.mac_lost",
+        0x80A8,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets from the MAC for which mac_port had no room."),),
+        description="Packets from the MAC for which mac_port had no room.",
     ),
     Register(
         "flow_counters[].selected",

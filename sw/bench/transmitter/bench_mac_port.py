@@ -1,0 +1,97 @@
+"""What the port to a MAC costs: beats of the line without data, and nanoseconds of each packet."""
+
+from typing import Any
+
+from framelane.bench.runner import Measurement, Target
+from framelane.bench.transmitter import mac_port_page
+from framelane.driver.simulated.verilated_mac_port import MAC_WIDTH, MacPortSimulator
+from framelane.models.cells import axis
+from framelane.models.roce_tx import wire
+
+LINE_FS = 3_103_030
+"""A 100G MAC's clock of 322.265625 MHz."""
+
+RATIO = 1.28
+"""How much faster the core's clock is."""
+
+CORE_FS = round(LINE_FS / RATIO)
+
+HEADERS = wire.ETH_BYTES + 20 + 8 + 12 + 16 + wire.ICRC_BYTES
+"""Of a WRITE ONLY: Ethernet, IPv4, UDP, BTH, RETH, and the ICRC behind its payload."""
+
+PAYLOADS = (64, 128, 256, 512, 1000, 1024, 1500, 2048, 3000, 4095, 4096)
+THRESHOLDS = (0, 1, 2, 4, 8, 16, 32)
+IN_A_ROW = 400
+ALONE = 60
+"""Packets of which each waits for the one before to be out: the phases of both clocks wander past each other."""
+
+LIMIT_CROSSING_NS = 30.0
+
+
+def packet_bytes(payload: int) -> int:
+    """Of a WRITE ONLY, without FCS."""
+    return HEADERS + payload + -payload % 4
+
+
+def efficiency_row(payload: int) -> dict[str, Any]:
+    """Packets one behind the other: cycles of the line from the first beat to the last one, and their beats."""
+    length = packet_bytes(payload)
+    with MacPortSimulator(CORE_FS, LINE_FS) as port:
+        passage = port.run([length] * IN_A_ROW)
+    beats = IN_A_ROW * axis.n_beats(length, MAC_WIDTH)
+    span = int(passage.packets["out_last"][-1] - passage.packets["out_first"][0])
+    cycles = span // LINE_FS + 1
+    return {
+        **{"case": "efficiency", "payload": payload, "threshold": 0, "beats": beats, "cycles": cycles},
+        **{"efficiency": beats / cycles, "latency_ns": None, "own_ns": None, "gaps": passage.gaps, "underruns": 0},
+    }
+
+
+def latency_row(payload: int, threshold: int) -> dict[str, Any]:
+    """Packets that come alone: from the first beat in to the first beat out, the longest.
+
+    `own_ns` of it are the packet's own beats that are waited for: all, or those of the threshold.
+    """
+    length = packet_bytes(payload)
+    beats = axis.n_beats(length, MAC_WIDTH)
+    with MacPortSimulator(CORE_FS, LINE_FS, threshold=threshold) as port:
+        passages = [port.run([length]) for _ in range(ALONE)]
+    added = max(int(p["out_first"] - p["in_first"]) for passage in passages for p in passage.packets) / 1e6
+    waited = min(threshold or beats, beats) - 1
+    return {
+        **{"case": "latency", "payload": payload, "threshold": threshold, "beats": beats, "cycles": None},
+        **{"efficiency": None, "latency_ns": added, "own_ns": waited * CORE_FS / 1e6},
+        **{"gaps": sum(p.gaps for p in passages), "underruns": sum(p.underruns for p in passages)},
+    }
+
+
+def measure() -> Measurement:
+    """One row a payload in a row, and a payload and threshold alone."""
+    rows = [efficiency_row(payload) for payload in PAYLOADS]
+    rows += [latency_row(payload, threshold) for payload in mac_port_page.ALONE for threshold in THRESHOLDS]
+    efficiency = min(row["efficiency"] for row in rows if row["efficiency"])
+    crossing = max(row["latency_ns"] - row["own_ns"] for row in rows if row["latency_ns"])
+    targets = [
+        Target(
+            what=f"beats with data over cycles of the line, the core {RATIO} times as fast, worst payload",
+            value=efficiency,
+            unit="",
+            limit=1.0,
+            better="higher",
+        ),
+        Target(
+            what="latency added beside the packet's own beats",
+            value=crossing,
+            unit="ns",
+            limit=LIMIT_CROSSING_NS,
+            better="lower",
+        ),
+        Target(
+            what="cycles without a beat in a packet, and underruns",
+            value=sum(row["gaps"] + row["underruns"] for row in rows),
+            unit="",
+            limit=0,
+            better="lower",
+        ),
+    ]
+    return Measurement(rows, targets, page=mac_port_page.page(rows, RATIO))
