@@ -26,8 +26,8 @@ def syndrome(event: Event) -> int:
     return _RNR | event.value if event.kind is EventKind.RNR else _NAK | event.kind - EventKind.NAK_SEQUENCE
 
 
-def acknowledgement(event: Event, receiver: wire.Endpoint, sender: wire.Endpoint) -> bytes:
-    """The packet in which `receiver` says `event` to `sender`: 62 bytes."""
+def acknowledgement(event: Event, receiver: wire.Endpoint, sender: wire.Endpoint, src_port: int = SRC_PORT) -> bytes:
+    """The packet in which `receiver` says `event` to `sender`, from UDP port `src_port`: 62 bytes."""
     after_ip = wire.UDP_BYTES + wire.BTH_BYTES + AETH_BYTES + wire.ICRC_BYTES
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, 0, wire.IP_BYTES + after_ip, 0, 0x4000, 64, wire.PROTOCOL_UDP, 0, receiver.ip, sender.ip
@@ -35,7 +35,7 @@ def acknowledgement(event: Event, receiver: wire.Endpoint, sender: wire.Endpoint
     frame = b"".join((
         sender.mac.to_bytes(6, "big"), receiver.mac.to_bytes(6, "big"), wire.ETHERTYPE_IPV4.to_bytes(2, "big"),
         ip[:10], wire.ip_checksum(ip).to_bytes(2, "big"), ip[12:],
-        struct.pack(">HHHH", SRC_PORT, wire.ROCE_PORT, after_ip, 0),
+        struct.pack(">HHHH", src_port, wire.ROCE_PORT, after_ip, 0),
         struct.pack(">BBHII", ACKNOWLEDGE, 0, 0xFFFF, FIRST_QPN + event.qp, event.psn),
         struct.pack(">I", syndrome(event) << 24 | event.msn),
     ))  # fmt: skip

@@ -38,10 +38,20 @@ class RcResponder:
     """One QP, `qp` being the sender's index in the events that it returns.
 
     `receives` is how many WRITEs with immediate find a receive posted; `rnr_code` the timer code of the RNR NAKs.
-    `writes` counts how often each byte of the memory was written; a duplicate writes nothing (9.7.1.1).
+    `writes` counts how often each byte of the memory was written, unless `counts_writes` is False; a duplicate writes
+    nothing (9.7.1.1).
     """
 
-    def __init__(self, psn: int, mtu: int, region: Region, *, qp: int = 0, manner: Manner = Manner.IBA) -> None:
+    def __init__(
+        self,
+        psn: int,
+        mtu: int,
+        region: Region,
+        *,
+        qp: int = 0,
+        manner: Manner = Manner.IBA,
+        counts_writes: bool = True,
+    ) -> None:
         self.expected = psn
         self.receives = 1 << 30
         self.rnr_code = 1
@@ -49,7 +59,7 @@ class RcResponder:
         self.counts: Counter[str] = Counter()
         """Packets: placed, duplicate, out_of_sequence, not_ready, refused; acknowledgements by their kind."""
         self.immediates: list[int] = []
-        self.writes: NDArray[np.uint16] = np.zeros(len(region.memory), np.uint16)
+        self.writes: NDArray[np.uint16] = np.zeros(len(region.memory) if counts_writes else 0, np.uint16)
         self._mtu, self._region, self._qp, self._manner = mtu, region, qp, manner
         self._msn = 0
         self._nak_sent = False

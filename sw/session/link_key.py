@@ -28,6 +28,8 @@ class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
     token: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     certificate: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    port: object = None
+    """The link's, in a session: `publishing.published_port` reads it."""
 
 
 @dataclass(frozen=True, slots=True)

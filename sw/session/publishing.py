@@ -1,23 +1,27 @@
-"""A session in a file, which belongs to one receiver as long as that runs."""
+"""A session in a file, which belongs to one receiver as long as that runs, and the port of the link that is in it."""
 
 import contextlib
-import errno
-import fcntl
-import os
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
 
-from framelane.base.errors import OptionError, TransportError
-from framelane.session.link_key import LinkKey, state_folder
+from framelane.base.documents import read_text
+from framelane.base.errors import InputError, OptionError
+from framelane.session.alone import alone, lock
+from framelane.session.link_key import LinkKey
 from framelane.session.session import Session
+from framelane.session.session_link import PORT
 
-_PATIENCE_S = 5.0
+_WHO = "another receiver has been publishing its session"
 
 
 @contextlib.contextmanager
-def published(session: Session, path: Path | None, key: LinkKey, *, force: bool = False) -> Iterator[None]:
-    """Write the session to `path`, if given, with the key of its link; within the block no other receiver does so.
+def published(
+    session: Session, path: Path | None, key: LinkKey, port: int = PORT, *, force: bool = False
+) -> Iterator[None]:
+    """Write the session to `path`, if given, with the key of its link and the TCP port on which that listens.
+
+    Within the block no other receiver does so.
 
     The file stays. An older session there is replaced, with `force` a file of another kind, too, else InputError.
 
@@ -26,48 +30,29 @@ def published(session: Session, path: Path | None, key: LinkKey, *, force: bool 
     """
     with contextlib.ExitStack() as held:
         if path is not None:
-            with _alone(), contextlib.ExitStack() as asked:  # from the question to the answer
-                if path.is_file() and not _lock(path, asked):
+            with alone("publishing", _WHO), contextlib.ExitStack() as asked:  # from the question to the answer
+                if path.is_file() and not lock(path, asked):
                     raise OptionError(
                         "another receiver has published its session in {0} and still runs: give another file with "
                         "{publish}, or end that one",
                         path,
                     )
-                session.save(path, key.document(), force=force)
-                _lock(path, held)
+                session.save(path, {"port": port, **key.document()}, force=force)
+                lock(path, held)
         yield
 
 
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Within the block no other receiver of this user is publishing; TransportError where one does so for long.
+def published_port(path: Path) -> int | None:
+    """The port of the link that the document `path` names; None where it names none, as that of an older framelane.
 
-    The lock's file is this user's alone. A lock of the session's folder would be anybody's who can read that.
+    InputError where it cannot be read, or is no port.
     """
-    path = state_folder() / "publishing.lock"
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with contextlib.ExitStack() as held:
-        end = monotonic() + _PATIENCE_S
-        while not _lock(path, held, os.O_RDWR | os.O_CREAT):
-            if monotonic() > end:
-                raise TransportError(
-                    f"another receiver has been publishing its session for {_PATIENCE_S:g} s: see who holds {path} "
-                    "with `lslocks`, and end it"
-                )
-            held.close()
-            sleep(0.02)
-        yield
-
-
-def _lock(path: Path, held: contextlib.ExitStack, flags: int = os.O_RDONLY) -> bool:
-    """Lock it until `held` ends; False where somebody else has the lock."""
-    try:
-        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return True  # it is not there, or is nobody's business: writing it says so
-    held.callback(os.close, file)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno != errno.EWOULDBLOCK
-    return True
+    text = read_text(path, "session")
+    with contextlib.suppress(ValueError, RecursionError):  # `Session.load` says what is wrong with it
+        document = json.loads(text)
+        link = document.get("link") if isinstance(document, dict) else None
+        port = link.get("port") if isinstance(link, dict) else None
+        if port is not None and (type(port) is not int or not 0 < port < 1 << 16):
+            raise InputError(f"the session {path} is not usable: link.port: give a TCP port, 1 to 65535")
+        return port
+    return None

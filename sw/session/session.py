@@ -3,6 +3,7 @@
 import contextlib
 import json
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
@@ -111,15 +112,15 @@ class Session(SessionPlan):
         if not 0 <= source < self.sources:
             raise ConfigError(f"source {source} is not in a session of {self.sources}: give 0..{self.sources - 1}")
 
-    def save(self, path: Path, link: dict[str, str] | None = None, *, force: bool = False) -> None:
+    def save(self, path: Path, link: Mapping[str, str | int] | None = None, *, force: bool = False) -> None:
         """Write the document, over an older session, too: a reader sees that or the new one, never half.
 
         InputError where that fails, or, without `force`, where there is a file of another kind.
 
-        Only its owner may read it: who may read it may write to the ring, and with the `link` (`LinkKey.document`) in
-        it report as a source.
+        Only its owner may read it: who may read it may write to the ring, and with the `link` (its port, and
+        `LinkKey.document`) in it report as a source.
         """
-        document = self.model_dump(mode="json") | ({"link": link} if link else {})
+        document = self.model_dump(mode="json") | ({"link": dict(link)} if link else {})
         try:
             with PartFile(path, 0o600, force=force, kind=_SESSION_FILE, renews=True) as part:
                 part.path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """A source's end of the session link: it hears the receiver's session and its credit, and says what it has offered."""
 
 import contextlib
+import errno
 import os
 import socket
 import ssl
@@ -16,6 +17,7 @@ from framelane.session.link_key import find_keys
 from framelane.session.link_tls import client_context, is_of
 from framelane.session.session import Session
 from framelane.session.session_link import (
+    NOTICED_S,
     PORT,
     WATCHED,
     WRONG_TOKEN,
@@ -38,6 +40,12 @@ _ENDS_ALL = (
     "ends every connection: so many connect to it that it has no time (see `ss -tn` there), or it is no receiver of "
     "framelane"
 )
+_LOST = {
+    errno.ECONNRESET: "was cut off: its process was killed, or its machine has started anew",
+    errno.ETIMEDOUT: f"is silent: its machine, or the network to it, has not answered for {NOTICED_S:g} s",
+    errno.EHOSTUNREACH: "cannot be reached any more: its machine, or the network to it, is down",
+}
+"""What has become of a connection, by its error (tcp(7))."""
 _MOST_SHOWN = 200
 """Characters of a refusal."""
 
@@ -46,8 +54,8 @@ class _TurnedAway(Exception):
     """The receiver let this one go for somebody else: it may be asked again. What it does, if it goes on so."""
 
 
-class _NotWithThisKey(TransportError):
-    """Another key may be the right one."""
+class WrongToken(TransportError):
+    """No token that is here is that of the receiver, or what listens there is none."""
 
 
 class SessionClient:
@@ -78,6 +86,7 @@ class SessionClient:
         self._lines: list[bytes]
         self._channel = self._connect(host, port, monotonic() + _PATIENCE_S)
         self._closed = threading.Event()
+        self._ended = ""
         self._thread = threading.Thread(target=self._listen, name="session client", daemon=True)
         self._thread.start()
 
@@ -90,6 +99,11 @@ class SessionClient:
     def closed(self) -> bool:
         """The receiver has gone, or its machine is silent for `NOTICED_S`: the credit grows no more."""
         return self._closed.is_set()
+
+    @property
+    def ended(self) -> str:
+        """Why it is `closed`, as what follows "the receiver"; empty where it is not."""
+        return self._ended if self.closed else ""
 
     def wait_closed(self, timeout_s: float) -> bool:
         """Wait at most so many seconds for the receiver to go; whether it has."""
@@ -125,7 +139,7 @@ class SessionClient:
             channel = Channel(self._reach(host, port, deadline))
             try:
                 return self._let_in(channel, deadline, tried)
-            except _NotWithThisKey:
+            except WrongToken:
                 channel.close()
                 tried += 1
                 if tried >= self._keys:
@@ -191,7 +205,7 @@ class SessionClient:
         except InputError as error:
             raise self._no_receiver(error) from error
         if not same(welcome.proof, receiver_proof(key.token, asked, hello, welcome.session)):
-            raise _NotWithThisKey(f"TCP {self._where} is not the receiver whose token is here: it does not have it")
+            raise WrongToken(f"TCP {self._where} is not the receiver whose token is here: it does not have it")
         self.session: Session = welcome.session
         self._credit = credit.window_end
         for option in WATCHED:
@@ -230,12 +244,12 @@ class SessionClient:
         except (OSError, ValueError) as error:
             raise self._no_receiver(error) from error
         if not is_of(connection, certificate):
-            raise _NotWithThisKey(
+            raise WrongToken(
                 f"TCP {self._where} is not the receiver whose token is here: its certificate is another one"
             )
 
     def _refused(self, refusal: Refusal) -> NoReturn:
-        other = _NotWithThisKey if refusal.refused == WRONG_TOKEN else TransportError
+        other = WrongToken if refusal.refused == WRONG_TOKEN else TransportError
         raise other(f"the receiver at TCP {self._where} refuses: {_shown(refusal.refused)}")
 
     def _no_receiver(self, error: Exception) -> TransportError:
@@ -243,7 +257,7 @@ class SessionClient:
             str(error)
             or "the connection ended before a line did: one that wants TLS goes by a token file with its certificate"
         )
-        return _NotWithThisKey(f"TCP {self._where} is no receiver of framelane: {why}")
+        return WrongToken(f"TCP {self._where} is no receiver of framelane: {why}")
 
     def _line(self, channel: Channel, deadline: float) -> bytes:
         """The next line while the handshake lasts."""
@@ -255,12 +269,18 @@ class SessionClient:
 
     def _listen(self) -> None:
         """Take the credit until the receiver goes, or says what it may not."""
-        with contextlib.suppress(InputError, EOFError, OSError, ValueError):
+        try:
             while True:
                 for line in self._lines:
                     self._credit = max(self._credit, Credit.unpack(line).window_end)
                 self._channel.wait(None)
                 self._lines = self._channel.receive()
+        except EOFError:
+            self._ended = "has closed the session's link: its run is over, or was ended there"
+        except InputError as error:
+            self._ended = f"has said what no receiver says, and was left: {error}"
+        except (OSError, ValueError) as error:  # ValueError: it was closed here
+            self._ended = _LOST.get(getattr(error, "errno", None) or 0, f"cannot be heard any more: {error}")
         self._closed.set()
 
 

@@ -31,8 +31,7 @@ def images(session: Session, path: Path | None, calibration: Path | None, seed: 
     They have passed the guard: no word means "never written". `calibration` is a file's, None where `path` has its own.
     InputError where a file is not usable, or of another shape.
     """
-    raw, constants = _simulated(session, seed) if path is None else _of_file(session, path, calibration)
-    guarded = [guard(image)[0] for image in raw]
+    guarded, constants = raw_images(session.rows, session.columns, path, seed, calibration)
     if session.pixels == "raw":
         return [*guarded]
     fixed = quantize(constants(), session.fraction_bits, session.unit)
@@ -42,25 +41,35 @@ def images(session: Session, path: Path | None, calibration: Path | None, seed: 
 Constants = Callable[[], Calibration]
 
 
-def _simulated(session: Session, seed: int) -> tuple[list[NDArray[np.uint16]], Constants]:
-    modules, rest = divmod(session.rows, _MODULE[0])
-    if rest or session.columns != _MODULE[1]:
+def raw_images(
+    rows: int, columns: int, path: Path | None, seed: int, calibration: Path | None = None
+) -> tuple[list[NDArray[np.uint16]], Constants]:
+    """The same of raw images, uint16 of (rows, columns), and what gives the calibration that belongs to them."""
+    raw, constants = _simulated(rows, columns, seed) if path is None else _of_file(rows, columns, path, calibration)
+    return [guard(image)[0] for image in raw], constants
+
+
+def _simulated(rows: int, columns: int, seed: int) -> tuple[list[NDArray[np.uint16]], Constants]:
+    modules, rest = divmod(rows, _MODULE[0])
+    if rest or columns != _MODULE[1]:
         modules = 1
-    config, rows = DetectorConfig(modules=modules, seed=seed), session.rows // modules
-    if rows * session.columns < _FEW_PIXELS:
+    config, height = DetectorConfig(modules=modules, seed=seed), rows // modules
+    if height * columns < _FEW_PIXELS:
         config = replace(config, stuck_in_g1=0, stuck_saturated=0)
-    detector = Detector(replace(config, rows=rows, columns=session.columns))
+    detector = Detector(replace(config, rows=height, columns=columns))
     return [detector.frame(number).raw for number in range(DISTINCT)], lambda: detector.calibration
 
 
-def _of_file(session: Session, path: Path, calibration: Path | None) -> tuple[list[NDArray[np.uint16]], Constants]:
+def _of_file(
+    rows: int, columns: int, path: Path, calibration: Path | None
+) -> tuple[list[NDArray[np.uint16]], Constants]:
     with RecordedFile(path) as file:
-        if (file.rows, file.columns) != (session.rows, session.columns):
+        if (file.rows, file.columns) != (rows, columns):
             raise InputError(
-                f"the frames of {path} have {file.rows} x {file.columns} pixels, the session's {session.rows} x "
-                f"{session.columns}: give a file of this detector, or a session for these frames"
+                f"the frames of {path} have {file.rows} x {file.columns} pixels, the session's {rows} x {columns}: "
+                "give a file of this detector, or a session for these frames"
             )
-        count = min(file.n_frames, max(1, _MOST_BYTES // session.image_bytes))
+        count = min(file.n_frames, max(1, _MOST_BYTES // (2 * rows * columns)))
         if not count:
             raise InputError(f"{path} holds no frames")
         raw, high_gain = list(file.images(0, count)), file.high_gain
@@ -68,8 +77,8 @@ def _of_file(session: Session, path: Path, calibration: Path | None) -> tuple[li
     def constants() -> Calibration:
         with CalibrationFile(calibration or path, high_gain) as known:
             found = known.calibration
-        if found.pedestal.shape[1:] != (session.rows, session.columns):
-            raise ConfigError(f"{calibration or path} is not for {session.rows} x {session.columns} pixels")
+        if found.pedestal.shape[1:] != (rows, columns):
+            raise ConfigError(f"{calibration or path} is not for {rows} x {columns} pixels")
         return found
 
     return raw, constants

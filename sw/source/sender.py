@@ -116,8 +116,10 @@ def udp_session(session: Session, source: int) -> Session:
     return session.model_copy(update={"src_port": port if port < 1 << 16 else port - (1 << 16) + ENTROPY_PORTS})
 
 
-class UdpSender(_Sender):
-    """From a UDP socket bound to the session's source, to UDP `port` of its receiver: no privileges, any IP network.
+class UdpPath(_Sender):
+    """From a UDP socket bound to `source`, to `target`, which may be changed (`aim`): no privileges, any IP network.
+
+    Both are an IPv4 address and a port.
 
     The ICRC covers the addresses, the source port and the IP ID, which the kernel makes: on a socket that sets DF and
     is not connected it sends ID 0, as our transmitters do. TransportError when the source's address or port cannot be
@@ -126,12 +128,9 @@ class UdpSender(_Sender):
 
     _skipped = _HEADERS
 
-    def __init__(self, session: Session, port: int = wire.ROCE_PORT) -> None:
+    def __init__(self, source: tuple[str, int], target: tuple[str, int]) -> None:
         super().__init__()
-        source = (str(session.source.ip), session.src_port)
-        # struct sockaddr_in (ip(7)).
-        self._target = struct.pack("=H", socket.AF_INET) + struct.pack(">H4s8x", port, session.receiver.ip.packed)
-        self._where = f"UDP {session.receiver.ip}:{port}"
+        self.aim(target)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_DO)
@@ -142,6 +141,20 @@ class UdpSender(_Sender):
         except OSError as error:
             self._socket.close()
             raise _failure(f"cannot send from UDP {source[0]}:{source[1]}", error) from error
+
+    def aim(self, target: tuple[str, int]) -> None:
+        """What is sent from now on goes there."""
+        host, port = target
+        # struct sockaddr_in (ip(7)).
+        self._target = struct.pack("=H", socket.AF_INET) + struct.pack(">H4s8x", port, socket.inet_aton(host))
+        self._where = f"UDP {host}:{port}"
+
+
+class UdpSender(UdpPath):
+    """From the session's source to UDP `port` of its receiver: a `UdpPath`."""
+
+    def __init__(self, session: Session, port: int = wire.ROCE_PORT) -> None:
+        super().__init__((str(session.source.ip), session.src_port), (str(session.receiver.ip), port))
 
 
 class PacketSender(_Sender):

@@ -6,11 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from framelane.cli.board import board_watch
 from framelane.driver.registers.recording import RecordingRegisters
 from framelane.driver.registers.register_file import RegisterFile
+from framelane.session.link_key import LinkKey
 from framelane.session.session import Session
 from framelane.session.session_server import SessionServer
 
@@ -23,7 +26,6 @@ ip = "127.0.0.2"
 [[receiver]]
 name = "disk"
 session = "disk.json"
-link_port = {port}
 [[flow]]
 name = "all"
 receivers = ["disk"]
@@ -44,9 +46,9 @@ def server(make_session: MakeSession) -> Iterator[SessionServer]:
 
 @pytest.fixture
 def file(tmp_path: Path, make_session: MakeSession, server: SessionServer, run_cli: RunCli) -> Path:
-    make_session(source=NODE).save(tmp_path / "disk.json")
+    make_session(source=NODE).save(tmp_path / "disk.json", {"port": server.address[1], **server.key.document()})
     path = tmp_path / "board.toml"
-    path.write_text(BOARD.format(port=server.address[1]))
+    path.write_text(BOARD)
     return path
 
 
@@ -90,22 +92,28 @@ def test_the_board_is_disarmed_when_a_receiver_goes(
     run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
 ) -> None:
     assert run_cli("board", "configure", file)[0] == 0
+    where = f"disk (127.0.0.1, link at TCP {server.address[1]})"
     thread = later(server.close)
     status, out, _ = run_cli("board", "follow", file)
     thread.join()
     assert status == 0
-    assert "disarmed: the receiver disk has gone" in out
+    assert f"disarmed: the receiver {where} has closed the session's link: its run is over, or was ended there\n" in out
     assert RegisterFile(transmitter)["control.arm"] == 0
 
 
 def test_a_receiver_that_was_started_anew_arms_nothing(
-    run_cli: RunCli, transmitter: RecordingRegisters, make_session: MakeSession, file: Path, tmp_path: Path
+    run_cli: RunCli,
+    transmitter: RecordingRegisters,
+    server: SessionServer,
+    make_session: MakeSession,
+    file: Path,
+    tmp_path: Path,
 ) -> None:
     assert run_cli("board", "configure", file)[0] == 0
-    make_session(source=NODE, rkey=1).save(tmp_path / "disk.json")
+    make_session(source=NODE, rkey=1).save(tmp_path / "disk.json", {"port": server.address[1]})
     status, _, err = run_cli("board", "follow", file)
     assert status == 2
-    assert "has another session than" in err
+    assert f"disk (127.0.0.1, link at TCP {server.address[1]}) has another session than {tmp_path / 'disk.json'}" in err
     assert RegisterFile(transmitter)["control.arm"] == 0
 
 
@@ -113,8 +121,62 @@ def test_where_no_receiver_answers_nothing_is_armed(
     run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
 ) -> None:
     assert run_cli("board", "configure", file)[0] == 0
+    port = server.address[1]
     server.close()
     status, _, err = run_cli("board", "follow", file)
     assert status == 2
-    assert "no receiver at TCP 127.0.0.1" in err
+    assert f"receiver 'disk': no receiver at TCP 127.0.0.1:{port}" in err
     assert RegisterFile(transmitter)["control.arm"] == 0
+
+
+def test_a_token_of_another_run_is_told_from_a_receiver_that_is_away(
+    run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_cli("board", "configure", file)[0] == 0
+    monkeypatch.setenv("XDG_STATE_HOME", str(file.parent / "another user's"))
+    Session.load(file.parent / "disk.json").save(
+        file.parent / "disk.json", {"port": server.address[1], **LinkKey.random().document()}
+    )
+    status, _, err = run_cli("board", "follow", file)
+    assert status == 2
+    assert f"receiver 'disk': the receiver at TCP 127.0.0.1:{server.address[1]} refuses: the token is" in err
+    assert f"the token in {file.parent / 'disk.json'} is of another run" in err
+    assert RegisterFile(transmitter)["control.arm"] == 0
+
+
+def test_a_board_that_was_not_configured_for_the_session_is_not_armed(
+    run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
+) -> None:
+    status, _, err = run_cli("board", "follow", file)
+    assert status == 2
+    assert f"the board has no destination for 'disk': it was not configured with {file}" in err
+    assert run_cli("board", "configure", file)[0] == 0
+    RegisterFile(transmitter)["qp[0].rkey"] = 7
+    status, _, err = run_cli("board", "follow", file)
+    assert status == 2
+    assert f"the board sends to another session of 'disk' than {file.parent / 'disk.json'} has" in err
+    assert RegisterFile(transmitter)["control.arm"] == 0
+
+
+def test_a_board_that_somebody_else_disarms_is_followed_no_more(
+    run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_watch, "LOOK_S", 0.02)
+    assert run_cli("board", "configure", file)[0] == 0
+    registers = RegisterFile(transmitter)
+    thread = later(lambda: registers.write_register("control", {"arm": 0}))
+    status, out, err = run_cli("board", "follow", file)
+    thread.join()
+    assert (status, err) == (0, "")
+    assert "somebody else has disarmed the board" in out
+
+
+@pytest.mark.parametrize("port", [0, 65536, True, "4790"])
+def test_a_port_in_a_session_that_is_none_is_said(
+    run_cli: RunCli, transmitter: RecordingRegisters, make_session: MakeSession, file: Path, port: Any
+) -> None:
+    make_session(source=NODE).save(file.parent / "disk.json", {"port": port})
+    status, _, err = run_cli("board", "configure", file)
+    assert status == 2
+    assert "[[receiver]] 'disk'" in err
+    assert "link.port: give a TCP port" in err

@@ -106,7 +106,8 @@ def test_a_receiver_that_comes_back_is_taken_in_again_and_the_other_loses_nothin
     for server in servers:
         server.close()
     assert (status, err) == (0, "")
-    assert "two has gone, its frames are lost: start its receiver anew, and it is taken in again" in out
+    went = "has closed the session's link: its run is over, or was ended there; its frames are lost: start its"
+    assert f"two (127.0.0.1, link at TCP {ports[1]}) {went} receiver anew, and it is taken in again" in out
     assert "two is back: queue pair 1 runs\n" in out
     assert f"one: {3 * SLOTS} frames sent, 0 dropped" in out
     last = range(2 * SLOTS, 3 * SLOTS)

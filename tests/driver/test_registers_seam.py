@@ -1,5 +1,6 @@
 """The contract of `Registers`, on every backend."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from framelane.driver.registers.mmap_registers import open_pci, open_uio
 from framelane.driver.registers.recording import PaperRegisters, RecordingRegisters
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import MAP_BYTES, Registers
+from framelane.driver.registers.socket_registers import open_socket
 from framelane.driver.simulated.verilated import SimulatedRegisters
+from serve_board import serve_board
 
 MakeUio = Callable[..., Path]
 MakePci = Callable[..., Path]
@@ -18,18 +21,19 @@ SCRATCH = RegisterFile(PaperRegisters()).find("scratch").offset
 LOW, HIGH = SCRATCH - 4, SCRATCH + 4
 
 
-@pytest.fixture(params=["paper", "recording", "uio", "pci", "sim"])
-def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci) -> Iterator[Registers]:
+@pytest.fixture(params=["paper", "recording", "uio", "pci", "sim", "socket"])
+def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci, tmp_path: Path) -> Iterator[Registers]:
     makers: dict[str, Callable[[], Registers]] = {
         "paper": PaperRegisters,
         "recording": lambda: RecordingRegisters(PaperRegisters()),
         "uio": lambda: open_uio("uio0", make_uio(MAP_BYTES)),
         "pci": lambda: open_pci("0000:03:00.0", 0, make_pci({0: MAP_BYTES})),
         "sim": SimulatedRegisters,
+        "socket": lambda: open_socket(str(tmp_path / "board.sock")),
     }
-    registers = makers[request.param]()
-    yield registers
-    registers.close()
+    serving = serve_board(tmp_path / "board.sock") if request.param == "socket" else contextlib.nullcontext()
+    with serving, contextlib.closing(makers[request.param]()) as registers:
+        yield registers
 
 
 @pytest.mark.parametrize("value", [0, 1, 0x12345678, 0x80000000, 0xFFFFFFFF])

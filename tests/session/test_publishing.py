@@ -13,10 +13,10 @@ import pytest
 from framelane.base.errors import TransportError
 from framelane.receiver.live.live_wire import served
 from framelane.receiver.live.packet_source import Live
-from framelane.session import publishing
+from framelane.session import alone
 from framelane.session.link_key import LinkKey, state_folder
 from framelane.session.link_tls import server_context
-from framelane.session.publishing import published
+from framelane.session.publishing import published, published_port
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 
@@ -56,7 +56,7 @@ def test_who_may_read_the_folder_cannot_keep_a_receiver_from_publishing(
 def test_a_receiver_that_stands_still_while_it_publishes_is_said(
     make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(alone, "PATIENCE_S", 0.1)
     state_folder().mkdir(parents=True)
     (state_folder() / "publishing.lock").touch()
     with (
@@ -86,6 +86,18 @@ def test_a_session_of_tls_is_served_again_with_the_same_token(
         key = now
     assert path.read_bytes() != before
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_session_names_the_port_of_its_link_also_when_it_is_served_on_another_one(
+    make_session: MakeSession, tmp_path: Path
+) -> None:
+    path, key = tmp_path / "session.json", LinkKey.random()
+    with published(make_session(), path, key, 50_000):
+        assert published_port(path) == 50_000
+    with served(make_session(), Live(transport="udp", session=path, link_port=0)) as server:
+        assert published_port(path) == server.address[1]
+        assert LinkKey.load(path).token == key.token
+        assert Session.load(path) == make_session()
 
 
 def test_a_session_without_tls_stays_as_it_is(make_session: MakeSession, tmp_path: Path) -> None:

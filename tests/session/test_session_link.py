@@ -279,6 +279,7 @@ def test_a_machine_that_falls_silent_is_noticed_by_the_other_one(
         assert not client.wait_closed(NOTICED_S / 2), "a short silence ends nothing"
         assert server.gone == []
         assert client.wait_closed(2 * NOTICED_S)
+        assert client.ended.startswith("is silent")
         assert eventually(lambda: server.gone == [0], NOTICED_S)
         assert time.monotonic() - start < 2 * NOTICED_S + 1
 

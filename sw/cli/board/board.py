@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from framelane.base.errors import OptionError
 from framelane.cli.force import Force
 from framelane.cli.terminal import Terminal
 
@@ -20,8 +21,9 @@ Address = Annotated[
     typer.Option(
         "--board",
         envvar="FRAMELANE_BOARD",
-        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|sim|sim:rc",
-        help="Which board; sim: a fresh simulated one, for this one command; sim:rc: one with RC and a receive path.",
+        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|sim:SOCKET|sim|sim:rc",
+        help="Which board; sim:SOCKET: that of `framelane board serve`; sim: a fresh simulated one, for this one "
+        "command; sim:rc: one with RC and a receive path.",
     ),
 ]
 
@@ -111,15 +113,76 @@ def configure(
 
 
 @app.command()
-def constants(
-    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/board.md).")],
-    output: Annotated[Path, typer.Option(help="File to write: what belongs into the board's memory.")],
+def serve(
+    socket: Annotated[Path, typer.Option(metavar="PATH", help="Local socket to make, for `--board sim:PATH`.")],
+    rows: Annotated[int, typer.Option(help="Pixels of the detector's image, from top to bottom.")] = 512,
+    columns: Annotated[int, typer.Option(help="The same from left to right.")] = 1024,
+    input: Annotated[
+        str, typer.Option(metavar="FILE|simulated", help="HDF5 file with raw frames, sent again and again.")
+    ] = "simulated",
+    seed: Annotated[int, typer.Option(help="Of the simulated detector.")] = 1,
+    rate: Annotated[
+        float | None, typer.Option(help="Frames per second, as far as they are simulated; else as fast as that.")
+    ] = None,
+    frames: Annotated[
+        int | None, typer.Option(help="How many after each reset; as long as the board is armed, if not given.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="UDP port that the receivers listen on.")] = 4791,
+    width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
+    rc: Annotated[
+        bool, typer.Option("--rc", help="The build with RC and a receive path, in place of frame store and correction.")
+    ] = False,
+    memory: Annotated[int, typer.Option(help="Memory of the board, in MiB: for the frame store and constants.")] = 64,
+    calibration: Annotated[
+        Path | None, typer.Option(help="File to write: the detector's calibration, for [correction].")
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Write the constants of the correction to a file, and say to which address of the board's memory they belong."""
-    from framelane.cli.board.board_constants import export
+    """Keep a simulated board, with frame store and correction, for the other commands, until Ctrl-C.
 
-    export(file, output, Terminal(), force=force)
+    Its detector sends while the board is armed, and begins with frame 0 again when it is configured. Packets leave by
+    UDP, from the address of [transmitter], which must be one of this machine (loopback: any 127.x.y.z).
+    """
+    from framelane.cli.board.board_serve import ServeOptions, run
+
+    options = ServeOptions(
+        rows=rows,
+        columns=columns,
+        input=None if input == "simulated" else Path(input),
+        seed=seed,
+        rate=rate,
+        frames=frames,
+        port=port,
+        width=width,
+        rc=rc,
+        memory=memory,
+        calibration=calibration,
+        force=force,
+    )
+    run(socket, options, Terminal())
+
+
+@app.command()
+def constants(
+    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/board.md).")],
+    output: Annotated[Path | None, typer.Option(help="File to write: what belongs into the board's memory.")] = None,
+    board: Annotated[
+        str | None, typer.Option(metavar="sim:SOCKET", help="Bring them into the memory of this simulated board.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write the constants of the correction to a file, and say to which address of the board's memory they belong.
+
+    With --board they are brought there, if it is the one of `framelane board serve`.
+    """
+    from framelane.cli.board.board_constants import bring, export
+
+    if output is None and board is None:
+        raise OptionError("where shall the constants go: give {output}, or {board} with a simulated board")
+    if output is not None:
+        export(file, output, Terminal(), force=force)
+    if board is not None:
+        bring(file, board, Terminal())
 
 
 @app.command()

@@ -29,6 +29,11 @@ def link_of(config: BoardConfig, k: int) -> SessionClient:
     return SessionClient(host, config.link_ports[k], config.sources[k], relay=name, beside=config.session_files[k])
 
 
+def called(config: BoardConfig, k: int) -> str:
+    """The receiver of destination `k` by its name, and where its link is."""
+    return f"{config.destinations[k]} ({config.sessions[k].receiver.ip}, link at TCP {config.link_ports[k]})"
+
+
 class BoardWatch:
     """Watches over the receivers of a `relay`. Closes the connections that it makes with `close`."""
 
@@ -41,6 +46,8 @@ class BoardWatch:
         self._said: dict[int, str] = {}
         """Of each destination what was said last of it."""
         self._looked = monotonic()
+        self.disarmed = False
+        """Whether somebody else has disarmed the board."""
 
     def step(self) -> bool:
         """Let those of RC go that have gone, and take in those that are back; whether there is a reason to go on."""
@@ -48,7 +55,7 @@ class BoardWatch:
             others = len(self._config.destinations) - len(self._away) - 1
             if self._config.sessions[k].service != "RC" or not others:
                 return False
-            say(self._console, f"{self._config.destinations[k]} has gone, its frames are lost: {_NEXT}")
+            say(self._console, f"{called(self._config, k)} {self._relay.ended(k)}; its frames are lost: {_NEXT}")
             self._relay.drop(k)
             self._away[k] = Reconnecting(functools.partial(link_of, self._config, k))
         for k in list(self._away):
@@ -56,7 +63,8 @@ class BoardWatch:
                 self._welcome(k, client)
         if monotonic() - self._looked >= LOOK_S:
             self._look()
-        return True
+            self.disarmed = not self._board.state().armed
+        return not self.disarmed
 
     def close(self) -> None:
         """Wait for nobody any more."""

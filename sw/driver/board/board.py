@@ -50,7 +50,7 @@ class Board:
     def __init__(self, registers: Registers, timeout_s: float = TIMEOUT_S) -> None:
         self.registers = RegisterFile(registers)
         self._opened = registers
-        self._timeout_s = timeout_s
+        self._timeout_s: float = getattr(registers, "patience_s", timeout_s)
         self._pause_s: float = getattr(registers, "pause_s", _PAUSE_S)
         self._queue_pairs = QueuePairs(self.registers, self._wait_until)
         self._station = StationRegisters(self.registers, self._wait_until)

@@ -1,4 +1,6 @@
-"""The simulated transmitter of one command: its link is up, and nobody is at the other end."""
+"""A simulated transmitter whose link is up, and at whose other end nobody answers ARP."""
+
+from typing import Any
 
 from framelane.base.errors import ConfigError
 from framelane.driver.registers.register_file import RegisterFile
@@ -13,8 +15,8 @@ NOBODY = (
 class LonelyBoard(SimulatedRcBoard):
     """Refuses to ask by ARP: its clock runs in accesses only, it would take minutes until it has waited in vain."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, width: int = 512, **simulation: Any) -> None:
+        super().__init__(width, **simulation)
         self.link_up(True)
         command = RegisterFile(self).find("station_command")
         (resolve,) = (field for field in command.register.fields if field.name == "resolve")

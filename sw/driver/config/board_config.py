@@ -7,7 +7,7 @@ from pathlib import Path
 from framelane.base.errors import ConfigError
 from framelane.driver.board.board_readings import Capabilities
 from framelane.driver.board.network import Network, check_flow, check_network
-from framelane.driver.config.board_document import BoardDocument, at, read_document, unusable
+from framelane.driver.config.board_document import BoardDocument, Receiver, at, read_document, unusable
 from framelane.driver.config.board_flows import Ring, flow_of, take
 from framelane.driver.config.board_memory import Calibrate, correction_of, ring_of
 from framelane.driver.config.board_network import limits_of, network_of, qps_of
@@ -15,7 +15,9 @@ from framelane.driver.registers.entries import FrameRing
 from framelane.models.memory.image_writer import Correction
 from framelane.models.placement.flow import Flow
 from framelane.models.tx import TxConfig
+from framelane.session.publishing import published_port
 from framelane.session.session import Session
+from framelane.session.session_link import PORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
     by_destination = (
         tuple(ring.session for ring in served.values()),
         tuple(ring.table.source for ring in served.values()),
-        tuple(ring.table.link_port for ring in served.values()),
+        tuple(_link_port(path, ring.table) for ring in served.values()),
         tuple(path.parent / ring.table.session for ring in served.values()),
     )
     for k, table in enumerate(document.flow):
@@ -104,6 +106,14 @@ def longest_message(flow: Flow, rings: Mapping[str, Ring]) -> int:
     reliable = [ring for ring in rings.values() if ring.session.service == "RC"]
     windows = [(limits_of(ring.table.rc, ring.session.mtu).window, ring.session.mtu) for ring in reliable]
     return min((max(1, window // _WINDOW_PARTS) * mtu for window, mtu in windows), default=flow.max_length)
+
+
+def _link_port(path: Path, table: Receiver) -> int:
+    """Of the table, else as its session says, else the usual one."""
+    if table.link_port is not None:
+        return table.link_port
+    with at(path, f"[[receiver]] {table.name!r}"):
+        return published_port(path.parent / table.session) or PORT
 
 
 def _check_clock(document: BoardDocument, capabilities: Capabilities) -> None:

@@ -16,7 +16,6 @@ from framelane.base.validation import all_said, on_line, spelled, words
 from framelane.driver.config.document_types import NO_NUL, Name, PositiveNumber, PositiveU16, PositiveU32, Table
 from framelane.driver.config.network_document import DcqcnTable, Priority, RcTable, StationTable, VlanId
 from framelane.models.jungfrau.jf_fixed import MAX_FRACTION_BITS
-from framelane.session.session_link import PORT
 from framelane.session.session_plan import U8, U16, U32, U64, Ip, Node, Positive
 
 
@@ -70,7 +69,7 @@ class CorrectionTable(Table):
 
 
 class Receiver(Table):
-    """[[receiver]]: a ring, and which of its sources this transmitter is; the TCP port of its receiver's link.
+    """[[receiver]]: a ring, and which of its sources this transmitter is; its link's TCP port, if not the session's.
 
     Its packets have a tag with `vlan` and `priority`, and a `dscp`. `resolve`: the MAC is asked by ARP, not the
     session's; of the router `gateway`, where there is one on the way. `rc`: if the session is of RC.
@@ -79,7 +78,7 @@ class Receiver(Table):
     name: Name
     session: Name
     source: U8 = 0
-    link_port: PositiveU16 = PORT
+    link_port: PositiveU16 | None = None
     rate_gbps: PositiveNumber | None = None
     vlan: VlanId | None = None
     priority: Priority = 0

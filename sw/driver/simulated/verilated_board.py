@@ -127,6 +127,12 @@ class SimulatedBoard(Simulation):
         self.cycles += max(0, self._call("board_last_activity") - start)
         return self.take()
 
+    @property
+    def cycle(self) -> int:
+        """Clock cycles since power-up."""
+        count: int = self._call("board_cycle")
+        return count
+
     def step(self, cycles: int) -> None:
         """Run for some clock cycles, whatever is under way."""
         self._act("step", cycles)

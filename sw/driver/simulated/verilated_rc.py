@@ -41,12 +41,6 @@ class SimulatedRcBoard(SimulatedRegisters):
         super().__init__(width, design=board_design("tx_rc", own, "tx_board", parameters), **simulation)
         self.clock_hz = clock_hz
 
-    @property
-    def cycle(self) -> int:
-        """Clock cycles since power-up."""
-        count: int = self._call("board_cycle")
-        return count
-
     def link_up(self, up: bool) -> None:
         """Connect or disconnect the cable."""
         self._act("link", up)

@@ -14,6 +14,7 @@ from framelane.receiver.live.packet_source import Live
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.transport.background import Background
 from framelane.receiver.transport.packet_port import PacketPort
+from framelane.receiver.transport.rc_softnic import RcSoftNic
 from framelane.receiver.transport.softnic import Port, SoftNic
 from framelane.receiver.transport.transport import Transport
 from framelane.receiver.transport.udp_port import UdpPort
@@ -22,7 +23,7 @@ from framelane.receiver.transport.verbs.nic_counters import NicCounters
 from framelane.session.link_key import LinkKey
 from framelane.session.link_tls import server_context
 from framelane.session.plan_file import load_plan
-from framelane.session.publishing import published
+from framelane.session.publishing import published, published_port
 from framelane.session.session import Session
 from framelane.session.session_link import PORT
 from framelane.session.session_plan import SessionPlan
@@ -57,19 +58,20 @@ def served(session: Session, options: Live) -> Iterator[SessionServer]:
     """Open the link, then publish the session: it is served from the moment it can be read.
 
     A session that is served again keeps the token that is in its file. Where its link is of TLS, which asks for a new
-    certificate every time, that is written to the file.
+    certificate every time, that is written to the file, as is another port of the link than the file names.
     """
     host, port = str(session.receiver.ip), PORT if options.link_port is None else options.link_port
     old = LinkKey.within(options.session) if options.session else None
     encrypted = options.link_tls or (old is not None and old.certificate is not None)
     tls, certificate = server_context() if encrypted else (None, None)
     key = LinkKey(old.token, certificate) if old else LinkKey.random(certificate)
-    file = options.session if options.session and encrypted else options.publish
-    with (
-        SessionServer(session, host, port, key=key, tls=tls, max_rate=options.max_rate) as server,
-        published(session, file, key, force=options.force),
-    ):
-        yield server
+    known = published_port(options.session) if options.session else None
+    with SessionServer(session, host, port, key=key, tls=tls, max_rate=options.max_rate) as server:
+        listens = server.address[1]
+        renewed = encrypted or known not in (None, listens)
+        file = options.session if options.session and renewed else options.publish
+        with published(session, file, key, listens, force=options.force):
+            yield server
 
 
 def _open(options: Live, memory: RingMemory) -> tuple[Session, Ring, Transport]:
@@ -85,14 +87,20 @@ def _open(options: Live, memory: RingMemory) -> tuple[Session, Ring, Transport]:
 
 
 def _open_soft_nic(options: Live, session: Session, memory: RingMemory) -> tuple[Session, Ring, Transport]:
-    if session.service != "UC":
-        raise OptionError("a soft NIC serves UC, not {0}: choose service UC, or {transport} verbs", session.service)
+    reliable = session.service == "RC"
+    if reliable and (options.interface is not None or session.sources > 1):
+        raise OptionError(
+            "a soft NIC serves RC by {transport} udp, and one source, only: choose that, service UC, or {transport} "
+            "verbs"
+        )
     ring = Ring(session, memory(session))
     port: Port
     if options.interface is not None:
         port = PacketPort(options.interface)
     else:
         port = UdpPort(session, wire.ROCE_PORT if options.port is None else options.port)
+        if reliable:
+            return session, ring, RcSoftNic(port, np.asarray(ring.memory), session)
     return session, ring, SoftNic(port, np.asarray(ring.memory), session)
 
 

@@ -7,24 +7,22 @@ field is the sender's mistake and not the wire's. A packet of a frame that has e
 (`docs/decisions/0005-late-packets.md`).
 """
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.errors import ConfigError, PacketError
-from framelane.models.roce_tx import roce_icrc, wire
+from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.roce_segment import MAX_MESSAGE_BYTES
 from framelane.models.roce_tx.wire import Headers, Opcode, Reth
+from framelane.receiver.transport.admission import Admission
 from framelane.receiver.transport.refusals import Refusal
 from framelane.receiver.transport.transport import Completion, Counters
 from framelane.session.session import Session
 
 _UNENDED = (Opcode.WRITE_FIRST + wire.UC, Opcode.WRITE_MIDDLE + wire.UC)
 _PSN_MASK = 0xFFFFFF
-_PARTITION = 0x7FFF
-"""The default partition: a P_Key without its highest bit, which tells full from limited members (vol. 1, 10.9.1.1)."""
 
 
 @dataclass(slots=True)
@@ -55,8 +53,7 @@ class Responder:
         self._memory = memory.data
         self._session = session
         self._layout = session.layout
-        self._local = session.receiver.endpoint()
-        self._remote_ip = int(session.source.ip)
+        self._admission = Admission(session)
 
     def receive(self, frame: bytes) -> Completion | None:
         """Take one packet (Ethernet without FCS); a completion where it ends a message WITH_IMM."""
@@ -64,7 +61,7 @@ class Responder:
         counters.packets += 1
         try:
             headers, payload = wire.parse(frame)
-            self._admit(frame, headers)
+            self._admission.check(frame, headers)
             self._count_psn(headers.psn)
             self._check_late(headers.psn)
             if headers.reth is not None:
@@ -88,23 +85,6 @@ class Responder:
             state.ended = headers.psn
         counters.completions += 1
         return Completion(headers.imm, empty=not size)
-
-    def _admit(self, frame: bytes, h: Headers) -> None:
-        """Whether the packet is whole, and of this QP."""
-        if h.dst != self._local:
-            raise PacketError(Refusal.DESTINATION, f"for MAC {h.dst.mac:012x}, IP {h.dst.ip:08x}: not this receiver")
-        ip = wire.ip_offset(frame)
-        (ip_bytes,) = struct.unpack_from(">H", frame, ip + 2)
-        if not roce_icrc.check(frame[: ip + ip_bytes]):
-            raise PacketError(Refusal.ICRC, f"PSN {h.psn:#x}: the ICRC is wrong")
-        if h.src.ip != self._remote_ip:
-            raise PacketError(Refusal.SOURCE, f"from IP {h.src.ip:08x}, not from {self._session.source.ip}")
-        if not h.opcode & wire.UC:
-            raise PacketError(Refusal.SERVICE, f"opcode {h.opcode:#04x} is of RC, the QP is of {self._session.service}")
-        if h.dest_qpn != self._session.qpn:
-            raise PacketError(Refusal.QPN, f"for QP {h.dest_qpn:#x}, the session's is {self._session.qpn:#x}")
-        if h.pkey & _PARTITION != _PARTITION:
-            raise PacketError(Refusal.PKEY, f"P_Key {h.pkey:#06x} is not of the default partition")
 
     def _count_psn(self, psn: int) -> None:
         ahead = _ahead(psn, self.state.newest_psn)

@@ -13,6 +13,8 @@ from framelane.receiver.transport._recvmmsg import Datagrams
 from framelane.receiver.transport._udp_headers import HEADERS, put_headers
 from framelane.session.session import Session
 
+_IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
+"""linux/in.h: what is sent has DF and, on this socket, IP ID 0, which the ICRC covers."""
 _MESSAGES = 128
 """Of one call: with a path MTU of 4096 they stay in the L2 cache until they are placed."""
 _DATAGRAM_BYTES = 1 << 16
@@ -30,10 +32,11 @@ class UdpPort:
     ended = False
 
     def __init__(self, session: Session, port: int = wire.ROCE_PORT) -> None:
-        host = str(session.receiver.ip)
+        host, self._source = str(session.receiver.ip), str(session.source.ip)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             sockets.lengthen_queue(self._socket)
+            self._socket.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_DO)
             self._socket.bind((host, port))
         except OSError as error:
             self._socket.close()
@@ -62,6 +65,19 @@ class UdpPort:
         if not count and timeout_s > 0 and sockets.wait(self._socket, timeout_s):
             count = self._fetch()
         return self._put(count) if count else EMPTY
+
+    def answer(self, datagram: bytes) -> None:
+        """Send the payload of a UDP packet to the session's source, at the port that this one has itself.
+
+        What the queue has no room for is lost, as on any network. TransportError where the source cannot be reached.
+        """
+        host, port = self._source, self.address[1]
+        try:
+            self._socket.sendto(datagram, socket.MSG_DONTWAIT, (host, port))
+        except (BlockingIOError, ConnectionRefusedError):
+            pass
+        except OSError as error:
+            raise TransportError(f"cannot answer the source at UDP {host}:{port}: {error.strerror}") from error
 
     def close(self) -> None:
         """See `Port`."""

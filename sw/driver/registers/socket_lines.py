@@ -1,0 +1,77 @@
+"""What a client and a board that is served on a local socket say to each other: lines of ASCII (docs/board.md).
+
+    board:  framelane-registers-1
+    client: read 0x20
+    board:  0x00000001
+    client: write 0x1c 0x1
+    board:  done
+    client: memory 0x1000000 00ff41
+    board:  done
+    client: read 0x21
+    board:  refused: offset 0x21 is no register: give a multiple of 4
+
+Every line of the client is answered by one of the board, in order. The board keeps its state when a client goes.
+"""
+
+from typing import NamedTuple
+
+GREETING = "framelane-registers-1"
+DONE = "done"
+REFUSED = "refused: "
+MAX_LINE = 1 << 16
+"""Bytes of a line at most."""
+CHUNK = 1 << 14
+"""Bytes of memory in a line."""
+_MOST_QUOTED = 40
+
+
+class Read(NamedTuple):
+    """The word at byte `offset` is asked for."""
+
+    offset: int
+
+    def line(self) -> str:
+        """As it is said."""
+        return f"read {self.offset:#x}"
+
+
+class Write(NamedTuple):
+    """`value` goes to the word at byte `offset`."""
+
+    offset: int
+    value: int
+
+    def line(self) -> str:
+        """As it is said."""
+        return f"write {self.offset:#x} {self.value:#x}"
+
+
+class WriteMemory(NamedTuple):
+    """`data` goes to `address` of the board's memory."""
+
+    address: int
+    data: bytes
+
+    def line(self) -> str:
+        """As it is said."""
+        return f"memory {self.address:#x} {self.data.hex()}"
+
+
+Request = Read | Write | WriteMemory
+
+
+def request(line: str) -> Request:
+    """What a client has said; ValueError, with a sentence, where it is none of this."""
+    try:
+        match line.split():
+            case ["read", offset]:
+                return Read(int(offset, 0))
+            case ["write", offset, value]:
+                return Write(int(offset, 0), int(value, 0))
+            case ["memory", address, data]:
+                return WriteMemory(int(address, 0), bytes.fromhex(data))
+    except ValueError:
+        pass
+    raise ValueError(
+        f"{line[:_MOST_QUOTED]!r} is no request: say `read OFFSET`, `write OFFSET VALUE` or `memory ADDRESS HEX`"
+    )

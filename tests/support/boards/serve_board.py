@@ -1,0 +1,46 @@
+"""A board that is only a map, served at a local socket by a thread of this process."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from framelane.driver.registers.recording import PaperRegisters
+from framelane.driver.simulated.board_server import BoardServer
+from framelane.driver.simulated.board_socket import listening
+
+
+class PaperBoard(PaperRegisters):
+    """Keeps what is written to its memory; there is a fault in it at `broken`."""
+
+    broken = 0xFFF8
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory: dict[int, bytes] = {}
+
+    def read(self, offset: int) -> int:
+        if offset == self.broken:
+            raise RuntimeError("a fault")
+        return super().read(offset)
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        self.memory[address] = data
+
+
+@contextlib.contextmanager
+def serve_board(path: Path) -> Iterator[PaperBoard]:
+    board, over = PaperBoard(), threading.Event()
+
+    def serve() -> None:
+        while not over.is_set():
+            server.attend(0.02, 0.02)
+
+    with listening(path) as listener, contextlib.closing(BoardServer(listener, board)) as server:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield board
+        finally:
+            over.set()
+            thread.join()
