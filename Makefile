@@ -116,7 +116,7 @@ faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn
 regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/registers.md
 	$(VENV)/bin/python scripts/regs.py
 
-lock: $(VENV)/.lock ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
+lock: $(VENV)/.python ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
 	$(VENV)/bin/uv pip compile --quiet --generate-hashes --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
 
 clean: ## removes what was built, keeps .venv
@@ -128,9 +128,12 @@ distclean: clean ## removes .venv as well
 # One stamp per set of tools: pip runs again when the wanted versions change.
 INPUTS := pyproject.toml setup.py constraints.txt scripts/locked.py
 # Only versions and files that are locked: each with its hash, and nothing that they did not ask for.
+# uv takes a tenth of pip's time; where it cannot (a mirror that only pip is told of), pip does it.
+LOCKED := --quiet --require-hashes --no-deps --requirement $(VENV)/requirements.txt
+UV := $(VENV)/bin/uv --no-config --no-cache pip install --python $(VENV)/bin/python
 define install
 $(VENV)/bin/python scripts/locked.py $(1) >$(VENV)/requirements.txt
-$(RUN) pip install --quiet --require-hashes --no-deps --requirement $(VENV)/requirements.txt
+$(UV) $(LOCKED) || $(RUN) pip install $(LOCKED)
 endef
 # framelane itself is no file with a hash; setuptools is the one of the lock.
 define install_with_framelane
@@ -141,7 +144,8 @@ endef
 
 $(VENV)/.python: constraints.txt scripts/locked.py | packages-python
 	$(PYTHON) -m venv $(VENV)
-	$(call install,--only install)
+	$(VENV)/bin/python scripts/locked.py --only install >$(VENV)/requirements.txt
+	$(RUN) pip install $(LOCKED)
 	touch $@
 
 $(VENV)/.sim: $(INPUTS) $(VENV)/.python | packages-sim
@@ -151,11 +155,6 @@ $(VENV)/.sim: $(INPUTS) $(VENV)/.python | packages-sim
 $(VENV)/.dev: $(INPUTS) $(VENV)/.python | packages-test
 	$(call install_with_framelane,sim dev hls synth formal regs)
 	touch $(VENV)/.sim $@
-
-# uv alone: framelane itself may not be installable under the old lock.
-$(VENV)/.lock: $(VENV)/.python
-	$(call install,--only lock)
-	touch $@
 
 packages-python packages-sim packages-test packages-softroce: packages-%:
 	@scripts/system-packages.sh $* $(PYTHON)
