@@ -1,6 +1,8 @@
 """`framelane recv --transport verbs` and `framelane emulate`, as a user runs them: the credit goes round 5 times."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import hdf5plugin  # noqa: F401  (its filters)
 import numpy as np
 
 from rdma_testbed import RdmaTestbed
-from run import Run
+from run import PYTHONPATH, Run
 
 HERE = Path(__file__).with_name("guest")
 PLAN = """rows = 64
@@ -27,9 +29,12 @@ def test_frames_on_credit_reach_the_file_and_lost_packets_are_holes(testbed: Rdm
     link = testbed.link
     names = ("source_mac", "source_ip", "receiver_mac", "receiver_ip")
     (tmp_path / "plan.toml").write_text(PLAN.format(**{name: getattr(link, name) for name in names}))
+    compiled = {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "NUMBA_CPU_NAME": "generic"}
+    command = [sys.executable, str(HERE / "compile_loops.py")]
+    subprocess.run(command, env=os.environ | PYTHONPATH | compiled, check=True, timeout=120)
     framelane = [sys.executable, "-c", "from framelane.cli import main; main()"]
     command = ["sh", str(HERE / "recv_and_emulate.sh"), *framelane]
-    with Run(testbed, command, tmp_path, timeout_s=480) as run:
+    with Run(testbed, command, tmp_path, timeout_s=480, environment=compiled) as run:
         outcome = run.wait()
     said = (tmp_path / "recv.txt").read_text()
     assert outcome.status == 0, said + (tmp_path / "emulate.txt").read_text()

@@ -1,0 +1,57 @@
+"""Of the longest tests a commit has a part, and all have their turn."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import in_turn
+
+ROOT = Path(__file__).resolve().parents[2]
+TURNS = [
+    {"tests": ["a.py::", "b.py::"], "one_in": 2},
+    {"tests": ["c.py::test_seeds["], "each": True, "one_in": 4},
+]
+TESTS = ["a.py::x", "a.py::y", "b.py::x", *(f"c.py::test_seeds[{n}]" for n in range(9)), "c.py::other", "d.py::x"]
+
+
+def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
+    seen = set()
+    for commit in range(100):
+        run = set(TESTS) - in_turn.left(TESTS, TURNS, f"{commit:040x}")
+        assert {"c.py::other", "d.py::x"} < run
+        assert ("a.py::x" in run) == ("a.py::y" in run) != ("b.py::x" in run)
+        assert sum(name.startswith("c.py::test_seeds") for name in run) == 3, "one in four of nine, and no fewer"
+        seen |= run
+    assert seen == set(TESTS)
+
+
+def test_what_is_asked_for_alone_runs() -> None:
+    for name in TESTS:
+        assert in_turn.left([name], TURNS, "c0ffee") == set()
+
+
+@pytest.mark.parametrize("turn", in_turn.read(), ids=lambda turn: str(turn["tests"][0]))
+def test_the_list_is_of_tests_that_there_are(turn: dict[str, object]) -> None:
+    assert set(turn) - {"each"} == {"tests", "one_in", "why"}
+    starts = turn["tests"]
+    assert isinstance(starts, list)
+    for start in starts:
+        path, _, name = start.partition("::")
+        assert f"def {name.partition('[')[0]}" in (ROOT / path).read_text(), start
+
+
+def test_only_a_run_of_one_commit_leaves_any() -> None:
+    def collected(**environment: str) -> str:
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/house/test_in_turn.py", *files]
+        clean = {name: value for name, value in os.environ.items() if name != "FRAMELANE_WIDTHS"}
+        return subprocess.run(
+            command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, timeout=120
+        ).stdout
+
+    files = ["tests/demo/test_report.py"]
+    assert "deselected" not in collected()
+    assert "deselected" not in collected(FRAMELANE_WIDTHS="all")
+    assert "deselected" in collected(FRAMELANE_WIDTHS="commit")

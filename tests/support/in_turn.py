@@ -1,0 +1,60 @@
+"""Leaves a part of the longest tests to other commits, as `in_turn.toml` says; `make nightly` runs all of them.
+
+With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. The summary says how many were left.
+"""
+
+import os
+import tomllib
+import zlib
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import widths
+
+LIST = Path(__file__).with_name("in_turn.toml")
+
+
+def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], commit: str) -> set[str]:
+    """The tests that are for other commits: of each turn at least one stays, of those that are there."""
+    others = set()
+    for turn in turns:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for nodeid in nodeids:
+            if start := next((start for start in turn["tests"] if nodeid.startswith(start)), None):
+                groups[nodeid if turn.get("each") else start].append(nodeid)
+        shuffled = sorted(groups, key=lambda name: zlib.crc32(f"{commit} {name}".encode()))
+        for name in shuffled[-(-len(shuffled) // turn["one_in"]) :]:
+            others.update(groups[name])
+    return others
+
+
+def read(path: Path = LIST) -> list[dict[str, Any]]:
+    """The turns."""
+    turns: list[dict[str, Any]] = tomllib.loads(path.read_text())["turn"]
+    return turns
+
+
+class InTurn:
+    """Of one run."""
+
+    def __init__(self, commit: str) -> None:
+        self._commit = commit
+        self._left = 0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Take out what is not to run."""
+        others = left([item.nodeid for item in items], read(), self._commit)
+        if others:
+            config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
+            items[:] = [item for item in items if item.nodeid not in others]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Only in a run of one commit."""
+    if os.environ.get("FRAMELANE_WIDTHS") == "commit" and (commit := widths.commit_of_checkout()):
+        config.pluginmanager.register(InTurn(commit), "in turn")
