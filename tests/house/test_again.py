@@ -72,7 +72,7 @@ def test_all_else_is_red(run: Run, unlucky: int, more: str) -> None:
 
 def test_a_skip_that_is_not_allowed_is_red_beside_a_test_that_passes_in_the_end(run: Run, tmp_path: Path) -> None:
     for name in ("skips.py", "skips.toml"):
-        (tmp_path / name).write_bytes((ROOT / "tests" / "support" / name).read_bytes())
+        (tmp_path / name).write_bytes((ROOT / "tests" / "support" / "runs" / name).read_bytes())
     (tmp_path / "conftest.py").write_text('pytest_plugins = ("skips",)\n')
     (tmp_path / "pyproject.toml").write_text(
         '[tool.pytest.ini_options]\ncache_dir = "build/cache/pytest"\naddopts = "--judge-skips"\npythonpath = "."\n'

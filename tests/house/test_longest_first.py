@@ -43,11 +43,11 @@ def test_durations_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> No
 
 def test_the_longest_runs_first_the_next_time(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
-    plugin = (ROOT / "tests" / "support" / "longest_first.py").read_text()
-    (tmp_path / "tests" / "support").mkdir(parents=True)
-    (tmp_path / "tests" / "support" / "longest_first.py").write_text(plugin)
+    plugin = (ROOT / "tests" / "support" / "runs" / "longest_first.py").read_text()
+    (tmp_path / "tests" / "support" / "runs").mkdir(parents=True)
+    (tmp_path / "tests" / "support" / "runs" / "longest_first.py").write_text(plugin)
     (tmp_path / "conftest.py").write_text('pytest_plugins = ("longest_first",)\n')
-    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = tests/support\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = tests/support/runs\n")
     for n, seconds in enumerate((0.0, 1.5, 0.4)):
         (tmp_path / f"test_{n}.py").write_text(f"import time\n\ndef test_it():\n    time.sleep({seconds})\n")
 

@@ -43,7 +43,7 @@ def run(tmp_path: Path) -> Run:
 def test_a_skip_that_nobody_allowed_makes_the_run_red(run: Run, workers: str) -> None:
     status, out = run("allowed", "other", "neither", options=("-n", workers, "--judge-skips"))
     assert status == skips.NOT_ALLOWED
-    assert "\n    1  no time today\n       NOT allowed by tests/support/skips.toml on this machine: " in out
+    assert "\n    1  no time today\n       NOT allowed by tests/support/runs/skips.toml on this machine: " in out
     assert "test_it.py::test_other" in out
     assert "\n    1  there are no real frames at /nowhere\n       allowed with no real frames named: " in out
     assert "1 passed, 2 skipped" in out

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 LIST = Path(__file__).with_name("skips.toml")
-SYSTEM_PACKAGES = Path(__file__).resolve().parents[2] / "scripts" / "system-packages.sh"
+SYSTEM_PACKAGES = Path(__file__).resolve().parents[3] / "scripts" / "system-packages.sh"
 
 
 def _fails(*command: str) -> bool:
@@ -126,14 +126,14 @@ class Skips:
             names = [nodeid for nodeid, said in refused.items() if said == reason]
             say(f"{len(names):5}  {reason}", red=self.judged)
             say(
-                f"       NOT allowed by tests/support/{LIST.name} on this machine: {', '.join(names[:5])}",
+                f"       NOT allowed by tests/support/runs/{LIST.name} on this machine: {', '.join(names[:5])}",
                 red=self.judged,
             )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--judge-skips", action="store_true", help="fail where a skip is not allowed by tests/support/skips.toml"
+        "--judge-skips", action="store_true", help="fail where a skip is not allowed by tests/support/runs/skips.toml"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-DURATIONS = Path(__file__).resolve().parents[2] / "build" / "cache" / "durations.json"
+DURATIONS = Path(__file__).resolve().parents[3] / "build" / "cache" / "durations.json"
 APART = ("sim/cocotb/", "tests/bench/test_bench.py")
 """Modules whose tests share nothing that takes time."""
 BY_PARAMETER = ("tests/gateware/test_roce_oracles.py",)
