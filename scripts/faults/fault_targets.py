@@ -112,6 +112,8 @@ class Target:
         suites = [suite for suite in self.suites if suite.stem == by] or self.suites
         files = sorted({path.name: path for suite in suites for path in _with_helpers(suite)}.values())
         texts = [_code(self.path), *(path.name + _code(path) for path in files), str(seed), str(by)]
+        if by == "" and self.group != GATEWARE:
+            texts.append(_code(Path(__file__).with_name("planted_module.py")))  # where a fault reaches
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 

@@ -1,14 +1,11 @@
 """Runs tests on Python with a fault in one module, each in a process of its own that has all libraries loaded.
 
-The module on disk stays as it is: what imports it gets the changed source. So nothing else is compiled anew, and a
-fault costs little more than the tests that are run on it.
+The module on disk stays as it is: what imports it gets the changed source, also in processes that a test starts. So
+nothing else is compiled anew, and a fault costs little more than the tests that are run on it.
 """
 
 import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import multiprocessing
 import os
 import resource
@@ -19,9 +16,9 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from types import CodeType, ModuleType
 from typing import Self
 
+import planted_module
 from fault_targets import ROOT, Target
 from mutations import Mutation
 
@@ -34,31 +31,6 @@ CAUGHT, MISSED = (1, 2), 0
 """pytest's exit status: a test failed, or the tests cannot even be imported; all passed."""
 
 _FORK = multiprocessing.get_context("fork")
-
-
-class _Changed(importlib.machinery.SourceFileLoader):
-    """A module of another source than its file has."""
-
-    def __init__(self, name: str, path: Path, source: str) -> None:
-        super().__init__(name, str(path))
-        self._source = source
-
-    def get_code(self, fullname: str) -> CodeType:
-        code: CodeType = compile(self._source, self.path, "exec")
-        return code
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    def __init__(self, name: str, path: Path, source: str) -> None:
-        self._name, self._path, self._source = name, path, source
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        loader = _Changed(fullname, self._path, self._source)
-        return importlib.util.spec_from_file_location(fullname, self._path, loader=loader)
 
 
 def module_of(path: Path) -> str:
@@ -78,10 +50,10 @@ def _run(suite: Path, path: Path | None, source: str, log: Path) -> None:
     if path is not None:
         name = module_of(path)
         assert name not in sys.modules, f"{name} was imported before a fault could be planted"
-        sys.meta_path.insert(0, _Finder(name, path, source))
+        planted_module.plant(name, path, source, log.parent)
         if path.stem.startswith("_"):  # of compiled loops: numba's cache knows the file on disk only
-            config = importlib.import_module("numba.core.config")
-            config.CACHE_DIR = tempfile.mkdtemp(dir=log.parent)  # type: ignore[attr-defined]
+            os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(dir=log.parent)
+            importlib.import_module("numba.core.config").reload_config()
     hypothesis = importlib.import_module("hypothesis")
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("faults", database=None, derandomize=True, phases=phases)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from framelane.base.errors import InputError
+from framelane.base.errors import ConfigError, InputError
 from framelane.files import new_hdf5
 from framelane.files.forgiving import ForgivingFile
 from framelane.files.new_hdf5 import NewHdf5
@@ -53,3 +53,21 @@ def test_what_the_disk_did_not_take_is_said_while_it_is_written_and_leaves_the_o
     new.discard()
     assert path.read_bytes() == older
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_of_ours_is_not_taken_for_one_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new_hdf5, "ForgivingFile", FullDisk)
+
+    def failing(error: BaseException) -> None:
+        with NewHdf5(tmp_path / "a.h5") as new:
+            new.file["value"] = 3
+            new.file.flush()
+            raise error
+
+    for error in (ConfigError("the options do not fit"), KeyboardInterrupt()):
+        with pytest.raises(type(error)) as raised:
+            failing(error)
+        assert raised.value is error
+    with pytest.raises(InputError, match="No space left on device"):
+        failing(RuntimeError("bad heap index"))
+    assert list(tmp_path.iterdir()) == []

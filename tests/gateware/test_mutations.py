@@ -202,16 +202,26 @@ def test_a_fault_in_python_is_caught_by_the_tests_of_its_module_and_the_file_sta
         "target = next(t for t in fault_targets.doctor() if t.name == 'doctor/psn')\n"
         "target = replace(target, suites=target.suites[:1])\n"
         f"faults = [{swapped!r}, {same!r}]\n"
-        "print([by for _, by in plant_python.Planter(Path(sys.argv[2]), 1).attempt(target, faults)])"
+        "planter = plant_python.Planter(Path(sys.argv[2]), 1)\n"
+        "for suite in (*target.suites, Path(sys.argv[3])):\n"
+        "    print([by for _, by in planter.attempt(replace(target, suites=(suite,)), faults)])"
+    )
+    child = tmp_path / "test_child.py"
+    child.write_text(
+        "import subprocess, sys\n"
+        "def test_child() -> None:\n"
+        f"    subprocess.run([sys.executable, '-m', 'pytest', '-x', '-q', {str(target.suites[0])!r}], check=True)\n"
     )
     told = subprocess.run(
-        [sys.executable, "-c", command, str(ROOT / "scripts"), str(tmp_path)],
+        [sys.executable, "-c", command, str(ROOT / "scripts"), str(tmp_path), str(child)],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
-    assert told.stdout == "['test_doctor_psn', '']\n", told.stderr
+    assert told.stdout == "['test_doctor_psn', '']\n['test_child', '']\n", (
+        told.stderr + "processes of a test have it too"
+    )
     assert target.source == before
 
 

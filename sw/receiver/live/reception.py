@@ -82,7 +82,6 @@ class Reception:
         """How many have gone without it: what they had sent is not known."""
         self.captured: CaptureTimes | None = None
         """When the packets of a capture came, where it tells."""
-        self._held = contextlib.ExitStack()
         self._link = contextlib.ExitStack()
         """What sources hear of: it ends with the last frame."""
         self._address: tuple[str, int] | None = None

@@ -31,6 +31,7 @@ from framelane.receiver.pipeline.pipeline import Pipeline
 from framelane.receiver.pipeline.result import Result
 from framelane.receiver.pipeline.veto import Reason
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
+from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_plan import SessionPlan
@@ -309,6 +310,35 @@ def test_a_live_run_gives_credit_as_frames_are_given_back(live: Reception, port:
     assert all(one <= other for one, other in pairwise(sending.credit))
     assert str(live.tally).startswith("20 sent = 20 complete")
     assert live.sources_ended
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_file_in_which_a_write_was_broken_off_is_not_ended(
+    live: Reception, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, within: bool
+) -> None:
+    write = Hdf5Sink.write
+
+    def failing(sink: Hdf5Sink, frame: ReceivedFrame, result: Result) -> None:
+        if within and frame.number == 2:
+            raise ZeroDivisionError
+        write(sink, frame, result)
+
+    def record() -> None:
+        with Recorder(live, tmp_path / "frames.h5") as recorder:
+            for frame in live:
+                recorder.write(frame)
+                if frame.number == 2:
+                    raise ZeroDivisionError
+
+    monkeypatch.setattr(Hdf5Sink, "write", failing)
+    with Sending(live, port, 5), pytest.raises(ZeroDivisionError):
+        record()
+    if within:
+        assert not (tmp_path / "frames.h5").exists(), "it stays as it was last committed, so soon not at all"
+        return
+    with h5py.File(tmp_path / "frames.h5") as file:
+        assert file["entry/data/frame_number"][:].tolist() == [0, 1, 2]
+        assert "end_time" in file["entry"]
 
 
 def test_a_live_run_ends_when_it_is_told_to(live: Reception, port: int) -> None:

@@ -219,6 +219,14 @@ def test_a_raw_recording_is_told_too(tmp_path: Path, run_cli: RunCli) -> None:
     assert recover(tmp_path / "raw.h5").ended
 
 
+def test_frames_without_numbers_are_counted_by_their_images(tmp_path: Path, run_cli: RunCli, small_file: Path) -> None:
+    path = tmp_path / "corrected.h5"
+    assert run_cli("correct", "--input", small_file, "--calibration", small_file, "--output", path)[0] == 0
+    with h5py.File(path, "r+") as file:
+        del file["entry/data/frame_number"]
+    assert recover(path).frames == 3
+
+
 def test_a_master_knows_what_has_become_of_the_files_of_its_ranks(left: Callable[..., Path], run_cli: RunCli) -> None:
     ranks = [left(0, name=f"run_{rank}.h5", numbers=range(rank, 4, 2)) for rank in range(2)]
     run = ranks[0].with_name("run.h5")
