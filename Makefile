@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs lock
+.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs package lock
 .PHONY: formal-check formal-all synth-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
@@ -81,6 +81,7 @@ lint-rtl: $(VENV)/.dev
 	$(VENV)/bin/python scripts/lint_rtl.py
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py
 	$(VENV)/bin/python scripts/regs.py --check
+	$(VENV)/bin/python scripts/packaging/package.py --check
 
 lint-cpp: $(VENV)/.dev
 	find hw sim sw \( -name '*.cpp' -o -name '*.hpp' -o -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 | \
@@ -115,6 +116,9 @@ faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn
 
 regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/registers.md
 	$(VENV)/bin/python scripts/regs.py
+
+package: $(VENV)/.dev ## lists of the gateware's files for other build systems
+	$(VENV)/bin/python scripts/packaging/package.py
 
 lock: $(VENV)/.python ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
 	$(VENV)/bin/uv pip compile --quiet --generate-hashes --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt

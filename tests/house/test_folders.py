@@ -22,8 +22,8 @@ def described() -> set[str]:
     """The folders of the page's tables: `a/b/`, `c/` in one cell are a/b and a/c or a/b/c."""
     page = (ROOT / "docs" / "architecture.md").read_text()
     found: set[str] = set()
-    for cell in re.findall(r"^\| (`[a-z_/]+/`(?:, `[a-z_]+/`)*) \|", page, re.MULTILINE):
-        first, *others = (name.rstrip("/") for name in re.findall(r"`([a-z_/]+)`", cell))
+    for cell in re.findall(r"^\| (`[a-z0-9_/]+/`(?:, `[a-z0-9_/]+/`)*) \|", page, re.MULTILINE):
+        first, *others = (name.rstrip("/") for name in re.findall(r"`([a-z0-9_/]+)`", cell))
         found |= {first, *(f"{PurePosixPath(first).parent}/{name}" for name in others)}
         found |= {f"{first}/{name}" for name in others}
     return found
@@ -41,5 +41,5 @@ def test_every_folder_has_its_line() -> None:
 
 
 def test_the_page_names_no_folder_that_is_gone() -> None:
-    named = re.findall(r"^\| `([a-z_/]+)/`", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+    named = re.findall(r"^\| `([a-z0-9_/]+)/`", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
     assert [name for name in named if not (ROOT / name).is_dir()] == []
