@@ -19,7 +19,7 @@ APART = ("sim/cocotb/", "tests/bench/test_bench.py")
 BY_PARAMETER = ("tests/gateware/test_roce_oracles.py",)
 """Modules whose tests share something for each value of their first parameter."""
 GUESSED = {
-    **dict.fromkeys(("sim/cocotb/test_tx_with_rc", "sim/cocotb/test_tx_stream", "sim/cocotb/test_tx.py"), 120.0),
+    **dict.fromkeys(("sim/cocotb/test_tx", "sim/cocotb/test_framelane_top"), 120.0),
     **dict.fromkeys(("sim/softroce/test_", "tests/bench/test_bench_", "tests/driver/simulated/"), 60.0),
     **dict.fromkeys(("sim/cocotb/", "tests/bench/test_bench.py", "tests/receiver/gpu/test_gpu_kernels_on_host"), 20.0),
     "": 1.0,
