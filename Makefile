@@ -82,6 +82,7 @@ lint-rtl: $(VENV)/.dev
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py
 	$(VENV)/bin/python scripts/regs.py --check
 	$(VENV)/bin/python scripts/packaging/package.py --check
+	$(VENV)/bin/python scripts/packaging/diagrams.py --check
 
 lint-cpp: $(VENV)/.dev
 	find hw sim sw \( -name '*.cpp' -o -name '*.hpp' -o -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 | \
@@ -117,8 +118,9 @@ faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn
 regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/registers.md
 	$(VENV)/bin/python scripts/regs.py
 
-package: $(VENV)/.dev ## lists of the gateware's files for other build systems
+package: $(VENV)/.dev ## lists of the gateware's files, wrappers and timing diagrams for those who integrate it
 	$(VENV)/bin/python scripts/packaging/package.py
+	$(VENV)/bin/python scripts/packaging/diagrams.py
 
 lock: $(VENV)/.python ## renews constraints.txt (ARGS="--upgrade" or "--upgrade-package NAME")
 	$(VENV)/bin/uv pip compile --quiet --generate-hashes --custom-compile-command "make lock" $(ARGS) pyproject.toml -o constraints.txt
