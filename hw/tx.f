@@ -24,6 +24,7 @@ rtl/placement/bd_place.sv
 rtl/placement/bd_rows.sv
 rtl/placement/bd_gen.sv
 rtl/cells/axis_fork.sv
+rtl/cells/axis_buffer.sv
 rtl/cells/axis_fifo.sv
 rtl/memory/mm2s.sv
 rtl/placement/trailer.sv

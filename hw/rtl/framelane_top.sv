@@ -21,6 +21,8 @@ module framelane_top
     parameter int unsigned MaxSlots     = 1024,         // of the frame store
     parameter bit          Correct      = 1'b1,         // JUNGFRAU correction, where the registers switch it on
     parameter int unsigned ReadDepth    = 64,           // transfers that the memory reader runs ahead
+    parameter int unsigned ReadBeats    = 512,          // for which it has room
+    parameter int unsigned MaxBurst     = 256,          // beats of the longest burst on any port: 16 for HBM and AXI3
     parameter int unsigned ClockHz      = 250_000_000,  // of clk
     parameter int unsigned Build        = 0,
     parameter bit          Station      = 1'b1,         // receive path: ARP, ping, pauses
@@ -470,6 +472,8 @@ module framelane_top
       .MaxSlots    (MaxSlots),
       .Correct     (Correct),
       .ReadDepth   (ReadDepth),
+      .ReadBeats   (ReadBeats),
+      .MaxBurst    (MaxBurst),
       .ClockHz     (ClockHz),
       .Build       (Build),
       .Station     (Station),

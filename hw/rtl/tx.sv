@@ -20,6 +20,8 @@ module tx
     parameter int unsigned Flows        = 4,
     parameter int unsigned Destinations = 16,
     parameter int unsigned ReadDepth    = 64,           // transfers that the memory reader runs ahead
+    parameter int unsigned ReadBeats    = 512,          // for which it has room: of the memory's latency, and a burst
+    parameter int unsigned MaxBurst     = 256,          // beats of its longest burst: 16 for HBM and AXI3
     parameter int unsigned ClockHz      = 250_000_000,
     parameter int unsigned Build        = 0,
     parameter bit          FrameStore   = 1'b0,         // frames come from a frame_store: said in the registers
@@ -29,6 +31,7 @@ module tx
     parameter int unsigned RcQps        = 16,           // the first of the table; a power of two, 2 or more
     parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
     parameter int unsigned RcAhead      = 384,          // beats read ahead, if Rc: cycles of the memory's latency
+    parameter int unsigned MaxSlots     = 1024,         // frames in memory at a time, if Rc: all that a frame store has
     parameter bit          MacPort      = 1'b0,         // packets go through a mac_port: said in the registers
 
     localparam int unsigned KeepW = DataW / 8
@@ -247,11 +250,14 @@ module tx
       .Flows       (Flows),
       .Destinations(Destinations),
       .ReadDepth   (ReadDepth),
+      .ReadBeats   (ReadBeats),
+      .MaxBurst    (MaxBurst),
       .ClockHz     (ClockHz),
       .Rc          (Rc),
       .RcQps       (RcQps),
       .RcDepth     (RcDepth),
-      .RcAhead     (RcAhead)
+      .RcAhead     (RcAhead),
+      .MaxSlots    (MaxSlots)
   ) u_core (
       .clk,
       .rst                (core_rst),

@@ -15,11 +15,14 @@ module tx_core
     parameter int unsigned Flows        = 4,
     parameter int unsigned Destinations = 16,
     parameter int unsigned ReadDepth    = 64,           // transfers that the memory reader runs ahead
+    parameter int unsigned ReadBeats    = 512,          // for which it has room
+    parameter int unsigned MaxBurst     = 256,          // beats of its longest burst
     parameter int unsigned ClockHz      = 250_000_000,
     parameter bit          Rc           = 1'b0,         // QPs may be of RC
     parameter int unsigned RcQps        = 16,
     parameter int unsigned RcDepth      = 64,
     parameter int unsigned RcAhead      = 384,
+    parameter int unsigned MaxSlots     = 1024,         // frames that may be held, if Rc
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -164,7 +167,9 @@ module tx_core
 
   tx_payload #(
       .DataW(DataW),
-      .Depth(ReadDepth)
+      .Depth(ReadDepth),
+      .Beats(ReadBeats),
+      .MaxBurst(MaxBurst)
   ) u_payload (
       .clk,
       .rst,
@@ -243,6 +248,7 @@ module tx_core
         .RcQps  (RcQps),
         .RcDepth(RcDepth),
         .RcAhead(RcAhead),
+        .MaxSlots(MaxSlots),
         .ClockHz(ClockHz)
     ) u_rc (
         .clk,

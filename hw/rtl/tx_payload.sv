@@ -13,6 +13,8 @@ module tx_payload
 #(
     parameter int unsigned DataW = 512,
     parameter int unsigned Depth = 64,  // transfers that the memory reader runs ahead
+    parameter int unsigned Beats = 512,  // for which it has room
+    parameter int unsigned MaxBurst = 256,  // beats of its longest burst
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -99,7 +101,9 @@ module tx_payload
 
   mm2s #(
       .DataW(DataW),
-      .Depth(Depth)
+      .Depth(Depth),
+      .Beats(Beats),
+      .MaxBurst(MaxBurst)
   ) u_mm2s (
       .clk,
       .rst,

@@ -16,6 +16,7 @@ module tx_rc
     parameter int unsigned RcQps   = 16,          // the first of the table; a power of two, 2 or more
     parameter int unsigned RcDepth = 64,          // descriptors of each that are kept; a power of two
     parameter int unsigned RcAhead = 384,         // beats read ahead
+    parameter int unsigned MaxSlots = 1024,        // frames that may be held; a power of two, up to 1,024
     parameter int unsigned ClockHz = 250_000_000
 ) (
     input logic clk,
@@ -96,12 +97,12 @@ module tx_rc
   localparam int unsigned TICK = (ClockHz / 1000 * 1024 + 999_999) / 1_000_000;
   localparam int unsigned TICK_CLOCKS = TICK > 2 * RcQps ? TICK : 2 * RcQps + 1;
   localparam int unsigned TICK_W = $clog2(TICK_CLOCKS + 1);
-  localparam int unsigned TAGS = 256;  // frames that are held, more than any frame store has
   localparam int unsigned CNPS = 16;  // that wait for their counter
 
   logic ready, taken, accepted, unused_accepted_rc, issued, unused_done, again, cnp, cnp_ready, requester_tready;
   logic retired_tvalid, retired_tready, requester_idle, ledger_idle, peer_enabled, peer_rc, event_tvalid, event_tready;
-  logic [7:0] tag, issued_tag, cnp_qp, peer_index, unused_note_qp;
+  tag_t tag, issued_tag;
+  logic [7:0] cnp_qp, peer_index, unused_note_qp;
   logic [31:0] peer_ip;
   logic [15:0] peer_pkey;
   rc_retired_t retired_tdata;
@@ -175,7 +176,7 @@ module tx_rc
   );
 
   rc_ledger #(
-      .Tags(TAGS)
+      .Tags(MaxSlots)
   ) u_ledger (
       .clk,
       .rst,

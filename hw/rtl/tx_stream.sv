@@ -17,6 +17,8 @@ module tx_stream
     parameter int unsigned MaxSlots     = 1024,         // of the frame store
     parameter bit          Correct      = 1'b1,         // JUNGFRAU correction, where the registers switch it on
     parameter int unsigned ReadDepth    = 64,           // transfers that the memory reader runs ahead
+    parameter int unsigned ReadBeats    = 512,          // for which it has room
+    parameter int unsigned MaxBurst     = 256,          // beats of the longest burst on any port: 16 for HBM and AXI3
     parameter int unsigned ClockHz      = 250_000_000,
     parameter int unsigned Build        = 0,
     parameter bit          Station      = 1'b0,         // receive path: ARP, ping, pauses
@@ -234,7 +236,8 @@ module tx_stream
         .DataW   (DataW),
         .AddrW   (AddrW),
         .MaxSlots(MaxSlots),
-        .Correct (Correct)
+        .Correct (Correct),
+        .MaxBurst(MaxBurst)
     ) u_store (
         .clk,
         .rst                (store.rst),
@@ -305,6 +308,8 @@ module tx_stream
       .Flows       (Flows),
       .Destinations(Destinations),
       .ReadDepth   (ReadDepth),
+      .ReadBeats   (ReadBeats),
+      .MaxBurst    (MaxBurst),
       .ClockHz     (ClockHz),
       .Build       (Build),
       .FrameStore  (Store),
@@ -314,6 +319,7 @@ module tx_stream
       .RcQps       (RcQps),
       .RcDepth     (RcDepth),
       .RcAhead     (RcAhead),
+      .MaxSlots    (MaxSlots),
       .MacPort     (MacPort)
   ) u_tx (
       .clk,

@@ -8,14 +8,14 @@ MAX_BEATS = 256
 """Longest INCR burst of AXI4."""
 
 
-def bursts(address: int, length: int, width: int) -> Iterator[tuple[int, int]]:
+def bursts(address: int, length: int, width: int, max_beats: int = MAX_BEATS) -> Iterator[tuple[int, int]]:
     """Yield (address, beats) of the bursts that read `length` bytes from `address` on a bus of `width` bits.
 
     Bursts read whole beats, from a multiple of the bus width on. Each ends at a multiple of the longest one (4 KiB, or
-    256 beats where that is less) or with the transfer.
+    `max_beats` where that is less) or with the transfer.
     """
     lanes = width // 8
-    longest = min(BOUNDARY, MAX_BEATS * lanes)
+    longest = min(BOUNDARY, max_beats * lanes)
     end = address + length
     address -= address % lanes
     while address < end:

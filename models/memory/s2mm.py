@@ -16,12 +16,12 @@ class Burst:
     beats: tuple[Beat, ...]
 
 
-def bursts(address: int, packet: bytes, width: int) -> Iterator[Burst]:
+def bursts(address: int, packet: bytes, width: int, max_beats: int = mm2s.MAX_BEATS) -> Iterator[Burst]:
     """Yield the bursts that write `packet` (at least 1 byte) from `address` on, over a bus of `width` bits.
 
     The packet begins with a whole beat: the bits of the address below the bus width count for nothing. Bursts are cut
     like those of a read.
     """
     beats = axis.beats(packet, width)
-    for start, count in mm2s.bursts(address - address % (width // 8), len(packet), width):
+    for start, count in mm2s.bursts(address - address % (width // 8), len(packet), width, max_beats):
         yield Burst(start, tuple(replace(next(beats), last=n == count - 1) for n in range(count)))

@@ -61,7 +61,7 @@ class PayloadBench(Bench):
         """An item, of RC or not; one of RC may be sent again, from its middle."""
         rc, psn = bool(self.random.getrandbits(1)), self.random.getrandbits(24)
         resume = rc and bool(self.random.getrandbits(1))
-        fields = {"tag": self.random.getrandbits(8), "rc": rc, "resume": resume, "psn": psn}
+        fields = {"tag": self.random.getrandbits(10), "rc": rc, "resume": resume, "psn": psn}
         fields |= {"bd": BD_T.pack(asdict(bd))}
         self.sent.append(ITEM_T.pack(fields))
         self.items.items.append({"tdata": self.sent[-1]})

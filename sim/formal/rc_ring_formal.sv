@@ -51,7 +51,7 @@ module rc_ring_formal
     input logic [RcQps-1:0] looked_q,
     input logic [KeptW-1:0] kept[RcQps*Depth],
     input logic [TrailerW-1:0] trailers[RcQps*Depth],
-    input logic [32:0] ends[RcQps*Depth],
+    input logic [24+TAG_W:0] ends[RcQps*Depth],
     input logic [23:0] head_psns[RcQps],
     input logic [23:0] next_psns[RcQps],
     input logic retired,
@@ -68,7 +68,7 @@ module rc_ring_formal
     input logic [23:0] end_psn_q,
     input logic [23:0] end_una_q,
     input logic [23:0] done_q,
-    input logic [32:0] end_q_kept
+    input logic [24+TAG_W:0] end_q_kept
 );
 
   localparam logic [23:0] WINDOW_MAX = 24'hffff;
@@ -78,7 +78,7 @@ module rc_ring_formal
 
   // As in the block
   typedef struct packed {
-    logic [7:0]         tag;
+    tag_t               tag;
     logic [15:0]        packets;
     framelane_pkg::bd_t bd;
   } kept_t;
@@ -87,7 +87,7 @@ module rc_ring_formal
     logic [15:0] packets;
     logic        last;
     logic [7:0]  destination_index;
-    logic [7:0]  tag;
+    tag_t        tag;
   } end_t;
 
   reset_rule u_reset (.*);

@@ -58,7 +58,7 @@ class Measurement:
 
 
 _FOLDERS = {
-    "transmitter": ("roce_tx", "tx", "placement", "rc", "mac_port"),
+    "transmitter": ("roce_tx", "tx", "placement", "rc", "rc_store", "mac_port"),
     "receiver": ("pipeline", "jf_correct", "pedestal", "softnic", "link"),
     "files": ("files",),
     "gpu": ("gpu", "gpu_peaks", "gpu_pipeline", "gpu_ranks"),

@@ -112,7 +112,7 @@ def corrected() -> list[str]:
 def reliable() -> list[str]:
     uc, rc = (float(cells("rc_speed", f"messages of 1024 bytes, {service}")[1]) for service in ("UC", "RC"))
     measured = re.findall(r"(\d\.\d{3}) \((\d\.\d\d)\)", page("rc_speed"))
-    six_trips = cells("rc_speed", "1.5 us | 128")[5].split()[0]
+    six_trips = cells("rc_speed", "1.6 us | 128")[5].split()[0]
     return [
         f"(+{100 * (rc / uc - 1):.2f} %;",
         f"at least {min(float(share) for _, share in measured):.2f} of [go-back-N's prediction]",

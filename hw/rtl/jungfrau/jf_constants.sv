@@ -6,7 +6,8 @@ module jf_constants
 #(
     parameter int unsigned DataW = 512,
     parameter int unsigned AddrW = 64,
-    parameter int unsigned Depth = 512  // beats read ahead
+    parameter int unsigned Depth = 512,  // beats read ahead
+    parameter int unsigned MaxBurst = 256  // beats of the longest burst
 ) (
     input logic clk,
     input logic rst,
@@ -63,7 +64,8 @@ module jf_constants
     plane_reader #(
         .DataW(DataW),
         .AddrW(AddrW),
-        .Depth(Depth)
+        .Depth(Depth),
+        .MaxBurst(MaxBurst)
     ) u_plane (
         .clk,
         .rst,

@@ -14,6 +14,7 @@ module frame_store
     parameter int unsigned AddrW = 64,
     parameter int unsigned MaxSlots = 1024,  // slots in use at a time
     parameter bit Correct = 1'b0,
+    parameter int unsigned MaxBurst = 256,  // beats of the longest burst
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -170,7 +171,8 @@ module frame_store
       .DataW    (DataW),
       .AddrW    (AddrW),
       .MaxFrames(MaxSlots),
-      .Correct  (Correct)
+      .Correct  (Correct),
+      .MaxBurst (MaxBurst)
   ) u_writer (
       .clk,
       .rst,

@@ -17,6 +17,7 @@ module image_writer
     parameter int unsigned AddrW = 64,
     parameter int unsigned MaxFrames = 1024,  // frames under way at a time
     parameter bit Correct = 1'b1,
+    parameter int unsigned MaxBurst = 256,  // beats of the longest burst
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -68,7 +69,8 @@ module image_writer
 
   s2mm #(
       .DataW(DataW),
-      .AddrW(AddrW)
+      .AddrW(AddrW),
+      .MaxBurst(MaxBurst)
   ) u_raw (
       .clk,
       .rst,
@@ -144,7 +146,8 @@ module image_writer
 
     jf_constants #(
         .DataW(DataW),
-        .AddrW(AddrW)
+        .AddrW(AddrW),
+        .MaxBurst(MaxBurst)
     ) u_constants (
         .clk,
         .rst,
@@ -202,7 +205,8 @@ module image_writer
 
     s2mm #(
         .DataW(DataW),
-        .AddrW(AddrW)
+        .AddrW(AddrW),
+        .MaxBurst(MaxBurst)
     ) u_corrected (
         .clk,
         .rst,

@@ -1,16 +1,18 @@
 // Reads memory into a stream: each command (address, length) becomes AXI4 bursts and then one packet of `length` bytes.
-// Any address, any length from 1 byte. Bursts of the next commands are issued while the data of the first still come.
-// Data of a beat that came with an error are marked in tuser, and pass.
+// Any address, any length from 1 byte. Bursts of the next commands are issued while the data of the first still come. A burst is
+// asked for when there is room for the longest one: the memory's data never wait. Data of a beat that came with an error are marked
+// in tuser, and pass.
 module mm2s
   import axi_pkg::*;
   import framelane_pkg::read_t;
 #(
     parameter int unsigned DataW = 512,
     parameter int unsigned Depth = 32,  // commands under way
+    parameter int unsigned Beats = 512,  // asked for and not passed on: cycles of the memory's latency, and a burst
+    parameter int unsigned MaxBurst = 256,  // beats of the longest burst; 4 KiB at most in any case
 
     localparam int unsigned KeepW = DataW / 8
-) (
-    input logic clk,
+) (    input logic clk,
     input logic rst,
 
     input  read_t s_axis_cmd_tdata,
@@ -34,46 +36,116 @@ module mm2s
 
   localparam int unsigned LANES_W = $clog2(KeepW);
   localparam int unsigned PAGE_W = 12 - LANES_W;  // index of a beat in 4 KiB, which no burst may cross
-  localparam int unsigned MAX_W = PAGE_W < 8 ? PAGE_W : 8;  // log2 of the longest burst
+  localparam int unsigned MAX_W = PAGE_W < $clog2(MaxBurst) ? PAGE_W : $clog2(MaxBurst);  // log2 of the longest burst
   localparam int unsigned BEATS_W = 33 - LANES_W;
+  localparam int unsigned ROOM_W = $clog2(Beats) + 1;
   localparam int unsigned STAGES = (LANES_W + 1) / 2;  // of the rotation, two bits of the offset each
 
   typedef logic [LANES_W-1:0] lane_t;
+  typedef logic [BEATS_W-1:0] beats_t;
+  typedef logic [MAX_W:0] burst_t;
+  typedef logic [ROOM_W-1:0] room_t;
 
   if (DataW < 64 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : gen_check
     $error("%m: DataW = %0d must be a power of two, 64 to 1024", DataW);
   end
-
-  function automatic logic [BEATS_W-1:0] beats(input lane_t offset, input logic [31:0] length);
-    return BEATS_W'((33'(length) + 33'(offset) + 33'(KeepW - 1)) >> LANES_W);
-  endfunction
-
-  // Address side: whole beats, cut at every multiple of the longest burst, which is also a cut at every 4 KiB.
-  logic [63:0] address_q;
-  logic [BEATS_W-1:0] unasked_q;  // beats of the command not yet asked for
-  logic [MAX_W:0] room, burst;
-  logic busy_q, push, info_ready, asked;
-
-  assign room = (MAX_W + 1)'(1 << MAX_W) - (MAX_W + 1)'(address_q[LANES_W+:MAX_W]);
-  assign burst = unasked_q < BEATS_W'(room) ? unasked_q[MAX_W:0] : room;
-  assign asked = busy_q && m_axi_i.arready;
-  assign s_axis_cmd_tready = !busy_q && info_ready;
-  assign push = s_axis_cmd_tvalid && s_axis_cmd_tready;
-
-  always_ff @(posedge clk) begin
-    if (push) begin
-      address_q <= s_axis_cmd_tdata.address;
-      unasked_q <= beats(lane_t'(s_axis_cmd_tdata.address), s_axis_cmd_tdata.length);
-      busy_q <= 1'b1;
-    end else if (asked) begin
-      address_q <= address_q + (64'(burst) << LANES_W);
-      unasked_q <= unasked_q - BEATS_W'(burst);
-      busy_q <= unasked_q != BEATS_W'(burst);
-    end
-    if (rst) busy_q <= 1'b0;
+  if (MaxBurst < 2 || MaxBurst > 256 || (MaxBurst & (MaxBurst - 1)) != 0) begin : gen_check_burst
+    $error("%m: MaxBurst = %0d must be a power of two, 2 to 256", MaxBurst);
+  end
+  if (Beats < 2 << MAX_W || (Beats & (Beats - 1)) != 0) begin : gen_check_beats
+    $error("%m: Beats = %0d must be a power of two, at least two bursts, %0d beats", Beats, 2 << MAX_W);
   end
 
+  // Commands, as they wait: of their last beat and the first one's offset, how many beats that makes more than whole ones.
+  typedef struct packed {
+    logic [1:0] more;
+    read_t read;
+  } command_t;
+
+  command_t in_command, command;
+  logic command_valid, load;
+  beats_t command_beats;
+
+  assign in_command = '{
+          more: 2'(((LANES_W + 2)'(s_axis_cmd_tdata.length[LANES_W-1:0]) +
+              (LANES_W + 2)'(lane_t'(s_axis_cmd_tdata.address)) + (LANES_W + 2)'(KeepW - 1)) >> LANES_W),
+          read: s_axis_cmd_tdata
+      };
+  assign command_beats = beats_t'(command.read.length[31:LANES_W]) + beats_t'(command.more);
+
+  axis_reg #(
+      .DataW($bits(command_t))
+  ) u_command (
+      .clk,
+      .rst,
+      .s_axis_tdata (in_command),
+      .s_axis_tvalid(s_axis_cmd_tvalid),
+      .s_axis_tready(s_axis_cmd_tready),
+      .m_axis_tdata (command),
+      .m_axis_tvalid(command_valid),
+      .m_axis_tready(load)
+  );
+
+  // Address side: whole beats, cut at every multiple of the longest burst, which is also a cut at every 4 KiB. In one cycle a burst is
+  // cut, from the next on it is on offer.
+  logic [63-LANES_W:0] address_q;  // in beats
+  beats_t unasked_q;  // beats of the command not yet asked for
+  burst_t whole_q, burst_q, spent_q;  // up to the next cut; on offer; asked for in the last cycle
+  room_t room_q;  // beats for which there is room
+  logic busy_q, cut_q, last_q, info_ready, asked, fits, came, passed_q, passes;
+
+  assign fits = room_q[ROOM_W-1:MAX_W] != '0;
+  assign asked = cut_q && fits && m_axi_i.arready;
+  assign load = command_valid && info_ready && (!busy_q || (asked && last_q));
+
+  always_ff @(posedge clk) begin
+    if (asked) begin
+      address_q <= {address_q[63-LANES_W:MAX_W] + 1'b1, MAX_W'(0)};
+      unasked_q <= unasked_q - beats_t'(burst_q);
+      whole_q <= burst_t'(1 << MAX_W);
+      busy_q <= !last_q;
+      cut_q <= 1'b0;
+    end else if (busy_q && !cut_q) begin
+      last_q  <= unasked_q <= beats_t'(whole_q);
+      burst_q <= unasked_q <= beats_t'(whole_q) ? burst_t'(unasked_q) : whole_q;
+      cut_q   <= 1'b1;
+    end
+    if (load) begin
+      address_q <= command.read.address[63:LANES_W];
+      unasked_q <= command_beats;
+      whole_q <= burst_t'(1 << MAX_W) - burst_t'(command.read.address[LANES_W+:MAX_W]);
+      busy_q <= 1'b1;
+    end
+    spent_q <= asked ? burst_q : '0;
+    passed_q <= passes;
+    room_q <= room_q - room_t'(spent_q) + room_t'(passed_q);
+    if (rst) begin
+      busy_q <= 1'b0;
+      cut_q <= 1'b0;
+      spent_q <= '0;
+      passed_q <= 1'b0;
+      room_q <= room_t'(Beats);
+    end
+  end
+
+  assign m_axi_o = '{
+          araddr: {address_q, LANES_W'(0)},
+          arlen: 8'(burst_q - 1'b1),
+          arsize: 3'(LANES_W),
+          arburst: 2'b01,  // INCR
+          arcache: 4'b0011,  // normal memory, not cacheable, bufferable
+          arprot: 3'b000,
+          arvalid: cut_q && fits,
+          rready: 1'b1  // there is room for all that was asked for
+      };
+
   // Data side: what the memory gives, beside what its command says of it. `failed`: the bytes of this beat are wrong.
+  typedef struct packed {
+    lane_t       offset;
+    beats_t      beats;
+    logic [31:0] length;
+  } info_t;
+
   typedef struct packed {
     logic             valid;
     logic             failed;
@@ -85,57 +157,68 @@ module mm2s
   } beat_t;
 
   beat_t [STAGES:0] beat;  // [s]: rotated by the lowest 2 * s bits of the offset
-  logic [31:0] length;
-  lane_t offset;
-  logic info_valid, take, first_q, last_in, en;
-  logic [BEATS_W-1:0] in_left, in_left_q;
+  info_t next_info, info_q;
+  logic next_valid, info_valid_q, first_q, final_q, follows, wrong, data_valid, data_failed, data_ready, en;
+  logic [DataW-1:0] data_in;
+
+  assign came = m_axi_i.rvalid;
+  assign wrong = m_axi_i.rresp != 2'b00;
+  assign read_error_o = came && wrong;
+
+  axis_buffer #(
+      .DataW(DataW + 1),
+      .Depth(Beats)
+  ) u_data (
+      .clk,
+      .rst,
+      .s_axis_tdata ({wrong, m_axi_rdata}),
+      .s_axis_tvalid(came),
+      .s_axis_tready(data_ready),
+      .m_axis_tdata ({data_failed, data_in}),
+      .m_axis_tvalid(data_valid),
+      .m_axis_tready(en && info_valid_q)
+  );
 
   axis_fifo #(
-      .DataW(32 + LANES_W),
+      .DataW($bits(info_t)),
       .Depth(Depth)
   ) u_info (
       .clk,
       .rst,
-      .s_axis_tdata ({s_axis_cmd_tdata.length, lane_t'(s_axis_cmd_tdata.address)}),
-      .s_axis_tvalid(push),
+      .s_axis_tdata ({lane_t'(command.read.address), command_beats, command.read.length}),
+      .s_axis_tvalid(load),
       .s_axis_tready(info_ready),
-      .m_axis_tdata ({length, offset}),
-      .m_axis_tvalid(info_valid),
-      .m_axis_tready(take && last_in)
+      .m_axis_tdata (next_info),
+      .m_axis_tvalid(next_valid),
+      .m_axis_tready(follows)
   );
 
-  assign m_axi_o = '{
-          araddr: {address_q[63:LANES_W], LANES_W'(0)},
-          arlen: 8'(burst - 1'b1),
-          arsize: 3'(LANES_W),
-          arburst: 2'b01,  // INCR
-          arcache: 4'b0011,  // normal memory, not cacheable, bufferable
-          arprot: 3'b000,
-          arvalid: busy_q,
-          rready: en && info_valid
-      };
-
-  assign in_left = first_q ? beats(offset, length) : in_left_q;
-  assign last_in = in_left == BEATS_W'(1);
-  assign take = m_axi_i.rvalid && en && info_valid;
-  assign read_error_o = take && m_axi_i.rresp != 2'b00;
-  assign beat[0] = '{
-          valid: m_axi_i.rvalid && info_valid,
-          failed: m_axi_i.rresp != 2'b00,
-          first: first_q,
-          last: last_in,
-          offset: offset,
-          length: length,
-          data: m_axi_rdata
-      };
+  assign passes = data_valid && en && info_valid_q;
+  assign follows = !info_valid_q || (passes && final_q);
 
   always_ff @(posedge clk) begin
-    if (take) begin
-      first_q   <= last_in;
-      in_left_q <= in_left - 1'b1;
+    if (follows) begin
+      info_q <= next_info;
+      info_valid_q <= next_valid;
+      first_q <= 1'b1;
+      final_q <= next_info.beats == beats_t'(1);
+    end else if (passes) begin
+      info_q.beats <= info_q.beats - 1'b1;
+      first_q <= 1'b0;
+      final_q <= info_q.beats == beats_t'(2);
     end
-    if (rst) first_q <= 1'b1;
+    if (rst) info_valid_q <= 1'b0;
   end
+
+  assign beat[0] = '{
+          valid: data_valid && info_valid_q,
+          failed: data_failed,
+          first: first_q,
+          last: final_q,
+          offset: info_q.offset,
+          length: info_q.length,
+          data: data_in
+      };
 
   // Rotation by the offset, so that the command's first byte comes to lane 0: two bits of it a stage.
   function automatic logic [DataW-1:0] rotated(input logic [DataW-1:0] data, input int unsigned lanes);
@@ -205,6 +288,13 @@ module mm2s
   );
 
   logic unused;
-  assign unused = m_axi_i.rlast;
+  assign unused = ^{m_axi_i.rlast, data_ready, command.more};
+
+`ifndef SYNTHESIS
+  always @(posedge clk) begin
+    assert (rst || !came || data_ready)
+    else $error("%m: data came that were not asked for");
+  end
+`endif
 
 endmodule

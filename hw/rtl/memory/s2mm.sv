@@ -8,6 +8,7 @@ module s2mm
     parameter int unsigned AddrW = 64,
     parameter int unsigned Depth = 512,  // beats that wait for the memory
     parameter int unsigned Outstanding = 32,  // bursts that the memory has not answered
+    parameter int unsigned MaxBurst = 256,  // beats of the longest burst; 4 KiB at most in any case
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -34,11 +35,14 @@ module s2mm
 
   localparam int unsigned LANES_W = $clog2(KeepW);
   localparam int unsigned PAGE_W = 12 - LANES_W;  // index of a beat in 4 KiB, which no burst may cross
-  localparam int unsigned MAX_W = PAGE_W < 8 ? PAGE_W : 8;  // log2 of the longest burst
+  localparam int unsigned MAX_W = PAGE_W < $clog2(MaxBurst) ? PAGE_W : $clog2(MaxBurst);  // log2 of the longest burst
   localparam int unsigned WHOLE_W = $clog2(Depth) + 1;
 
   if (DataW < 64 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : gen_check_width
     $error("%m: DataW = %0d must be a power of two, 64 to 1024", DataW);
+  end
+  if (MaxBurst < 2 || MaxBurst > 256 || (MaxBurst & (MaxBurst - 1)) != 0) begin : gen_check_burst
+    $error("%m: MaxBurst = %0d must be a power of two, 2 to 256", MaxBurst);
   end
   if (Depth < 2 << MAX_W) begin : gen_check_depth
     $error("%m: Depth = %0d must hold two bursts, %0d beats", Depth, 2 << MAX_W);

@@ -12,13 +12,13 @@ module rc_ledger
     input logic rst,
 
     // Descriptors, as rc_requester accepts them; only with ready_o
-    output logic [7:0] tag_o,       // of the frame to which the next belongs
-    output logic       ready_o,
-    input  logic       accepted_i,  // pulse
+    output tag_t tag_o,       // of the frame to which the next belongs
+    output logic ready_o,
+    input  logic accepted_i,  // pulse
 
     // Transmissions of kept descriptors begin
-    input logic       issued_i,     // pulse
-    input logic [7:0] issued_tag_i,
+    input logic issued_i,      // pulse
+    input tag_t issued_tag_i,
 
     // Descriptors end
     input  rc_retired_t s_axis_retired_tdata,
@@ -48,31 +48,32 @@ module rc_ledger
     output logic idle_o
 );
 
-  localparam int unsigned TAG_W = $clog2(Tags);
+  localparam int unsigned INDEX_W = $clog2(Tags);
   localparam int unsigned COUNTS = 32;  // frames that wait to be counted
 
-  if (Tags < 4 || Tags > 256 || (Tags & (Tags - 1)) != 0) begin : gen_check
-    $error("%m: Tags = %0d must be a power of two, 4 to 256", Tags);
+  if (Tags < 4 || Tags > 1 << TAG_W || (Tags & (Tags - 1)) != 0) begin : gen_check
+    $error("%m: Tags = %0d must be a power of two, 4 to %0d", Tags, 1 << TAG_W);
   end
 
-  typedef logic [TAG_W-1:0] tag_t;
+  typedef logic [INDEX_W-1:0] index_t;
 
   // Tags: from the oldest frame that is held to the one whose descriptors come now.
-  tag_t oldest_q, newest_q, clear_q;
+  index_t oldest_q, newest_q, clear_q;
   logic clearing_q, over;
   logic [15:0] accepted_q;
 
-  assign tag_o = 8'(newest_q);
+  assign tag_o = tag_t'(newest_q);
   assign ready_o = !clearing_q;
   assign over = s_axis_over_tvalid && s_axis_over_tdata == accepted_q;
-  assign s_axis_over_tready = over && !clearing_q && tag_t'(newest_q + 1'b1) != oldest_q;
+  assign s_axis_over_tready = over && !clearing_q && index_t'(newest_q + 1'b1) != oldest_q;
 
   // What is under way, in order
   logic out_valid, out_rc, out_last;
-  logic [7:0] out_tag, out_destination;
+  tag_t out_tag;
+  logic [7:0] out_destination;
 
   axis_fifo #(
-      .DataW(18),
+      .DataW(TAG_W + 10),
       .Depth(Depth)
   ) u_messages (
       .clk,
@@ -87,32 +88,72 @@ module rc_ledger
       .m_axis_tready(ended_i)
   );
 
-  // Holds by tag, taken and given back: each in a memory that one event writes. All four start equal, and end so.
-  logic [15:0] accepts[Tags], issues[Tags], retires[Tags], ends[Tags];
-  logic retired;
-  logic [15:0] held;
-  tag_t retired_tag, issued_tag, out_at;
+  // Holds by tag, taken and given back. Each kind of event has a memory of its own, which it reads in one cycle and writes in the
+  // next. All four start equal, and end so.
+  localparam int unsigned ACCEPTS = 0;
+  localparam int unsigned ISSUES = 1;
+  localparam int unsigned RETIRES = 2;
+  localparam int unsigned ENDS = 3;
+  localparam int unsigned KINDS = 4;
 
-  assign retired_tag = tag_t'(s_axis_retired_tdata.tag);
-  assign issued_tag = tag_t'(issued_tag_i);
-  assign out_at = tag_t'(out_tag);
+  logic retired;
+  logic [KINDS-1:0] events;
+  index_t [KINDS-1:0] tags;
+  logic [KINDS-1:0][15:0] shown;  // of the oldest frame
+
   assign retired = s_axis_retired_tvalid && s_axis_retired_tready;
-  assign held = accepts[oldest_q] + issues[oldest_q] - retires[oldest_q] - ends[oldest_q];
-  assign release_o = !clearing_q && oldest_q != newest_q && held == '0;
+
+  always_comb begin
+    events[ACCEPTS] = accepted_i;
+    tags[ACCEPTS] = newest_q;
+    events[ISSUES] = issued_i;
+    tags[ISSUES] = index_t'(issued_tag_i);
+    events[RETIRES] = retired;
+    tags[RETIRES] = index_t'(s_axis_retired_tdata.tag);
+    events[ENDS] = ended_i;
+    tags[ENDS] = index_t'(out_tag);
+  end
+
+  for (genvar k = 0; k < KINDS; k++) begin : gen_kind
+    logic [15:0] counts[Tags];
+    logic [15:0] count_q, sum, sum_q;
+    logic event_q, again_q;  // again: what was read is being written
+    index_t tag_q;
+
+    assign sum = (again_q ? sum_q : count_q) + 1'b1;
+
+    always_ff @(posedge clk) begin
+      count_q <= counts[tags[k]];
+      tag_q <= tags[k];
+      event_q <= events[k];
+      again_q <= event_q && tag_q == tags[k];
+      sum_q <= sum;
+      shown[k] <= counts[oldest_q];
+      if (clearing_q || event_q) counts[clearing_q ? clear_q : tag_q] <= clearing_q ? '0 : sum;
+      if (rst) event_q <= 1'b0;
+    end
+  end
+
+  // What is known of the oldest frame is some cycles old: so is what counts as the newest. The frame behind a released one is looked
+  // at when its own counts have come.
+  localparam int unsigned LOOK = 2;   // cycles from a tag to its sums
+  localparam int unsigned SHOWN = 4;  // from an event to them
+
+  logic [15:0] taken_q, given_back_q;
+  index_t [1:0] newest_before_q;
+  logic [LOOK-1:0] looks_q;
+  logic [SHOWN-1:0] recent_q;
+  logic free;
+
+  assign free = taken_q == given_back_q && looks_q == '0;
+  assign release_o = !clearing_q && oldest_q != newest_before_q[1] && free;
 
   always_ff @(posedge clk) begin
-    if (clearing_q || accepted_i) begin
-      accepts[clearing_q ? clear_q : newest_q] <= clearing_q ? '0 : accepts[newest_q] + 1'b1;
-    end
-    if (clearing_q || issued_i) begin
-      issues[clearing_q ? clear_q : issued_tag] <= clearing_q ? '0 : issues[issued_tag] + 1'b1;
-    end
-    if (clearing_q || retired) begin
-      retires[clearing_q ? clear_q : retired_tag] <= clearing_q ? '0 : retires[retired_tag] + 1'b1;
-    end
-    if (clearing_q || ended_i) begin
-      ends[clearing_q ? clear_q : out_at] <= clearing_q ? '0 : ends[out_at] + 1'b1;
-    end
+    taken_q <= shown[ACCEPTS] + shown[ISSUES];
+    given_back_q <= shown[RETIRES] + shown[ENDS];
+    newest_before_q <= {newest_before_q[0], newest_q};
+    looks_q <= {looks_q[LOOK-2:0], release_o};
+    recent_q <= {recent_q[SHOWN-2:0], events != '0};
 
     clear_q <= clear_q + 1'b1;
     if (clear_q == '1) clearing_q <= 1'b0;
@@ -124,7 +165,10 @@ module rc_ledger
       clearing_q <= 1'b1;
       accepted_q <= '0;
       newest_q <= '0;
+      newest_before_q <= '0;
       oldest_q <= '0;
+      looks_q <= '0;
+      recent_q <= '0;
     end
   end
 
@@ -171,7 +215,7 @@ module rc_ledger
       .m_axis_tready(m_axis_count_tready)
   );
 
-  assign idle_o = oldest_q == newest_q && held == '0 && !out_valid && !s_axis_over_tvalid && !left_q &&
+  assign idle_o = oldest_q == newest_q && free && recent_q == '0 && !out_valid && !s_axis_over_tvalid && !left_q &&
       !m_axis_count_tvalid && !clearing_q;
 
   logic unused;

@@ -55,6 +55,10 @@ package rc_pkg;
     logic [15:0] window;       // packets
   } rc_limits_t;
 
+  // Which of the frames that are held: as many as a frame store may have slots.
+  localparam int unsigned TAG_W = 10;
+  typedef logic [TAG_W-1:0] tag_t;
+
   // What must not change while a QP is armed. Model: rc_requester.RcContext.
   typedef struct packed {
     logic       rc;        // its messages go through the requester
@@ -73,7 +77,7 @@ package rc_pkg;
 
   // A descriptor of an RC QP with all that belongs to it. Model: rc_ring.Entry.
   typedef struct packed {
-    logic [7:0]              tag;      // of its frame
+    tag_t                    tag;      // of its frame
     logic [15:0]             packets;
     framelane_pkg::trailer_t trailer;  // counts with `last`
     framelane_pkg::bd_t      bd;
@@ -81,7 +85,7 @@ package rc_pkg;
 
   // A message for the transmitter: what is left of a descriptor. Model: rc_ring.Issue.
   typedef struct packed {
-    logic [7:0]              tag;
+    tag_t                    tag;
     logic                    rc;
     logic [23:0]             psn;      // of the first packet that is sent
     logic [15:0]             skip;     // packets before it, which are not
@@ -91,7 +95,7 @@ package rc_pkg;
 
   // What leaves for the transmitter: the descriptor, shortened where its first packets are not sent again, its PSN and form.
   typedef struct packed {
-    logic [7:0]         tag;
+    tag_t               tag;
     logic               rc;      // came from a ring, else straight through: the packetizer's own PSN counts
     logic               resume;  // begins in the middle of a message: MIDDLE or LAST first
     logic [23:0]        psn;
@@ -103,7 +107,7 @@ package rc_pkg;
     logic       failed;
     logic       last;
     logic [7:0] destination_index;
-    logic [7:0] tag;
+    tag_t       tag;
   } rc_retired_t;
 
   // State of a QP, to be read.

@@ -23,7 +23,7 @@ module rc_requester
     input  bd_t        s_axis_bd_tdata,
     input  logic       s_axis_bd_tvalid,
     output logic       s_axis_bd_tready,
-    input  logic [7:0] tag_i,                    // of the frame to which the descriptor on offer belongs
+    input  tag_t       tag_i,                    // of the frame to which the descriptor on offer belongs
     input  trailer_t   s_axis_trailer_tdata,
     input  logic       s_axis_trailer_tvalid,
     output logic       s_axis_trailer_tready,
@@ -51,7 +51,7 @@ module rc_requester
     output logic        accepted_o,             // pulse: the descriptor with tag_i is accepted
     output logic        accepted_rc_o,          // it will be retired
     output logic        issued_o,               // pulse: a kept descriptor is given to the transmitter
-    output logic [ 7:0] issued_tag_o,
+    output tag_t        issued_tag_o,
     output rc_retired_t m_axis_retired_tdata,
     output logic        m_axis_retired_tvalid,
     input  logic        m_axis_retired_tready,

@@ -58,7 +58,7 @@ module rc_ring
 
     // A message is given to the transmitter: pulse of its QP, tag of its frame
     output logic [RcQps-1:0] issued_o,
-    output logic [      7:0] issued_tag_o
+    output tag_t             issued_tag_o
 );
 
   localparam int unsigned INDEX_W = $clog2(RcQps);
@@ -78,7 +78,7 @@ module rc_ring
 
   // Without the QP: that is part of the address.
   typedef struct packed {
-    logic [7:0]  tag;
+    tag_t        tag;
     logic [15:0] packets;
     bd_t         bd;
   } kept_t;
@@ -87,7 +87,7 @@ module rc_ring
     logic [15:0] packets;
     logic        last;
     logic [7:0]  destination_index;
-    logic [7:0]  tag;
+    tag_t        tag;
   } end_t;
 
   kept_t kept[RcQps*Depth];

@@ -10,7 +10,7 @@ from cocotbext.axi import AxiReadBus, AxiSlaveRead
 from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, run
 from framelane.models.cells import axis
 from signals import now
-from widths import some_widths
+from widths import some_of
 
 BASE = (3 << 32) - 4096
 SIZE = 1 << 15
@@ -43,6 +43,11 @@ class Reader:
             for channel in (slave.r_channel, slave.ar_channel):
                 channel.set_pause_generator(iter(lambda: self.bench.random.random() < STALL_SHARE, None))
         dut.base_i.value, dut.beats_i.value, dut.run_i.value = BASE, beats, 0
+        self.bench.watch(self._see_bursts)
+
+    def _see_bursts(self) -> None:
+        """None is longer than it may be."""
+        assert not now(self.dut.m_axi_arvalid) or now(self.dut.m_axi_arlen) < int(self.dut.MaxBurst.value)
 
     async def take(self, packets: int) -> None:
         """See so many packets, each the whole piece."""
@@ -118,6 +123,6 @@ async def a_stop_of_one_cycle_starts_anew(dut: Any) -> None:
         await reader.take(2)
 
 
-@pytest.mark.parametrize("width", some_widths("plane_reader"))
-def test_plane_reader(width: int) -> None:
-    run("plane_reader", flat=True, DataW=width)
+@pytest.mark.parametrize(("width", "burst"), some_of("plane_reader", [(64, 256), (512, 256), (512, 16)]))
+def test_plane_reader(width: int, burst: int) -> None:
+    run("plane_reader", flat=True, DataW=width, MaxBurst=burst)

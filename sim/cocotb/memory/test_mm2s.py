@@ -13,13 +13,22 @@ from framelane.driver.simulated.ports import READ_T
 from framelane.models.cells import axis
 from framelane.models.memory import mm2s
 from signals import now
-from widths import some_widths
+from widths import some_of
 
 SIZE = 1 << 17
 BASE = (5 << 32) - SIZE // 2
 """The memory crosses a boundary of 4 GiB."""
 NORMAL_BUFFERABLE = 0b0011
 """ARCACHE of memory that may be buffered, not cached (AMBA IHI 0022, A4.4)."""
+
+
+BEATS = 512
+"""For which there is room."""
+
+
+def longest(dut: Any) -> int:
+    """Beats of the longest burst of this build."""
+    return min(int(dut.MaxBurst.value), 4096 * 8 // len(dut.m_axis_tdata))
 
 
 class Memory:
@@ -58,6 +67,7 @@ class Mm2sBench(Bench):
 
     def _note_burst(self) -> None:
         self.errors += now(self.dut.read_error_o)
+        assert now(self.dut.m_axi_rready), "the memory waits"
         if now(self.dut.m_axi_arvalid) and now(self.dut.m_axi_arready):
             assert now(self.dut.m_axi_arcache) == NORMAL_BUFFERABLE
             self.bursts.append((now(self.dut.m_axi_araddr), now(self.dut.m_axi_arlen) + 1))
@@ -66,7 +76,7 @@ class Mm2sBench(Bench):
         address = BASE + offset
         self.commands.items.append({"tdata": READ_T.pack({"address": address, "length": length})})
         self.expected.append(self.memory[offset : offset + length])
-        self.expected_bursts += mm2s.bursts(address, length, self.width)
+        self.expected_bursts += mm2s.bursts(address, length, self.width, longest(self.dut))
 
     async def check(self) -> None:
         await self.drain(self.out, sum(axis.n_beats(len(p), self.width) for p in self.expected))
@@ -109,25 +119,52 @@ async def a_command_of_more_than_16_mib_is_asked_for_beyond_its_first_burst(dut:
     length = (1 << 31) + (1 << 24) + 100
     bench.commands.items.append({"tdata": READ_T.pack({"address": 0, "length": length})})
     await bench.until(lambda: len(bench.bursts) == 4, limit=2000)
-    assert bench.bursts == list(itertools.islice(mm2s.bursts(0, length, bench.width), 4))
+    assert bench.bursts == list(itertools.islice(mm2s.bursts(0, length, bench.width, longest(dut)), 4))
     await bench.reset()
 
 
 @cocotb.test()
 @cocotb.parametrize(length=[1, 100, 5000, 1 << 16])
-async def at_least_32_bursts_are_asked_for_before_the_first_data_come(dut: Any, length: int) -> None:
+async def as_much_is_asked_for_before_the_first_data_come_as_there_is_room_for(dut: Any, length: int) -> None:
+    """All commands of the queue, or all beats of the buffer but a burst; never more, however long the output stands."""
     bench = Bench(dut)
     commands = bench.source("s_axis_cmd")
     asked: list[int] = []
-    bench.watch(lambda: asked.append(now(dut.m_axi_arvalid)))
+
+    def note() -> None:
+        if now(dut.m_axi_arvalid) and now(dut.m_axi_arready):
+            asked.append(now(dut.m_axi_arlen) + 1)
+
+    bench.watch(note)
     dut.m_axi_arready.value, dut.m_axi_rvalid.value = 1, 0
     await bench.reset()
+    width = len(dut.m_axis_tdata)
     for k in range(40):
-        commands.items.append({"tdata": READ_T.pack({"address": k * 4096, "length": length})})
-    for _ in range(100):
+        commands.items.append({"tdata": READ_T.pack({"address": k << 16, "length": length})})
+    for _ in range(2 * BEATS + 100):
         await bench.step()
-    assert sum(asked) >= 32
+    of_one = list(mm2s.bursts(0, length, width, longest(dut)))
+    assert sum(asked) <= BEATS
+    assert sum(asked) > BEATS - longest(dut) or len(asked) >= 32 * len(of_one)
     await bench.reset()
+
+
+@cocotb.test()
+async def data_go_on_when_the_output_stands_until_the_room_is_full(dut: Any) -> None:
+    """Nothing is lost, and the memory never waits: it gives a beat in each cycle in which it has one."""
+    bench = Mm2sBench(dut)
+    await bench.reset()
+    bench._sinks.remove(bench.out)
+    dut.m_axis_tready.value, bench.out._is_ready = 0, False
+    lanes = bench.width // 8
+    for k in range(4):
+        bench.read(k * lanes + k, 3 * BEATS * lanes // 4)
+    for _ in range(3 * BEATS):
+        await bench.step()
+    under_way = 16  # beyond the buffer
+    assert BEATS - longest(dut) < sum(beats for _, beats in bench.bursts) <= BEATS + under_way
+    bench._sinks.append(bench.out)
+    await bench.check()
 
 
 @cocotb.test()
@@ -205,6 +242,6 @@ async def a_reset_leaves_nothing_of_the_command_under_way(dut: Any) -> None:
             record.clear()
 
 
-@pytest.mark.parametrize("width", some_widths("mm2s"))
-def test_mm2s(width: int) -> None:
-    run("mm2s", flat=True, DataW=width)
+@pytest.mark.parametrize(("width", "burst"), some_of("mm2s", [(64, 256), (512, 16), (512, 256)]))
+def test_mm2s(width: int, burst: int) -> None:
+    run("mm2s", flat=True, DataW=width, MaxBurst=burst)

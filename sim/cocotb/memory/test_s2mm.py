@@ -10,7 +10,7 @@ from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.models.cells import axis
 from framelane.models.memory import s2mm
 from signals import now
-from widths import some_widths
+from widths import some_of
 from write_memory import WriteMemory
 
 SIZE = 1 << 17
@@ -25,7 +25,7 @@ class S2mmBench(Bench):
 
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, stalls)
-        self.width = len(dut.s_axis_tdata)
+        self.width, self.longest = len(dut.s_axis_tdata), int(dut.MaxBurst.value)
         self.packets = self.source("s_axis")
         self.memory = WriteMemory(self, BASE, self.random.randbytes(SIZE), stalls.sink)
         self.expected = bytearray(self.memory.data)
@@ -49,7 +49,8 @@ class S2mmBench(Bench):
         beats[0]["tuser"] = beats[0]["tuser"] & FAILED | BASE + offset
         beats[-1]["tuser"] = beats[-1]["tuser"] & FAILED - 1 | failed * FAILED
         self.expected[offset : offset + length] = packet
-        self.expected_bursts += [(b.address, len(b.beats)) for b in s2mm.bursts(BASE + offset, packet, self.width)]
+        bursts = s2mm.bursts(BASE + offset, packet, self.width, self.longest)
+        self.expected_bursts += [(b.address, len(b.beats)) for b in bursts]
 
     async def through(self, packets: int) -> None:
         """Run until so many packets are through; no more may come."""
@@ -211,6 +212,6 @@ async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any) -> None:
         assert bench.failed == [False]
 
 
-@pytest.mark.parametrize("width", some_widths("s2mm"))
-def test_s2mm(width: int) -> None:
-    run("s2mm", flat=True, DataW=width)
+@pytest.mark.parametrize(("width", "burst"), some_of("s2mm", [(64, 256), (512, 256), (512, 16)]))
+def test_s2mm(width: int, burst: int) -> None:
+    run("s2mm", flat=True, DataW=width, MaxBurst=burst)

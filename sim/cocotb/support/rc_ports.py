@@ -6,10 +6,10 @@ EVENT_T = Struct(qp=8, kind=3, psn=24, value=5, msn=24)
 LIMITS_T = Struct(rnr_retries=3, retries=4, backoff=4, timeout=5, window=16)
 COMMAND_T = Struct(arm=1, qp=8, reason=4, psn=24)
 STATUS_T = Struct(state=2, reason=4, una=24, nxt=24)
-ENTRY_T = Struct(tag=8, packets=16, trailer=TRAILER_T.width, bd=BD_T.width)
-ISSUE_T = Struct(tag=8, rc=1, psn=24, skip=16, trailer=TRAILER_T.width, bd=BD_T.width)
-ITEM_T = Struct(tag=8, rc=1, resume=1, psn=24, bd=BD_T.width)
-RETIRED_T = Struct(failed=1, last=1, destination_index=8, tag=8)
+ENTRY_T = Struct(tag=10, packets=16, trailer=TRAILER_T.width, bd=BD_T.width)
+ISSUE_T = Struct(tag=10, rc=1, psn=24, skip=16, trailer=TRAILER_T.width, bd=BD_T.width)
+ITEM_T = Struct(tag=10, rc=1, resume=1, psn=24, bd=BD_T.width)
+RETIRED_T = Struct(failed=1, last=1, destination_index=8, tag=10)
 DCQCN_T = Struct(
     **{"enabled": 1, "line": 24, "minimum": 24, "additive": 24, "hyper": 24, "alpha_period": 16, "rise_period": 16},
     **{"bytes_log2": 5, "gain_log2": 4, "fast_rounds": 4},

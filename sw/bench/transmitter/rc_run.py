@@ -1,6 +1,6 @@
 """RC through the simulated transmitter: frames as fast as their memory becomes free, to receivers behind a network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,8 +62,8 @@ class Traffic:
         """Frames of which the descriptors fit the ring of a queue pair."""
         return DEPTH // len(self.messages)
 
-    def configuration(self, service: Service = Service.RC, qps: int = 1) -> TxConfig:
-        """All frames to each of so many queue pairs, up to 4."""
+    def configuration(self, service: Service = Service.RC, qps: int = 1, *, in_turn: bool = False) -> TxConfig:
+        """All frames to each of so many queue pairs, up to 4; `in_turn`: each frame to one of them."""
         policy = AckPolicy.LAST if service is Service.RC else AckPolicy.NEVER
         contexts = [QpContext(PEER, QPN + k, 7 + k, mtu=MTU, service=service, ack_policy=policy) for k in range(qps)]
         ring = Destination(qp=0, base=BASE, slot_bytes=SLOT, n_slots=IMAGES, trailer_offset=TRAILER_AT)
@@ -73,6 +73,8 @@ class Traffic:
         )  # fmt: skip
         rings = [replace(ring, qp=k) for k in range(qps)]
         flows = [replace(flow, source=k, first_destination=k) for k in range(qps)]
+        if in_turn:
+            flows = [replace(flow, destinations=qps)]
         return TxConfig(LOCAL, tuple(contexts), tuple(rings), tuple(flows))
 
 
@@ -102,7 +104,10 @@ class _Hastened:
 
 
 class RcRun:
-    """`qps` queue pairs, each to a receiver of its own behind one network, `delay` cycles away either way."""
+    """`qps` queue pairs, each to a receiver of its own behind one network, `delay` cycles away either way.
+
+    Each gets all frames; `in_turn`: one after the other gets one. `credit`: of queue pairs that have a limit.
+    """
 
     def __init__(
         self,
@@ -112,13 +117,16 @@ class RcRun:
         traffic: Traffic = LONG,
         qps: int = 1,
         manner: Manner = Manner.IBA,
+        in_turn: bool = False,
+        credit: Mapping[int, int] | None = None,
     ) -> None:
         self.traffic = traffic
         self.board = SimulatedRcBoard(BUS, clock_hz=CLOCK_HZ, latency=LATENCY)
         driver = Board(_Hastened(self.board), timeout_s=PATIENCE_S)
-        driver.configure(traffic.configuration(qps=qps), None, None, Network(limits=(limits,) * qps))
+        config = traffic.configuration(qps=qps, in_turn=in_turn)
+        driver.configure(config, None, None, Network(limits=(limits,) * qps))
         for k in range(qps):
-            driver.publish_credit(k, FREE_RUNNING)
+            driver.publish_credit(k, (credit or {}).get(k, FREE_RUNNING))
         driver.arm()
         self.driver = driver
         self.images = np.random.default_rng(1).integers(0, 256, (IMAGES, traffic.image_bytes), np.uint8)
@@ -149,7 +157,11 @@ class RcRun:
 
     def offer(self) -> None:
         """Offer the next frame."""
-        self.board.offer(FrameEvent(self.offered, 0, 0, self.offered % IMAGES * self.traffic.image_bytes))
+        self.offer_image(self.offered, self.offered % IMAGES)
+
+    def offer_image(self, number: int, image: int) -> None:
+        """Offer the frame with that number of the detector, as one of the images."""
+        self.board.offer(FrameEvent(number, 0, 0, image * self.traffic.image_bytes))
         self.offered += 1
 
     def frames(self, qp: int = 0) -> int:

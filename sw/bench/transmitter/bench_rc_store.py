@@ -1,0 +1,131 @@
+"""RC behind a frame store: one silent, one slow and one dead receiver of 8, and what they cost the others."""
+
+from typing import Any
+
+from framelane.base.errors import SimulationError
+from framelane.bench.page_template import page_parts
+from framelane.bench.runner import Measurement, Target
+from framelane.bench.transmitter.rc_run import BUS, CLOCK_HZ, IMAGES, MTU, RcRun, Traffic
+from framelane.driver.board.network import gives_up_after_s
+from framelane.driver.registers.register_file import RegisterFile
+from framelane.models.rc.lossy_network import LinkImpairments
+from framelane.models.rc.rc_protocol import RcLimits, RcReason, RcState
+
+DEPTHS = (64, 128, 256, 512, 1024)
+"""Slots of the frame store."""
+QPS = 8
+SILENT, SLOW, DEAD = 5, 6, 7
+TROUBLED = (SILENT, SLOW, DEAD)
+"""Queue pairs of which the receiver falls silent, gives credit for every fourth of its frames, or is in error."""
+SLOWNESS = 4
+TRAFFIC = Traffic(MTU, 3)
+PERIOD = 500
+"""Cycles from one frame of the detector to the next: a little more than the place of a frame takes."""
+WINDOW = 8
+"""Packets: two frames."""
+DELAY = 125
+USED = 0.9
+"""Of the store's slots, how many may fill until the silent queue pair gives up."""
+ROUNDS = 1.25
+"""How often the detector would fill the store meanwhile."""
+LIMIT = 0.98
+_PARTS = page_parts("rc_store")
+
+
+def limits_for(depth: int) -> RcLimits:
+    """The longest patience that so many slots allow: until the silent queue pair gives up, USED of them fill.
+
+    Its time-outs begin anew while frames leave for it, that is until its window is full.
+    """
+    before = WINDOW // sum(TRAFFIC.messages) * QPS
+    room_s = (USED * depth - before) * PERIOD / CLOCK_HZ
+    choices = [
+        RcLimits(window=WINDOW, timeout=exponent, backoff=backoff, retries=retries)
+        for exponent in range(5)
+        for backoff in (0, 4)
+        for retries in range(1, 16)
+    ]
+    return max((limits for limits in choices if gives_up_after_s(limits) <= room_s), key=gives_up_after_s)
+
+
+def store_row(depth: int, *, beside: bool) -> dict[str, Any]:
+    """Frames of the five others while a store fills once: `beside` the three, or alone, when those get no frame.
+
+    SimulationError where a receiver's memory is wrong, or the three are not what they should be.
+    """
+    limits = limits_for(depth)
+    credit = {SLOW: 0} if beside else dict.fromkeys(TROUBLED, 0)
+    impairments = LinkImpairments(delay=DELAY)
+    with RcRun(limits, impairments, traffic=TRAFFIC, qps=QPS, in_turn=True, credit=credit) as run:
+        registers = RegisterFile(run.board)
+        registers.write_register("rc_start", {"psn": 0, "qp": DEAD})
+        registers.write_register("rc_command", {"close": 1})
+        run.remote.silent.add(sorted(run.remote.receivers)[SILENT])
+        start, seen, lost, most = run.board.cycle, 0, 0, 0
+        while run.board.cycle < start + ROUNDS * depth * PERIOD:
+            while seen * PERIOD <= run.board.cycle - start:
+                if beside and seen % (QPS * SLOWNESS) == 0:
+                    registers[f"destination[{SLOW}].window_end"] = seen // QPS + 1
+                held = run.offered - run.board.released
+                most = max(most, held)
+                if held < depth:
+                    image = seen // QPS % IMAGES
+                    run.offer_image(seen, image)
+                else:
+                    lost += 1
+                seen += 1
+            run.step()
+        others = [k for k in range(QPS) if k not in TROUBLED]
+        if not lost:
+            for k in others:
+                run.check(k)
+        if beside:
+            _check_troubled(run)
+        return {
+            "case": "beside" if beside else "alone",
+            "depth": depth,
+            "gives_up": round(gives_up_after_s(limits) * CLOCK_HZ),
+            "held": most,
+            "lost": lost,
+            "frames": sum(run.frames(k) for k in others),
+        }
+
+
+def _check_troubled(run: RcRun) -> None:
+    pairs = run.driver.queue_pairs()
+    found = {k: (pairs[k].state, pairs[k].reason) for k in (SILENT, DEAD)}
+    wanted = {SILENT: (RcState.ERROR, RcReason.TIMEOUT), DEAD: (RcState.ERROR, RcReason.CLOSED)}
+    if found != wanted:
+        raise SimulationError(f"the silent and the dead queue pair should be {wanted}, they are {found}")
+    if not run.frames(SLOW):
+        raise SimulationError("the slow receiver got no frame")
+
+
+def measure() -> Measurement:
+    """Two rows for each depth of the store."""
+    pairs = [[store_row(depth, beside=beside) for beside in (False, True)] for depth in DEPTHS]
+    targets = [
+        Target(
+            what=f"frames of 5 beside one silent, one slow, one dead receiver, over alone, {alone['depth']} slots",
+            **{"value": beside["frames"] / alone["frames"], "unit": "", "limit": LIMIT, "better": "higher"},
+        )
+        for alone, beside in pairs
+    ]
+    return Measurement([row for pair in pairs for row in pair], targets, page=page(pairs))
+
+
+def page(pairs: list[list[dict[str, Any]]]) -> str:
+    """The whole page."""
+    head = _PARTS["head"].format(
+        **{"bus": BUS, "clock": CLOCK_HZ / 1e6, "qps": QPS, "rows": TRAFFIC.rows, "mtu": MTU, "slowness": SLOWNESS},
+        **{"used": USED, "period": PERIOD / CLOCK_HZ * 1e6},
+    )
+    return head + "".join(line(alone, beside) for alone, beside in pairs)
+
+
+def line(alone: dict[str, Any], beside: dict[str, Any]) -> str:
+    """Of one depth."""
+    gives_up = f"{beside['gives_up'] / CLOCK_HZ * 1e6:,.0f}"
+    ratio = f"{beside['frames'] / alone['frames']:.3f}"
+    cells = (beside["depth"], gives_up, beside["held"], beside["lost"], alone["frames"], beside["frames"], ratio)
+    return f"| {' | '.join(map(str, cells))} |\n"
