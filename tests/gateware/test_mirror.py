@@ -31,6 +31,7 @@ PARTS = {
 """Parts of a block that its model tells of too, which lies in the same folder where none is named."""
 
 BUILDS = {
+    "framelane_top_outside": "framelane_top",
     "mac_port_outside": "mac_port",
     "rc_requester_careless": "rc_requester",
     **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),

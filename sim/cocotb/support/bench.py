@@ -299,7 +299,7 @@ class Bench:
         self.clk: Any = getattr(dut, f"{side}clk")
         self.rst: Any = getattr(dut, f"{side}rst", None)
         self.random = random.Random(seed)
-        self.cycle = 0
+        self.cycle = self.resets = 0
         self._stalls = stalls
         self._sources: list[Source] = []
         self._sinks: list[Sink] = []
@@ -342,6 +342,7 @@ class Bench:
 
     async def reset(self, cycles: int = 2) -> None:
         """Some cycles of reset, with nothing offered."""
+        self.resets += 1
         for stream in self._streams():
             stream.clear()
         if not self.cycle:  # before the clock's first edge: models of cocotbext-axi are in reset from an edge of rst on
