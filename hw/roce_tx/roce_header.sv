@@ -28,6 +28,9 @@ module roce_header
   localparam int unsigned BEATS = (HEADER_BYTES_MAX + KeepW - 1) / KeepW;
   localparam int unsigned COUNT_W = BEATS > 1 ? $clog2(BEATS) : 1;
   localparam int unsigned HEADER_W = HEADER_BYTES_MAX * 8;
+  localparam int unsigned CHECKSUM_AT = ETH_BYTES + 10;  // of an untagged packet (RFC 791, 3.1)
+  localparam int unsigned LANE_W = $clog2(KeepW);
+  localparam int unsigned BESIDE_UDP = ETH_BYTES + IP_BYTES - ICRC_BYTES;  // bytes of a packet that the join counts
 
   packet_t pkt;
   ipv4_t ip;
@@ -41,6 +44,7 @@ module roce_header
   logic [BEATS-1:0][KeepW-1:0] keeps;
   logic [COUNT_W-1:0] beat_q, last_beat;
   logic last, ready;
+  logic [12:0] beside, line_bytes, left;  // `beside` what udp_length counts
 
   assign pkt = s_axis_pkt_tdata;
   assign udp_length = 16'(pkt.udp_length);
@@ -53,7 +57,7 @@ module roce_header
           flags_fragment: IPV4_DONT_FRAGMENT,
           ttl: pkt.path.ttl,
           protocol: IPV4_PROTOCOL_UDP,
-          checksum: ~(pkt.checksum[15:0] + {15'd0, pkt.checksum[16]}),
+          checksum: '0,  // laid last
           src: local_ip_i,
           dst: pkt.path.dst_ip
       };
@@ -89,14 +93,36 @@ module roce_header
     for (int unsigned k = 0; k < HEADER_BYTES_MAX; k++) lanes[8*k+:8] = bytes[HEADER_W-8*(k+1)+:8];
   end
 
+  // The checksum comes out of a carry, so it goes into its place behind all multiplexers.
+  logic [BEATS*DataW-1:0] checksums;
+  logic [15:0] checksum;
+  assign checksum = ~(pkt.checksum[15:0] + {15'd0, pkt.checksum[16]});
+
+  always_comb begin
+    checksums = '0;
+    for (int unsigned tag = 0; tag < 2; tag++) begin
+      if (pkt.path.has_vlan == 1'(tag)) begin
+        checksums[8*(CHECKSUM_AT+tag*VLAN_BYTES)+:16] = {checksum[7:0], checksum[15:8]};
+      end
+    end
+  end
+
+  logic [DataW-1:0] data;
+  assign data = lanes[32'(beat_q)*DataW+:DataW] | checksums[32'(beat_q)*DataW+:DataW];
+
   always_comb begin
     keeps = '0;
     last_beat = '0;
+    beside = '0;
     for (int unsigned w = 0; w < WORD_KINDS; w++) begin
       for (int unsigned r = 0; r < 2; r++) begin
         if (words == 2'(w) && pkt.has_reth == 1'(r)) begin
           keeps = (BEATS * KeepW)'({HEADER_BYTES_MAX{1'b1}} >> (HEADER_BYTES_MAX - header_bytes(1'(r), w)));
           last_beat = COUNT_W'(header_bytes(1'(r), w) / KeepW);  // never full: headers end 2 bytes behind a word
+          beside = 13'(BESIDE_UDP) - 13'(header_bytes(1'(r), w) / KeepW * KeepW);
+          if (pkt.path.has_vlan) begin
+            beside = 13'(BESIDE_UDP + VLAN_BYTES) - 13'(header_bytes(1'(r), w) / KeepW * KeepW);
+          end
         end
       end
     end
@@ -105,9 +131,9 @@ module roce_header
   assign last = beat_q == last_beat;
   assign s_axis_pkt_tready = ready && last;
 
-  logic [12:0] line_bytes;
-  assign line_bytes = pkt.udp_length + 13'(IP_BYTES + ETH_BYTES + LINE_BYTES) +
-      (pkt.path.has_vlan ? 13'(VLAN_BYTES) : '0);
+  assign left = pkt.udp_length + beside;
+  assign line_bytes = pkt.udp_length + (pkt.path.has_vlan ? 13'(IP_BYTES + ETH_BYTES + LINE_BYTES + VLAN_BYTES) :
+      13'(IP_BYTES + ETH_BYTES + LINE_BYTES));
 
   header_user_t user;
   assign user = '{
@@ -119,7 +145,10 @@ module roce_header
           words: words,
           has_vlan: pkt.path.has_vlan,
           limited: pkt.limited,
-          line_bytes: line_bytes
+          line_bytes: line_bytes,
+          left: left,
+          one_left: left[12:LANE_W] == '0,
+          one_read: pkt.length[12:LANE_W] == '0 || pkt.length == 13'(KeepW)
       };
 
   axis_reg #(
@@ -127,7 +156,7 @@ module roce_header
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata ({user, last, keeps[beat_q], lanes[32'(beat_q)*DataW+:DataW]}),
+      .s_axis_tdata ({user, last, keeps[beat_q], data}),
       .s_axis_tvalid(s_axis_pkt_tvalid),
       .s_axis_tready(ready),
       .m_axis_tdata ({m_axis_hdr_tuser, m_axis_hdr_tlast, m_axis_hdr_tkeep, m_axis_hdr_tdata}),

@@ -30,7 +30,7 @@ module roce_icrc
   localparam crc_t SEED = 32'hdebb20e3;  // the state after 8 bytes of ones, in place of the InfiniBand LRH
   localparam int unsigned WORDS = DataW / 32;
   localparam int unsigned WORD_W = $clog2(WORDS);
-  localparam int unsigned LOW_W = WORD_W < 2 ? WORD_W : 2;  // bits of the word count undone in the second stage
+  localparam int unsigned LOW_W = WORD_W < 2 ? 0 : 2;  // bits of the word count undone in the second stage
   localparam int unsigned HIGH_W = WORD_W - LOW_W;  // and in the third
   localparam int unsigned START_BEATS = (BASE_BYTES + VLAN_BYTES + KeepW - 1) / KeepW;  // with bytes that do not count
   localparam int unsigned START_W = $clog2(START_BEATS + 1);
@@ -53,14 +53,17 @@ module roce_icrc
 
   localparam logic [31:0][DataW-1:0] DATA_ROWS = data_matrix();
 
-  // Taking zeros back: LOW_BACK[u] 4u + 2 bytes of them, HIGH_BACK[u] as many times 16 (4 << LOW_W).
+  // Taking zeros back: LOW_BACK[u] 4u + 2 bytes of them, HIGH_BACK[u] as many times 16 (4 << LOW_W). A bus with few words leaves
+  // all of it to HIGH_BACK.
   typedef matrix_t [(1<<LOW_W)-1:0] low_back_t;
   typedef matrix_t [(1<<HIGH_W)-1:0] high_back_t;
   function automatic low_back_t low_back();
     for (int unsigned u = 0; u < 1 << LOW_W; u++) low_back[u] = backward_matrix(4 * u + 2);
   endfunction
   function automatic high_back_t high_back();
-    for (int unsigned u = 0; u < 1 << HIGH_W; u++) high_back[u] = backward_matrix((4 << LOW_W) * u);
+    for (int unsigned u = 0; u < 1 << HIGH_W; u++) begin
+      high_back[u] = backward_matrix((4 << LOW_W) * u + (LOW_W == 0 ? 2 : 0));
+    end
   endfunction
   localparam low_back_t LOW_BACK = low_back();
   localparam high_back_t HIGH_BACK = high_back();
@@ -151,15 +154,22 @@ module roce_icrc
   // Stage 2: the running CRC; with the last beat, the first part of taking back the zeros that fill it. It has 4u + 2 of them,
   // u the words behind the ICRC's: the complement of the ICRC's own index.
   crc_t state, state_q, ending, ending_q;
-  logic [LOW_W-1:0] low;
-  assign low = ~beat1_q.word[LOW_W-1:0];
 
   always_comb begin
     for (int unsigned r = 0; r < 32; r++) state[r] = part_q[r] ^ (first1_q ? 1'b0 : ^(DATA_ROWS[r][31:0] & state_q));
-    ending = '0;
-    for (int unsigned u = 0; u < 1 << LOW_W; u++) begin
-      if (low == LOW_W'(u)) ending = multiply(LOW_BACK[u], state);
+  end
+
+  if (LOW_W > 0) begin : gen_low
+    logic [LOW_W-1:0] low;
+    assign low = ~beat1_q.word[LOW_W-1:0];
+    always_comb begin
+      ending = '0;
+      for (int unsigned u = 0; u < 1 << LOW_W; u++) begin
+        if (low == LOW_W'(u)) ending = multiply(LOW_BACK[u], state);
+      end
     end
+  end else begin : gen_no_low
+    assign ending = state;
   end
 
   always_ff @(posedge clk) begin

@@ -64,28 +64,22 @@ module roce_join
 
   header_user_t user, user_q;
   logic refused, dropped, may_start, merge, take;
-  logic [13:0] fill, left, left_q;  // bytes still to be sent, this beat's included
+  logic [12:0] left, left_q;  // bytes still to be sent, this beat's included
+  logic one_left, one_left_q;  // left < KeepW, and never equal: headers end 2 bytes behind a word
   logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
-  logic all_read, valid, last, ready, go;
+  logic all_read, all_read_q;  // unread <= KeepW
+  logic valid, last, ready, go;
 
   assign user = state_q == HEADER ? s_axis_hdr_tuser : user_q;
-  assign refused = user.status != OK;
+  assign refused = state_q == HEADER && s_axis_hdr_tuser.status != OK;  // behind its header nothing of it is sent
   assign merge = state_q == HEADER && s_axis_hdr_tlast;
   assign take = (merge && !dropped) || state_q == PAYLOAD;  // this beat needs a payload beat
 
-  always_comb begin
-    fill = '0;
-    for (int unsigned w = 0; w < WORD_KINDS; w++) begin
-      for (int unsigned r = 0; r < 2; r++) begin
-        if (user.words == 2'(w) && user.reth == 1'(r)) fill = 14'(start_lane(1'(r), w));
-      end
-    end
-  end
-
-  assign left = merge ? fill + {1'b0, (user.length + 13'd3) & ~13'd3} : left_q;
-  assign unread = merge ? user.length : unread_q;
-  assign all_read = unread <= 13'(KeepW);
-  assign last = (state_q != HEADER || merge) && left < 14'(KeepW);  // never equal: headers end 2 bytes behind a word
+  assign left = merge ? s_axis_hdr_tuser.left : left_q;
+  assign one_left = merge ? s_axis_hdr_tuser.one_left : one_left_q;
+  assign unread = merge ? s_axis_hdr_tuser.length : unread_q;
+  assign all_read = merge ? s_axis_hdr_tuser.one_read : all_read_q;
+  assign last = (state_q != HEADER || merge) && one_left;
 
   always_comb begin
     unique case (state_q)
@@ -131,7 +125,7 @@ module roce_join
   logic missing, beyond, ended, ended_q, too_short, too_short_q, too_long, too_long_q, bad, bad_q, poisoned, poisoned_q;
   logic packet_end, message_end;
 
-  always_comb for (int unsigned k = 0; k < KeepW; k++) wanted[k] = 13'(k) < unread;
+  always_comb for (int unsigned k = 0; k < KeepW; k++) wanted[k] = !all_read || (LANE_W + 1)'(k) < unread[LANE_W:0];
   assign missing = (wanted & ~s_axis_payload_tkeep) != '0;
   assign beyond = (~wanted & s_axis_payload_tkeep) != '0;
 
@@ -144,7 +138,7 @@ module roce_join
 
   assign packet_end = (go && last) || (s_axis_hdr_tvalid && s_axis_hdr_tready && s_axis_hdr_tlast && dropped);
   assign message_end = state_q == DISCARD ? s_axis_payload_tvalid && s_axis_payload_tlast : packet_end &&
-      user.ends && (refused ? user.length == '0 : ended);
+      user.ends && (refused ? s_axis_hdr_tuser.length == '0 : ended);
 
   always_comb begin
     state_d = state_q;
@@ -157,8 +151,10 @@ module roce_join
     state_q <= state_d;
     user_q  <= user;
     if (go) begin
-      left_q <= left - 14'(KeepW);
+      left_q <= left - 13'(KeepW);
+      one_left_q <= left[12:LANE_W] == (13 - LANE_W)'(1);
       unread_q <= unread - 13'(KeepW);
+      all_read_q <= unread[12:LANE_W] == (13 - LANE_W)'(1) || unread == 13'(2 * KeepW);
       ended_q <= ended;
       too_short_q <= too_short;
       too_long_q <= too_long;

@@ -26,7 +26,10 @@ module roce_segment
     input  logic    m_axis_pkt_tready
 );
 
-  localparam int unsigned UDP_BYTES = ($bits(udp_t) + $bits(bth_t)) / 8 + ICRC_BYTES;  // beside payload, RETH and ImmDt
+  // What udp_length counts beside payload and pad is whole words too.
+  localparam int unsigned UDP_WORDS = (($bits(udp_t) + $bits(bth_t)) / 8 + ICRC_BYTES) / 4;  // without RETH and ImmDt
+  localparam int unsigned RETH_WORDS = RETH_BYTES / 4;
+  localparam int unsigned IMM_WORDS = IMM_BYTES / 4;
 
   logic look_ready, count_ready, packet_ready;
 
@@ -46,11 +49,12 @@ module roce_segment
       .m_axis_tready(look_ready)
   );
 
-  // Look up: the message beside its QP. `extent` is the offset of its last byte.
+  // Look up: the message beside its QP. `extent` is the offset of its last byte, `words` its length in words of 4 bytes.
   logic look_valid_q;
   message_t look_q;
   context_t context_q;
   logic [31:0] extent_q;
+  logic [10:0] words_q;
 
   assign index_o = message.qp;
   assign look_ready = !look_valid_q || count_ready;
@@ -61,6 +65,7 @@ module roce_segment
       look_q <= message;
       context_q <= context_i;
       extent_q <= message.length - 1'b1;
+      words_q <= 11'((message.length[12:0] + 13'd3) >> 2);
     end
     if (rst) look_valid_q <= 1'b0;
   end
@@ -74,6 +79,7 @@ module roce_segment
   status_e status, status_q;
   logic [23:0] more, more_q, psn_q, psn_next, first_psn_q;
   logic [12:0] mtu_q, mtu, tail, tail_q;
+  logic [10:0] tail_words, tail_words_q;  // of the last packet's payload with its pad
   logic step;
 
   always_comb begin
@@ -94,6 +100,8 @@ module roce_segment
     end
     tail = look_q.length[12:0] & (mtu - 1'b1);
     if (tail == '0) tail = mtu;
+    tail_words = words_q & (mtu[12:2] - 1'b1);
+    if (tail_words == '0) tail_words = mtu[12:2];
   end
 
   assign psn_index_o = look_q.qp;
@@ -118,6 +126,7 @@ module roce_segment
       more_q <= more;
       mtu_q <= mtu;
       tail_q <= status != OK ? 13'(look_q.length != '0) : tail;
+      tail_words_q <= status != OK ? 11'(look_q.length != '0) : tail_words;
       psn_q <= psn_i;
       first_psn_q <= psn_i;
       if (psn_write_o && index_q == look_q.qp) begin
@@ -146,13 +155,32 @@ module roce_segment
   packet_t pkt;
   logic only, opens, imm;
   logic [12:0] length;
+  logic [10:0] payload_words, other_words;
   logic [23:0] mixed;
 
   assign only = qp_q.segmentation == ONLY;
   assign opens = first_q && !resume_q;
   assign imm = last_q && imm_valid_q;
   assign length = last_q ? tail_q : mtu_q;
+
+  always_comb begin
+    payload_words = last_q ? tail_words_q : mtu_q[12:2];
+    unique case ({
+      only || opens, imm
+    })
+      2'b00:   other_words = 11'(UDP_WORDS);
+      2'b01:   other_words = 11'(UDP_WORDS + IMM_WORDS);
+      2'b10:   other_words = 11'(UDP_WORDS + RETH_WORDS);
+      default: other_words = 11'(UDP_WORDS + RETH_WORDS + IMM_WORDS);
+    endcase
+  end
+
   assign mixed = qp_q.path.dest_qpn ^ first_psn_q;
+
+  // The sum of three with one carry.
+  function automatic logic [16:0] sum3(input logic [16:0] a, input logic [16:0] b, input logic [16:0] c);
+    return (a ^ b ^ c) + {(a[15:0] & b[15:0]) | (a[15:0] & c[15:0]) | (b[15:0] & c[15:0]), 1'b0};
+  endfunction
 
   // PSN + 1 is a multiple of 2^log2.
   function automatic logic ends_interval(input logic [23:0] psn, input logic [3:0] log2);
@@ -182,9 +210,8 @@ module roce_segment
         (qp_q.ack_policy == INTERVAL && ends_interval(psn_q, qp_q.ack_log2)));
     pkt.psn = psn_q;
     pkt.length = length;
-    pkt.udp_length = 13'(UDP_BYTES) + (pkt.has_reth ? 13'(RETH_BYTES) : '0) + (imm ? 13'(IMM_BYTES) : '0) +
-        ((length + 13'd3) & ~13'd3);
-    pkt.checksum = {1'b0, qp_q.checksum} + 17'(pkt.udp_length);
+    pkt.udp_length = {payload_words + other_words, 2'b00};
+    pkt.checksum = sum3({1'b0, qp_q.checksum}, {4'd0, payload_words, 2'b00}, {4'd0, other_words, 2'b00});
     pkt.reth = '{address: address_q, rkey: qp_q.rkey, length: only ? 32'(length) : message_bytes_q};
     pkt.imm = imm_q;
     pkt.limited = qp_q.limited;

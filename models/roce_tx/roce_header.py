@@ -25,3 +25,13 @@ def header(command: PacketCommand, qp: QpContext, local: wire.Endpoint) -> bytes
             vlan=qp.vlan,
         )
     )
+
+
+def remainder(header: int, payload: int, lanes: int) -> dict[str, int]:
+    """What the join counts down, of a packet with so many bytes of header and payload on a bus of `lanes` bytes.
+
+    `left` bytes from the last beat of the header on, the ICRC not among them; whether they are in that beat; whether
+    the payload is in one.
+    """
+    left = header % lanes + payload + -payload % 4
+    return {"left": left, "one_left": left < lanes, "one_read": payload <= lanes}

@@ -62,6 +62,7 @@ module roce_header_formal
   logic [1:0] words;
   logic push, last;
   header_user_t user;
+  logic [12:0] remaining;
   logic [12:0] line_bytes;  // from the preamble to the gap: 24 beside the frame, and 14 of its own before UDP's 20
 
   assign push = s_axis_pkt_tvalid && ready;
@@ -77,9 +78,15 @@ module roce_header_formal
           words: words,
           has_vlan: s_axis_pkt_tdata.path.has_vlan,
           limited: s_axis_pkt_tdata.limited,
-          line_bytes: line_bytes
+          line_bytes: line_bytes,
+          left: remaining,
+          one_left: remaining < 13'(KeepW),
+          one_read: s_axis_pkt_tdata.length <= 13'(KeepW)
       };
   assign line_bytes = s_axis_pkt_tdata.udp_length + 13'd58 + (s_axis_pkt_tdata.path.has_vlan ? 13'd4 : '0);
+  // Ethernet's 14 bytes and IPv4's 20 beside UDP, without the ICRC, and without the header beats before the last.
+  assign remaining = s_axis_pkt_tdata.udp_length + 13'd30 + (s_axis_pkt_tdata.path.has_vlan ? 13'd4 : '0) -
+      (13'(left + done_q) & ~13'(KeepW - 1));
   // Of the lanes one is followed, any.
   logic [$clog2(KeepW)-1:0] any_lane;
   logic [7:0] lane;
@@ -128,6 +135,7 @@ endmodule
 bind roce_header roce_header_formal #(
     .DataW(DataW)
 ) u_formal (
+    .lanes(lanes | checksums),
     .data_q(u_reg.data_q),
     .skid_q(u_reg.skid_q),
     .valid_q(u_reg.valid_q),

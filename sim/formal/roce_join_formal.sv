@@ -58,8 +58,10 @@ module roce_join_formal
     input logic         [      2:0]      waited_q,
     input logic                          open_q,
     input header_user_t                  user_q,
-    input logic         [     13:0]      left_q,
+    input logic         [     12:0]      left_q,
+    input logic                          one_left_q,
     input logic         [     12:0]      unread_q,
+    input logic                          all_read_q,
     input logic                          ended_q,
     input logic                          too_short_q,
     input logic                          too_long_q,
@@ -140,7 +142,7 @@ module roce_join_formal
   logic opened_q, header_taken_q;  // a header beat is taken; all of them
   header_user_t opened_user_q, user;
   bytes_t header_q, done_q, have_q, have;
-  bytes_t header_length, total, length;
+  bytes_t header_length, header_beats, total, length;  // header_beats: bytes before the last header beat
   logic take_header, take_payload, drop, packet_end;
 
   // The message under way: its payload's tlast is taken; it is too short, too long; all but its payload is done.
@@ -154,6 +156,7 @@ module roce_join_formal
   assign user = opened_q ? opened_user_q : s_axis_hdr_tuser;
   assign length = bytes_t'(user.length);
   assign header_length = 14'd54 + (user.reth ? 14'd16 : 14'd0) + {10'd0, user.words, 2'd0};
+  assign header_beats = header_length & ~(bytes_t'(KeepW) - 1'b1);
   assign total = header_length + ((length + 14'd3) & ~14'd3);
   assign refused = user.status != OK;
   assign drop = refused || (short_q && done_q == '0);
@@ -215,6 +218,8 @@ module roce_join_formal
         assume (s_axis_hdr_tkeep == header_keep);
         assume (s_axis_hdr_tlast == (header_q + bytes_t'(KeepW) >= header_length));
         assume (user.words <= 2'd2 && user.length <= 13'd4096);
+        assume (bytes_t'(user.left) == total - header_beats && user.one_left == (user.left < 13'(KeepW)));
+        assume (user.one_read == (user.length <= 13'(KeepW)));
         assume (user.status == OK || user.status == BAD_QP || user.status == BAD_LENGTH);
         if (refused)
           assume (!inside_q && user.ends && user.length <= 13'd1);
@@ -315,7 +320,7 @@ module roce_join_formal
 
   // What the induction needs.
   bytes_t slots, slot;  // payload lanes taken or filled; the followed byte's lane in the beat before
-  assign slots = done_q - (header_length & ~(bytes_t'(KeepW) - 1'b1));
+  assign slots = done_q - header_beats;
   assign slot  = any_byte - slots + bytes_t'(KeepW);
 
   always_comb begin
@@ -339,7 +344,8 @@ module roce_join_formal
         i_length :
         assert (user.status == OK && length != '0 && length <= 14'd4096 &&
             (user.ends || length % bytes_t'(KeepW) == '0));
-        i_left : assert (left_q == total - done_q && done_q < total && unread_q == 13'(length - slots));
+        i_left : assert (bytes_t'(left_q) == total - done_q && done_q < total && unread_q == 13'(length - slots));
+        i_ahead : assert (one_left_q == (left_q < 13'(KeepW)));
         i_slots : assert (slots % bytes_t'(KeepW) == '0 && slots != '0 && slots <= total && have_q <= slots);
         i_beyond : assert (long_q == (have_q > length) && (user.ends || !long_q));
         i_before : assert (any_byte < slots || !got_q);
@@ -349,10 +355,13 @@ module roce_join_formal
           i_previous : assert (!counts_q[LaneW'(slot)] || previous_q[LaneW'(slot)] == byte_q);
         end
       end
-      if (in_payload) i_paying : assert (!ended_mq && slots < length && have_q == slots);
+      if (in_payload) begin
+        i_paying : assert (!ended_mq && slots < length && have_q == slots);
+        i_unread : assert (all_read_q == (unread_q <= 13'(KeepW)));
+      end
       if (in_flush) begin
         i_flushed : assert (ended_mq ? short_q == (have_q < length || !user.ends) : have_q >= length);
-        i_flush : assert (short_q || left_q < bytes_t'(KeepW));
+        i_flush : assert (short_q || left_q < 13'(KeepW));
       end
       if (drain_q) begin
         i_drained : assert (header_q == '0 && done_q == '0 && have_q == '0 && !got_q);

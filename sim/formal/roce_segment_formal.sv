@@ -29,6 +29,7 @@ module roce_segment_formal
     input logic            look_valid_q,
     input context_t        context_q,
     input logic     [31:0] extent_q,
+    input logic     [10:0] words_q,
     input logic     [ 7:0] index_q,
     input logic            valid_q,
     input logic            replay_q,
@@ -44,6 +45,7 @@ module roce_segment_formal
     input logic     [23:0] more_q,
     input logic     [12:0] mtu_q,
     input logic     [12:0] tail_q,
+    input logic     [10:0] tail_words_q,
     input logic     [23:0] psn_q
 );
 
@@ -185,6 +187,11 @@ module roce_segment_formal
     return index == any_index && status == OK && !replay;
   endfunction
 
+  // UDP's 8 bytes, BTH's 12 and 4 of the ICRC, with RETH, ImmDt, payload and pad.
+  logic [12:0] udp_length;
+  assign udp_length = 13'd24 + (offer.has_reth ? 13'd16 : '0) + (offer.has_imm ? 13'd4 : '0) +
+      ((offer.length + 13'd3) & ~13'd3);
+
   // Where the message is. A packet that does not end its message has the rest of it behind itself, in the counter.
   logic [2:0] before_count, before_look, before_skid;
   logic followed, in_packet, in_count, in_look, in_skid;
@@ -217,6 +224,7 @@ module roce_segment_formal
       end
       if (in_packet) begin
         a_packet : assert (known(offer) == packet_of(message, !begun_q && !message.resume, left_q, address_nq));
+        if (offer.status == OK) a_udp : assert (offer.udp_length == udp_length);
         if (offer.status == OK && begun_q) a_step : assert (offer.psn == psn_before_q + 1'b1);
         if (offer.status == OK && !begun_q && message.replay) a_replay : assert (offer.psn == message.psn);
       end
@@ -247,6 +255,7 @@ module roce_segment_formal
       i_last : assert (!valid_q || last_q == (status_q != OK || more_q == '0));
       if (look_valid_q) begin
         i_looked : assert (extent_q == look_q.length - 1'b1 && (look_q.qp != any_index || context_q == any_qp));
+        i_words : assert (words_q == 11'((look_q.length[12:0] + 13'd3) >> 2));
       end
       if (in_skid || in_look) i_whole : assert (!begun_q && left_q == message.length && address_nq == message.address);
       if (in_skid) i_skid : assert (skid_q == message);
@@ -259,6 +268,7 @@ module roce_segment_formal
         if (any_qp.enabled && message.length != '0 && message.length <= MESSAGE_BYTES_MAX) begin
           i_ok : assert (status_q == OK && mtu_q == 13'd1 << any_qp.mtu_log2);
           i_left : assert (tail_q != '0 && tail_q <= mtu_q && left != '0 && extent == 36'(left) - 1'b1);
+          i_padded : assert (tail_words_q == 11'((tail_q + 13'd3) >> 2));
           i_begun : assert (rest || !begun_q);
           i_address : assert (address_q == address_nq + (rest ? 64'(offer.length) : '0));
           i_replays : assert (!message.replay || !first_q || psn_q == message.psn);

@@ -10,7 +10,7 @@ from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import HEADER_USER_T, PACKET_T
 from framelane.models.cells import axis
-from framelane.models.roce_tx import roce_header, wire
+from framelane.models.roce_tx import roce_header, roce_join, wire
 from framelane.models.roce_tx.roce_qp import QpContext
 from framelane.models.roce_tx.roce_segment import PacketCommand
 from framelane.models.roce_tx.wire import Endpoint, Opcode, Reth
@@ -66,13 +66,15 @@ def packed(command: PacketCommand, qp: QpContext, status: int = 0, ends: int = 1
     )
 
 
-def beside(command: PacketCommand, qp: QpContext) -> dict[str, int]:
+def beside(command: PacketCommand, qp: QpContext, width: int) -> dict[str, int]:
     """What travels beside the header and follows from the packet."""
     words = (qp.vlan is not None) + (command.imm is not None)
     header = roce_header.header(command, qp, LOCAL)
+    packet = len(roce_join.join(header, bytes(command.length)))
     return {
         "limited": qp.rate != 0,
-        "line_bytes": len(header) + command.length + -command.length % 4 + wire.ICRC_BYTES + wire.LINE_BYTES,
+        "line_bytes": packet + wire.ICRC_BYTES + wire.LINE_BYTES,
+        **roce_header.remainder(len(header), command.length, width // 8),
         "length": command.length,
         "reth": command.reth is not None,
         "words": words,
@@ -100,7 +102,7 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
         await bench.step()
     expected = [roce_header.header(command, qp, LOCAL) for command, qp in packets]
     assert_same_packets(out.packets(width), expected)
-    users = iter([fields | beside(*packet) for fields, packet in zip(given, packets, strict=True)])
+    users = iter([fields | beside(*packet, width) for fields, packet in zip(given, packets, strict=True)])
     expected_user = next(users)
     for item in out.items:
         assert HEADER_USER_T.unpack(item["tuser"]) == expected_user

@@ -9,7 +9,7 @@ import pytest
 from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.driver.simulated.ports import HEADER_USER_T, PACKET_USER_T
 from framelane.models.cells import axis
-from framelane.models.roce_tx import roce_join
+from framelane.models.roce_tx import roce_header, roce_join
 from framelane.models.roce_tx.roce_segment import Status
 from signals import now
 from widths import some_widths
@@ -81,6 +81,7 @@ class JoinBench(Bench):
             reth, words = HEADERS[size]
             fields = {"status": status, "ends": k == len(lengths) - 1, "index": index, "length": length}
             fields |= {"reth": reth, "words": words, "has_vlan": vlan, "limited": limited, "line_bytes": line_bytes}
+            fields |= roce_header.remainder(size, length, self.width // 8)
             user = HEADER_USER_T.pack(fields)
             self.headers.send(head, self.width, tuser=user)
             packets.append((head, length))
