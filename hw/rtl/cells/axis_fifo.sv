@@ -22,7 +22,7 @@ module axis_fifo #(
 
   localparam int unsigned PTR_W = $clog2(Depth);
 
-  logic [DataW-1:0] memory[Depth];
+  (* ram_style = "distributed" *) logic [DataW-1:0] memory[Depth];
   logic [PTR_W:0] write_q, read_q;  // one bit more than an index: equal is empty, Depth apart is full
   logic full, push, pop;
 

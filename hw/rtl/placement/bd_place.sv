@@ -83,15 +83,19 @@ module bd_place
   logic [8:0] entry_q;
   logic seen, outside_table, fits, has_credit, write;
   logic [63:0] number_q, offset_q, address_q, source_q, gap, gap_q;
-  logic [31:0] slot_q, slot_after, row_bytes, total_q;
+  logic [31:0] slot_q, slot_next_q, slot_after, row_bytes, total_q;
+
+  // Of registers that stay as they are for steps before it is asked for: a cycle behind them
+  logic within_q, trailer_fits_q, merged_q;
+  logic [63:0] dropped_q, source_base_q;
 
   assign flow = chosen_q.flow;
   assign row_bytes = 32'(flow.width) << (flow.wide ? 2 : 1);
   assign outside_table = entry_q >= 9'(Destinations);
   assign seen = !outside_table && seen_q[INDEX_W'(entry_q)];
   assign gap = number_q - known_q.next;
-  assign slot_after = slot_q + 1 == to_q.n_slots ? '0 : slot_q + 1;
-  assign has_credit = number_q < to_q.window_end && room_i;
+  assign slot_after = slot_next_q == to_q.n_slots ? '0 : slot_next_q;
+  assign has_credit = within_q && room_i;
   assign room_qp_o = to_q.qp;
   assign room_wanted_o = flow.descriptors == '0 ? '1 : flow.descriptors;
   assign admit_o = state_q == CREDIT && !refused_q && has_credit;
@@ -125,7 +129,16 @@ module bd_place
 
   assign ended = began_q && divided && scaled;
   assign consecutive = seen && gap_q == '0;
-  assign fits = result <= 64'(to_q.slot_bytes) && 64'(to_q.trailer_offset) + TRAILER_BYTES <= 64'(to_q.slot_bytes);
+  assign fits = result <= 64'(to_q.slot_bytes) && trailer_fits_q;
+
+  always_ff @(posedge clk) begin
+    within_q <= number_q < to_q.window_end;
+    trailer_fits_q <= 64'(to_q.trailer_offset) + TRAILER_BYTES <= 64'(to_q.slot_bytes);
+    slot_next_q <= slot_q + 1;
+    dropped_q <= known_q.dropped + gap_q;
+    source_base_q <= chosen_q.frame.address + 64'(flow.source_offset);
+    merged_q <= flow.height == 16'd1 || (row_bytes == flow.source_pitch && row_bytes == flow.destination_pitch);
+  end
 
   always_comb begin
     divide = 1'b0;
@@ -173,7 +186,7 @@ module bd_place
         scale  = 1'b1;
         value  = 64'(flow.source_pitch);
         factor = 32'(flow.y0);
-        addend = chosen_q.frame.address + 64'(flow.source_offset) + (64'(flow.x0) << (flow.wide ? 2 : 1));
+        addend = source_base_q + (64'(flow.x0) << (flow.wide ? 2 : 1));
       end
       TOTAL: begin
         scale  = 1'b1;
@@ -205,7 +218,7 @@ module bd_place
         else if (seen && number_q < known_q.next) reason_d = BACKWARDS;
         else begin
           refused_d = 1'b0;
-          state_d   = gap == '0 ? SLOT : SKIPPED;
+          state_d   = number_q == known_q.next ? SLOT : SKIPPED;
         end
       end
       SKIPPED: if (m_axis_count_tready) state_d = SLOT;
@@ -231,7 +244,7 @@ module bd_place
   assign known = '{
           next: number_q + 1,
           slot: slot_after,
-          dropped: known_q.dropped + gap_q + 64'(refused_q || !has_credit)
+          dropped: dropped_q + 64'(refused_q || !has_credit)
       };
 
   always_ff @(posedge clk) begin
@@ -306,17 +319,14 @@ module bd_place
   logic unused;
   assign unused = ^{chosen_q, flow, to_q};
 
-  logic merged;
-  assign merged = flow.height == 16'd1 || (row_bytes == flow.source_pitch && row_bytes == flow.destination_pitch);
-
   assign m_axis_placed_tvalid = state_q == OFFER;
   assign m_axis_placed_tdata = '{
           over: chosen_q.over,
           destination_index: entry_q[7:0],
           qp: to_q.qp,
           max_length: flow.max_length,
-          rows: merged ? 16'd1 : flow.height,
-          row_bytes: merged ? total_q : row_bytes,
+          rows: merged_q ? 16'd1 : flow.height,
+          row_bytes: merged_q ? total_q : row_bytes,
           source_pitch: flow.source_pitch,
           destination_pitch: flow.destination_pitch,
           source: source_q,
@@ -324,7 +334,7 @@ module bd_place
           trailer_at: address_q + 64'(to_q.trailer_offset),
           trailer: '{
               detector_frame: chosen_q.frame.number,
-              frames_dropped: known_q.dropped + gap_q,
+              frames_dropped: dropped_q,
               packets: '0,
               payload_bytes: total_q,
               bunch_id: chosen_q.frame.bunch_id,

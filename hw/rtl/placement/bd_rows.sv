@@ -44,14 +44,19 @@ module bd_rows
 
   state_e state_q, state_d;
   placed_t placed_q;
-  logic [63:0] source_q, destination_q, row_source_q, row_destination_q;
-  logic [31:0] left_q, length, packets_q;
+  logic [63:0] source_q, destination_q, next_source_q, next_destination_q;  // of the transfer, of the next row
+  logic [31:0] length_q, rest_q;  // bytes of the transfer, of the row behind it
+  logic row_ends_q, last_row_q;
   logic [15:0] rows_q, offered_q;
-  logic [3:0] mtu_log2_q;
-  logic taken, row_ends, bd_done_q, contents_done_q, bd_done, contents_done;
+  logic taken, bd_done_q, contents_done_q, bd_done, contents_done;
 
-  assign length = left_q > placed_q.max_length ? placed_q.max_length : left_q;
-  assign row_ends = left_q <= placed_q.max_length;
+  // How every row begins
+  logic [31:0] first_length, first_length_q, first_rest, first_rest_q;
+  logic first_ends, first_ends_q;
+
+  assign first_ends = placed_q.row_bytes <= placed_q.max_length;
+  assign first_length = first_ends ? placed_q.row_bytes : placed_q.max_length;
+  assign first_rest = placed_q.row_bytes - placed_q.max_length;
   assign taken = m_axis_bd_tvalid && m_axis_bd_tready;
   assign bd_done = bd_done_q || taken;
   assign contents_done = contents_done_q || (m_axis_trailer_tvalid && m_axis_trailer_tready);
@@ -61,7 +66,7 @@ module bd_rows
     unique case (state_q)
       IDLE: if (s_axis_placed_tvalid) state_d = s_axis_placed_tdata.over ? OVER : LOOK;
       LOOK: state_d = ROWS;
-      ROWS: if (taken && row_ends && rows_q == 16'd1) state_d = TRAILER;
+      ROWS: if (taken && row_ends_q && last_row_q) state_d = TRAILER;
       TRAILER: if (bd_done && contents_done) state_d = IDLE;
       OVER: if (m_axis_over_tready) state_d = IDLE;
       default: state_d = IDLE;
@@ -78,26 +83,37 @@ module bd_rows
         placed_q <= s_axis_placed_tdata;
         source_q <= s_axis_placed_tdata.source;
         destination_q <= s_axis_placed_tdata.destination;
-        row_source_q <= s_axis_placed_tdata.source;
-        row_destination_q <= s_axis_placed_tdata.destination;
-        left_q <= s_axis_placed_tdata.row_bytes;
         rows_q <= s_axis_placed_tdata.rows;
-        packets_q <= '0;
+        last_row_q <= s_axis_placed_tdata.rows == 16'd1;
       end
-      LOOK: mtu_log2_q <= mtu_log2_i;
+      LOOK: begin
+        next_source_q <= source_q + 64'(placed_q.source_pitch);
+        next_destination_q <= destination_q + 64'(placed_q.destination_pitch);
+        first_length_q <= first_length;
+        first_rest_q <= first_rest;
+        first_ends_q <= first_ends;
+        length_q <= first_length;
+        rest_q <= first_rest;
+        row_ends_q <= first_ends;
+      end
       ROWS:
       if (taken) begin
-        packets_q <= packets_q + ((length + (32'd1 << mtu_log2_q) - 1) >> mtu_log2_q);
-        source_q <= source_q + 64'(length);
-        destination_q <= destination_q + 64'(length);
-        left_q <= left_q - length;
-        if (row_ends) begin
-          source_q <= row_source_q + 64'(placed_q.source_pitch);
-          destination_q <= row_destination_q + 64'(placed_q.destination_pitch);
-          row_source_q <= row_source_q + 64'(placed_q.source_pitch);
-          row_destination_q <= row_destination_q + 64'(placed_q.destination_pitch);
-          left_q <= placed_q.row_bytes;
+        if (row_ends_q) begin
+          source_q <= next_source_q;
+          destination_q <= next_destination_q;
+          next_source_q <= next_source_q + 64'(placed_q.source_pitch);
+          next_destination_q <= next_destination_q + 64'(placed_q.destination_pitch);
+          length_q <= first_length_q;
+          rest_q <= first_rest_q;
+          row_ends_q <= first_ends_q;
           rows_q <= rows_q - 1'b1;
+          last_row_q <= rows_q == 16'd2;
+        end else begin
+          source_q <= source_q + 64'(length_q);
+          destination_q <= destination_q + 64'(length_q);
+          length_q <= rest_q <= placed_q.max_length ? rest_q : placed_q.max_length;
+          rest_q <= rest_q - placed_q.max_length;
+          row_ends_q <= rest_q <= placed_q.max_length;
         end
       end
       default: ;
@@ -106,6 +122,29 @@ module bd_rows
       state_q   <= IDLE;
       offered_q <= '0;
     end
+  end
+
+  // Packets of the transfers that are taken: whole ones and a part of one, a cycle later added to those before.
+  logic [31:0] packets, packets_q, whole_q;
+  logic [14:0] mtu_mask_q;
+  logic [3:0] mtu_log2_q;
+  logic part_q;
+
+  assign packets = packets_q + whole_q + 32'(part_q);
+
+  always_ff @(posedge clk) begin
+    if (state_q == LOOK) begin
+      mtu_log2_q <= mtu_log2_i;
+      mtu_mask_q <= ~(~15'd0 << mtu_log2_i);
+    end
+    packets_q <= packets;
+    whole_q <= length_q >> mtu_log2_q;
+    part_q <= (length_q[14:0] & mtu_mask_q) != '0;
+    if (state_q != ROWS || !taken) begin
+      whole_q <= '0;
+      part_q  <= 1'b0;
+    end
+    if (state_q == LOOK) packets_q <= '0;
   end
 
   assign s_axis_placed_tready = state_q == IDLE;
@@ -119,7 +158,7 @@ module bd_rows
         last: 1'b0,
         destination_index: placed_q.destination_index,
         qp: placed_q.qp,
-        length: length,
+        length: length_q,
         destination: destination_q,
         source: source_q
     };
@@ -135,7 +174,7 @@ module bd_rows
   assign m_axis_trailer_tvalid = state_q == TRAILER && !contents_done_q;
   always_comb begin
     m_axis_trailer_tdata = placed_q.trailer;
-    m_axis_trailer_tdata.packets = packets_q;
+    m_axis_trailer_tdata.packets = packets;
   end
 
   logic unused;
