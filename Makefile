@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs package lock
-.PHONY: formal-check formal-all synth-all clean distclean packages-python packages-sim packages-test packages-softroce
+.PHONY: formal-check formal-all synth-all fmax fmax-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,8 +39,8 @@ LINT := lint-python lint-rtl lint-cpp
 test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
 	$(VENV)/bin/python scripts/beside.py pytest formal-check synth-check $(LINT)
 
-nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, planted faults, oracles, the wheel (hours)
-	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all $(LINT) oracles wheel faults
+nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
+	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all fmax-all $(LINT) oracles wheel faults
 
 pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
@@ -94,6 +94,9 @@ synth: $(VENV)/.dev ## area and depth of the gateware by yosys, into docs/measur
 synth-check: $(VENV)/.dev ## docs/measured/area.md against the gateware: what has changed since it was measured, and a sample
 	$(VENV)/bin/python scripts/synth.py --check
 
+fmax: $(VENV)/.dev ## clocks on an ECP5, placed and routed, into docs/measured/fmax.md (ARGS="--block NAME" prints any block's)
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/fmax/fmax.py $(ARGS)
+
 constraints: $(VENV)/.dev ## of what crosses clocks in a block, for Vivado and Quartus (BLOCK=cdc_axis ARGS="--period s_clk=4 ...")
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py --constraints $(BLOCK) $(ARGS)
 
@@ -111,6 +114,9 @@ synth-all: $(VENV)/.dev
 
 formal-check: $(VENV)/.dev ## proofs that are not recorded (docs/records) as they would be run now, and a sample of the others
 	$(VENV)/bin/python scripts/prove.py --check
+
+fmax-all: $(VENV)/.dev
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/fmax/fmax.py --check --all
 
 faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/faults/faults.py $(ARGS)

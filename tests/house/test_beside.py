@@ -98,7 +98,8 @@ def test_make_test_runs_every_check_and_nightly_what_is_sampled() -> None:
     assert "--judge-skips" in tests
     assert "can-run-softroce .venv/bin/python && echo required" in tests
     (line,) = [line for line in recipe("nightly").splitlines() if "beside.py" in line]
-    assert {"pytest-all", "formal-all", "synth-all", "oracles", "faults", "wheel"} < set(line.split())
+    assert {"pytest-all", "formal-all", "synth-all", "fmax-all", "oracles", "faults", "wheel"} < set(line.split())
     assert "FRAMELANE_WIDTHS=all" in recipe("pytest-all")
     assert "--check --all" in recipe("formal-all")
     assert "--check --all" in recipe("synth-all")
+    assert "--check --all" in recipe("fmax-all")

