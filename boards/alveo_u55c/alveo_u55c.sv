@@ -194,7 +194,8 @@ module alveo_u55c (
   framelane_top_ip #(
       .Store        (1'b1),
       .Correct      (1'b1),
-      .ReadDepth    (256),       // HBM answers late: 256 transfers are 1 us at 250 MHz
+      .ReadDepth    (256),       // HBM answers late
+      .MaxBurst     (16),        // HBM is AXI3: SmartConnect would cut longer ones
       .ClockHz      (250000000),
       .MacW         (512),
       .RegisterClock(1'b0),
