@@ -12,6 +12,8 @@ rtl/cells/axis_reg.sv
 rtl/clocks/cdc_axis.sv
 rtl/clocks/cdc_axi_write.sv
 rtl/clocks/cdc_axi_read.sv
+rtl/cells/watchdog.sv
+rtl/memory/read_guard.sv
 rtl/cells/axis_fifo.sv
 rtl/cells/axis_buffer.sv
 rtl/memory/s2mm.sv
@@ -84,6 +86,7 @@ rtl/cells/vlan_insert.sv
 rtl/station/neighbour.sv
 rtl/cells/axis_widen.sv
 rtl/tx_station.sv
+rtl/cells/axis_drain.sv
 rtl/tx.sv
 rtl/tx_stream.sv
 rtl/mac/mac_gate.sv

@@ -16,6 +16,8 @@ rtl/registers/counters.sv
 rtl/rc/rc_control.sv
 rtl/registers/registers.sv
 rtl/cells/axis_reg.sv
+rtl/cells/watchdog.sv
+rtl/memory/read_guard.sv
 rtl/cells/axis_merge.sv
 rtl/cells/serial_divide.sv
 rtl/cells/serial_scale.sv
@@ -66,4 +68,5 @@ rtl/cells/vlan_insert.sv
 rtl/station/neighbour.sv
 rtl/cells/axis_widen.sv
 rtl/tx_station.sv
+rtl/cells/axis_drain.sv
 rtl/tx.sv

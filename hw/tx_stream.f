@@ -2,10 +2,12 @@
 rtl/axi_pkg.sv
 rtl/framelane_pkg.sv
 rtl/jungfrau/jf_pkg.sv
+rtl/cells/axis_reg.sv
+rtl/cells/watchdog.sv
+rtl/memory/read_guard.sv
 rtl/cells/axis_fifo.sv
 rtl/cells/axis_buffer.sv
 rtl/memory/s2mm.sv
-rtl/cells/axis_reg.sv
 rtl/cells/axis_fork.sv
 rtl/jungfrau/plane_reader.sv
 rtl/jungfrau/jf_constants.sv
@@ -75,5 +77,6 @@ rtl/cells/vlan_insert.sv
 rtl/station/neighbour.sv
 rtl/cells/axis_widen.sv
 rtl/tx_station.sv
+rtl/cells/axis_drain.sv
 rtl/tx.sv
 rtl/tx_stream.sv

@@ -212,6 +212,7 @@ module alveo_u55c (
       .s_axis_frame_tready(),
       .release_o    (),
       .link_up_i    (rx_aligned),
+      .interrupt_o  (),
       .idle_o       (idle),
       .s_axil_awaddr,
       .s_axil_awprot,

@@ -157,6 +157,8 @@ package framelane_pkg;
     logic        rst;         // the core's
     logic        armed;
     logic        aborting;    // a reset is under way: nothing new begins
+    logic        drain;       // and does not wait for memory
+    logic [15:0] memory_limit;  // how long memory may stand still, in 2^16 cycles
     logic [63:0] base;
     logic [31:0] slot_bytes;
     logic [15:0] slots;
@@ -172,6 +174,8 @@ package framelane_pkg;
     logic mismatch;        // a frame was shorter or longer than its constants
     logic constant_error;  // a beat of constants came with an error
     logic stall;           // a beat of pixels waits
+    logic stuck;           // memory has stood still for too long
+    logic timeout;         // pulse: from now on
   } store_report_t;
 
   // What a mac_port tells the transmitter: pulses, one a packet.

@@ -186,7 +186,8 @@ module framelane_top
     input logic                s_axis_rx_tvalid,
     input logic                link_up_i,         // of any clock
 
-    output logic idle_o  // in clk: nothing is under way, but packets in mac_port
+    output logic interrupt_o,  // in register_clk: a bit of errors is set that interrupt_mask asks for
+    output logic idle_o        // in clk: nothing is under way, but packets in mac_port
 );
 
   if (!MacPort && MacW != DataW) begin : gen_check_width
@@ -219,7 +220,15 @@ module framelane_top
   assign s_axil_rresp = axil_response.rresp;
   assign s_axil_rvalid = axil_response.rvalid;
 
+  logic core_interrupt;
+
   if (RegisterClock) begin : gen_register_clock
+    cdc_bits u_interrupt (
+        .clk   (register_clk),
+        .bits_i(core_interrupt),
+        .bits_o(interrupt_o)
+    );
+
     cdc_axil u_registers (
         .s_clk   (register_clk),
         .s_rst   (register_rst),
@@ -233,6 +242,7 @@ module framelane_top
   end else begin : gen_no_register_clock
     assign core_axil_request = axil_request;
     assign axil_response = core_axil_response;
+    assign interrupt_o = core_interrupt;
 
     logic unused;
     assign unused = ^{register_clk, register_rst};
@@ -595,6 +605,7 @@ module framelane_top
       .link_up_i              (link_up),
       .mac_threshold_o        (threshold),
       .mac_i                  (mac_report),
+      .interrupt_o            (core_interrupt),
       .idle_o
   );
 

@@ -106,10 +106,13 @@ module tx
     output logic [15:0] mac_threshold_o,
     input mac_report_t  mac_i,
 
-    output logic idle_o  // nothing is under way
+    output logic interrupt_o,  // a bit of errors is set that interrupt_mask asks for
+    output logic idle_o        // nothing is under way
 );
 
-  logic core_rst, armed, resetting, core_idle, line_busy;
+  logic core_rst, armed, resetting, core_idle, aborting;
+  logic mac_late, mac_left_q, mac_fired, mac_dropped, memory_late, memory_fired;
+  logic [15:0] mac_limit, memory_limit;
   logic [47:0] local_mac;
   logic [31:0] local_ip;
   qp_write_t qp_tdata;
@@ -141,8 +144,12 @@ module tx
 
   axil_request_t axil_request;
   axil_response_t axil_response;
-  axi_read_request_t read_request;
-  axi_read_response_t read_response;
+  axi_read_request_t core_request, read_request;
+  axi_read_response_t core_response, read_response;
+  logic [DataW-1:0] core_rdata;
+  logic [DataW-1:0] line_tdata;
+  logic [KeepW-1:0] line_tkeep;
+  logic line_tlast, line_tvalid, line_tready;
 
   // The tops' ports are flat
   assign axil_request = '{
@@ -170,8 +177,13 @@ module tx
   assign m_axi_arvalid = read_request.arvalid;
   assign m_axi_rready = read_request.rready;
 
+  if (AddrW < 32 || AddrW > 64) begin : gen_check_address
+    $error("%m: AddrW = %0d must be 32 to 64", AddrW);
+  end
+
   registers #(
       .DataW       (DataW),
+      .AddrW       (AddrW),
       .NumQp       (NumQp),
       .Flows       (Flows),
       .Destinations(Destinations),
@@ -193,6 +205,13 @@ module tx
       .armed_o            (armed),
       .resetting_o        (resetting),
       .idle_i             (idle_o),
+      .mac_limit_o        (mac_limit),
+      .memory_limit_o     (memory_limit),
+      .aborting_o         (aborting),
+      .mac_stuck_i        (mac_late || mac_left_q),
+      .memory_stuck_i     (memory_late || store_i.stuck),
+      .bad_address_i      (read_request.arvalid && 65'(read_request.araddr) >> AddrW != '0),
+      .interrupt_o,
       .local_mac_o        (local_mac),
       .local_ip_o         (local_ip),
       .store_base_o       (store_o.base),
@@ -243,6 +262,26 @@ module tx
   assign store_o.rst = core_rst;
   assign store_o.armed = armed;
   assign store_o.aborting = resetting;
+  assign store_o.drain = aborting;
+  assign store_o.memory_limit = memory_limit;
+
+  // Memory that stands still: no reset ends that.
+  read_guard #(
+      .DataW(DataW)
+  ) u_read_guard (
+      .clk,
+      .rst,
+      .limit_i    (memory_limit),
+      .drain_i    (aborting),
+      .s_axi_i    (core_request),
+      .s_axi_o    (core_response),
+      .s_axi_rdata(core_rdata),
+      .m_axi_o    (read_request),
+      .m_axi_i    (read_response),
+      .m_axi_rdata,
+      .late_o     (memory_late),
+      .fired_o    (memory_fired)
+  );
 
   tx_core #(
       .DataW       (DataW),
@@ -277,9 +316,9 @@ module tx
       .s_axis_frame_tvalid,
       .s_axis_frame_tready,
       .release_o,
-      .m_axi_o            (read_request),
-      .m_axi_i            (read_response),
-      .m_axi_rdata,
+      .m_axi_o            (core_request),
+      .m_axi_i            (core_response),
+      .m_axi_rdata        (core_rdata),
       .m_axis_tdata       (packet_tdata),
       .m_axis_tkeep       (packet_tkeep),
       .m_axis_tlast       (packet_tlast),
@@ -337,25 +376,21 @@ module tx
         .s_axis_packet_tlast   (packet_tlast),
         .s_axis_packet_tvalid  (packet_tvalid),
         .s_axis_packet_tready  (packet_tready),
-        .m_axis_tdata,
-        .m_axis_tkeep,
-        .m_axis_tlast,
-        .m_axis_tvalid,
-        .m_axis_tready,
+        .m_axis_tdata          (line_tdata),
+        .m_axis_tkeep          (line_tkeep),
+        .m_axis_tlast          (line_tlast),
+        .m_axis_tvalid         (line_tvalid),
+        .m_axis_tready         (line_tready),
         .held_o                (held),
         .conflict_mac_o        (conflict_mac),
         .pulses_o              (station_pulses.neighbour)
     );
-
-    // A packet is on its way to the line. ARP and ping that wait do not count: a pause may hold them for long.
-    assign line_busy = m_axis_tvalid;
   end else begin : gen_no_station
-    assign m_axis_tdata = packet_tdata;
-    assign m_axis_tkeep = packet_tkeep;
-    assign m_axis_tlast = packet_tlast;
-    assign m_axis_tvalid = packet_tvalid;
-    assign packet_tready = m_axis_tready;
-    assign line_busy = 1'b0;
+    assign line_tdata = packet_tdata;
+    assign line_tkeep = packet_tkeep;
+    assign line_tlast = packet_tlast;
+    assign line_tvalid = packet_tvalid;
+    assign packet_tready = line_tready;
     assign {roce_tdata, roce_tkeep, roce_tlast, roce_tvalid} = '0;
     assign held = 1'b0;
     assign conflict_mac = '0;
@@ -368,7 +403,45 @@ module tx
                       neighbour_config, announce, resolve_tdata, resolve_tvalid, roce_tready};
   end
 
-  assign idle_o = core_idle && store_i.idle && !line_busy;
+  // An Ethernet core that stands still: what it was offered stays on offer, what comes behind is dropped.
+  axis_drain #(
+      .DataW(DataW)
+  ) u_drain (
+      .clk,
+      .rst,
+      .drain_i      (mac_late || mac_left_q || aborting),
+      .s_axis_tdata (line_tdata),
+      .s_axis_tkeep (line_tkeep),
+      .s_axis_tlast (line_tlast),
+      .s_axis_tvalid(line_tvalid),
+      .s_axis_tready(line_tready),
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .dropped_o    (mac_dropped)
+  );
+
+  watchdog u_watchdog (
+      .clk,
+      .rst,
+      .limit_i(mac_limit),
+      .waits_i(m_axis_tvalid),
+      .moves_i(m_axis_tready),
+      .over_i (m_axis_tready),
+      .late_o (mac_late),
+      .fired_o(mac_fired)
+  );
+
+  // What an abort has left on offer counts as late at once.
+  always_ff @(posedge clk) begin
+    mac_left_q <= m_axis_tvalid && !m_axis_tready && (aborting || mac_left_q);
+    if (rst) mac_left_q <= 1'b0;
+  end
+
+  // Also while a packet is on its way to the line, if that moves. ARP and ping that wait do not count: a pause may hold them for long.
+  assign idle_o = core_idle && store_i.idle && !line_tvalid && (!m_axis_tvalid || mac_late || mac_left_q || aborting);
 
   assign pulses = '{
           cycles: 1'b0,  // the registers' own
@@ -392,7 +465,10 @@ module tx
           mac_underruns: mac_i.tx_underrun,
           mac_too_long: mac_i.tx_too_long,
           mac_bad: mac_i.rx_bad,
-          mac_lost: mac_i.rx_lost
+          mac_lost: mac_i.rx_lost,
+          mac_timeouts: mac_fired,
+          mac_dropped: mac_dropped,
+          memory_timeouts: memory_fired || store_i.timeout
       };
 
   logic unused_id;

@@ -163,6 +163,7 @@ module tx_stream
     output logic [15:0] mac_threshold_o,
     input mac_report_t  mac_i,
 
+    output logic interrupt_o,  // a bit of errors is set that interrupt_mask asks for
     output logic idle_o  // nothing is under way
 );
 
@@ -232,6 +233,33 @@ module tx_stream
   assign unused = ^{m_axi_bid, m_axi_corrected_bid, m_axi_constant_rid};
 
   if (Store) begin : gen_store
+    axi_read_request_t [PLANES-1:0] store_request;
+    axi_read_response_t [PLANES-1:0] store_response;
+    logic [PLANES-1:0][DataW-1:0] store_rdata;
+    logic [PLANES-1:0] late, fired;
+
+    assign store_report.stuck = late != '0;
+    assign store_report.timeout = fired != '0;
+
+    for (genvar k = 0; k < PLANES; k++) begin : gen_guard
+      read_guard #(
+          .DataW(DataW)
+      ) u_guard (
+          .clk,
+          .rst,
+          .limit_i    (store.memory_limit),
+          .drain_i    (store.drain),
+          .s_axi_i    (store_request[k]),
+          .s_axi_o    (store_response[k]),
+          .s_axi_rdata(store_rdata[k]),
+          .m_axi_o    (constant_request[k]),
+          .m_axi_i    (constant_response[k]),
+          .m_axi_rdata(m_axi_constant_rdata[k]),
+          .late_o     (late[k]),
+          .fired_o    (fired[k])
+      );
+    end
+
     frame_store #(
         .DataW   (DataW),
         .AddrW   (AddrW),
@@ -263,9 +291,9 @@ module tx_stream
         .m_axi_corrected_i  (corrected_response),
         .m_axi_corrected_wdata,
         .m_axi_corrected_wstrb,
-        .m_axi_constant_o   (constant_request),
-        .m_axi_constant_i   (constant_response),
-        .m_axi_constant_rdata,
+        .m_axi_constant_o   (store_request),
+        .m_axi_constant_i   (store_response),
+        .m_axi_constant_rdata(store_rdata),
         .m_axis_frame_tdata (frame_tdata),
         .m_axis_frame_tvalid(frame_tvalid),
         .m_axis_frame_tready(frame_tready),
@@ -377,6 +405,7 @@ module tx_stream
       .link_up_i,
       .mac_threshold_o,
       .mac_i,
+      .interrupt_o,
       .idle_o
   );
 

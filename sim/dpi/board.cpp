@@ -63,7 +63,7 @@ void board_read_port(int port, svBit reset, int lanes, svBit arvalid, uint64_t a
         if (--burst.beats == 0) p.bursts.pop_front();
         *rvalid = 0;
     }
-    if (!*rvalid && !p.bursts.empty() && p.bursts.front().due <= b.cycle && !p.chance.pauses(b.memory_stall)) {
+    if (!*rvalid && !b.hold_reads && !p.bursts.empty() && p.bursts.front().due <= b.cycle && !p.chance.pauses(b.memory_stall)) {
         const Burst& burst = p.bursts.front();
         const uint64_t end = b.end ? std::min<uint64_t>(b.end, b.memory.size()) : b.memory.size();
         const bool inside = burst.address < end && end - burst.address >= uint64_t(lanes);
@@ -75,7 +75,7 @@ void board_read_port(int port, svBit reset, int lanes, svBit arvalid, uint64_t a
         *rlast = burst.beats == 1;
         *rvalid = 1;
     }
-    *arready = !p.chance.pauses(b.memory_stall);
+    *arready = !b.hold_reads && !p.chance.pauses(b.memory_stall);
 }
 
 // The same of an AXI4 write slave.
@@ -134,7 +134,7 @@ void board_beat(int lanes, const svBitVecVal* data, const svBitVecVal* keep, svB
 }
 
 // Whether the sink takes a beat in the next cycle.
-svBit board_ready() { return !current->sink_chance.pauses(current->sink_stall); }
+svBit board_ready() { return !current->hold_sink && !current->sink_chance.pauses(current->sink_stall); }
 
 // Below: for the program around the simulation (Python's ctypes).
 
@@ -147,6 +147,12 @@ void board_write(uint64_t address, const uint8_t* data, uint64_t bytes) {
 
 // From now on, reads from `end` on are answered by DECERR; 0: only those behind the memory.
 void board_end(uint64_t end) { current->end = end; }
+
+// From now on, whether the memory leaves reads, and the sink packets, as they are.
+void board_hold(bool reads, bool sink) {
+    current->hold_reads = reads;
+    current->hold_sink = sink;
+}
 
 // Forgets memory, packets and accesses, and sets how the simulated host behaves.
 void board_configure(uint32_t latency, uint8_t memory_stall, uint8_t sink_stall, uint64_t seed) {

@@ -56,6 +56,8 @@ struct Board {
     uint32_t latency = 0;        // of the memory, in cycles
     uint8_t memory_stall = 0;    // share of cycles, in 1/256, in which each port of the memory pauses
     uint8_t sink_stall = 0;      // share of cycles in which the sink pauses
+    bool hold_reads = false;     // the memory takes and answers no reads
+    bool hold_sink = false;      // the sink takes no beat
     Chance sink_chance;
 };
 

@@ -48,6 +48,7 @@ module tx_board
     input logic             s_axis_rx_tvalid,
     input logic             link_up_i,
 
+    output logic        interrupt_o,
     output logic        idle_o,
     output logic [63:0] gaps_o   // cycles without tvalid in packets of the core
 );

@@ -26,6 +26,7 @@ void tx_reset(Tx* s) { s->reset(); }
 bool tx_write(Tx* s, uint32_t offset, uint32_t value) { return s->write(offset, value); }
 bool tx_read(Tx* s, uint32_t offset, uint32_t* value) { return s->read(offset, value); }
 bool tx_run(Tx* s, uint64_t patience) { return s->run(patience); }
+bool tx_interrupt(Tx* s, uint64_t cycles) { return s->interrupted(cycles); }
 
 // Runs for some cycles, whatever is under way.
 void tx_step(Tx* s, uint64_t cycles) {

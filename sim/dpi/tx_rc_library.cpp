@@ -39,6 +39,7 @@ void tx_rc_reset(TxRc* s) { s->reset(); }
 bool tx_rc_write(TxRc* s, uint32_t offset, uint32_t value) { return s->write(offset, value); }
 bool tx_rc_read(TxRc* s, uint32_t offset, uint32_t* value) { return s->read(offset, value); }
 bool tx_rc_run(TxRc* s, uint64_t patience) { return s->run(patience); }
+bool tx_rc_interrupt(TxRc* s, uint64_t cycles) { return s->interrupted(cycles); }
 
 // Runs for some cycles, whatever is under way.
 void tx_rc_step(TxRc* s, uint64_t cycles) {

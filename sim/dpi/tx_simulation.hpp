@@ -74,6 +74,12 @@ struct Simulation {
         return true;
     }
 
+    // Runs until the interrupt is up, but for `cycles` at most; whether it is.
+    bool interrupted(uint64_t cycles) {
+        for (uint64_t k = 0; k < cycles && !top.interrupt_o; k++) step();
+        return top.interrupt_o;
+    }
+
     // Runs until all that was offered is served and nothing is under way; false where no stream moves for `patience`
     // cycles.
     bool run(uint64_t patience) {

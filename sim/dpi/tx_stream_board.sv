@@ -38,7 +38,8 @@ module tx_stream_board
     input  logic                    s_axis_pixel_tvalid,
     output logic                    s_axis_pixel_tready,
 
-    output logic idle_o
+    output logic        interrupt_o,
+    output logic        idle_o
 );
 
   // Reading: frames, then the planes of the constants. Writing: raw images, corrected ones.

@@ -69,6 +69,7 @@ void tx_stream_reset(TxStream* s) { s->reset(); }
 bool tx_stream_write(TxStream* s, uint32_t offset, uint32_t value) { return s->write(offset, value); }
 bool tx_stream_read(TxStream* s, uint32_t offset, uint32_t* value) { return s->read(offset, value); }
 bool tx_stream_run(TxStream* s, uint64_t patience) { return s->run(patience); }
+bool tx_stream_interrupt(TxStream* s, uint64_t cycles) { return s->interrupted(cycles); }
 
 // Runs for some cycles, whatever is under way.
 void tx_stream_step(TxStream* s, uint64_t cycles) {

@@ -11,6 +11,7 @@ module registers
   import tx_regs_pkg::*;
 #(
     parameter int unsigned DataW        = 512,
+    parameter int unsigned AddrW        = 64,
     parameter int unsigned NumQp        = 16,
     parameter int unsigned Flows        = 4,
     parameter int unsigned Destinations = 16,
@@ -36,6 +37,15 @@ module registers
     output logic armed_o,
     output logic resetting_o,
     input  logic idle_i,
+
+    // What may stand still: how long, in 2^16 cycles, and whether it does. An abort waits for neither
+    output logic [15:0] mac_limit_o,
+    output logic [15:0] memory_limit_o,
+    output logic        aborting_o,
+    input  logic        mac_stuck_i,
+    input  logic        memory_stuck_i,
+    input  logic        bad_address_i,    // pulse: a read from beyond the memory
+    output logic        interrupt_o,
 
     // This end, and the frame store
     output logic [47:0] local_mac_o,
@@ -214,13 +224,22 @@ module registers
 
   // Commands
   logic resetting, clear, counters_busy, main_busy, station_busy, qp_busy;
+  logic beyond;  // an address that this memory does not have
+  assign beyond = 65'(store_base_o) >> AddrW != '0 || (Correct && 65'(correction_o.base) >> AddrW != '0);
   assign resetting_o = resetting;
+  assign mac_limit_o = regs.watchdog.mac.value;
+  assign memory_limit_o = regs.watchdog.memory.value;
+
+  always_ff @(posedge clk) begin
+    aborting_o <= regs.command.abort.value || (aborting_o && resetting);
+    if (rst) aborting_o <= 1'b0;
+  end
 
   tx_control u_control (
       .clk,
       .rst,
-      .arm_i       (regs.control.arm.value),
-      .reset_i     (regs.command.reset.value),
+      .arm_i       (regs.control.arm.value && !beyond),
+      .reset_i     (regs.command.reset.value || regs.command.abort.value),
       .armed_o,
       .resetting_o (resetting),
       .idle_i      (idle_i && !qp_busy),
@@ -488,6 +507,22 @@ module registers
   end
 
   // Errors
+  logic [31:0] errors;
+
+  assign errors = 32'({
+    regs.errors.bad_address.value, regs.errors.memory_timeout.value, regs.errors.mac_timeout.value,
+    regs.errors.constant_error.value, regs.errors.mismatch.value, regs.errors.frame_bad.value,
+    regs.errors.read_error.value, regs.errors.bad_payload.value, regs.errors.too_long.value,
+    regs.errors.too_short.value,
+    regs.errors.bad_length.value, regs.errors.bad_qp.value, regs.errors.frame_lost.value, regs.errors.refused.value,
+    regs.errors.skipped.value, regs.errors.no_credit.value
+  });
+
+  always_ff @(posedge clk) begin
+    interrupt_o <= (errors & regs.interrupt_mask.value.value) != '0;
+    if (rst) interrupt_o <= 1'b0;
+  end
+
   logic counted;
   destination_counter_e counter;
   refusal_t refusal_q;
@@ -513,7 +548,8 @@ module registers
     regs_in.sizes = '{
         qps: '{next: 9'(NumQp)},
         flows: '{next: 4'(Flows)},
-        destinations: '{next: 9'(Destinations)}
+        destinations: '{next: 9'(Destinations)},
+        address_bits: '{next: 7'(AddrW)}
     };
     regs_in.clock_hz.value.next = ClockHz;
     regs_in.build.value.next = Build;
@@ -523,7 +559,9 @@ module registers
         armed: '{next: armed_o},
         resetting: '{next: resetting},
         snapshot_busy: '{next: counters_busy},
-        qp_busy: '{next: qp_busy || qp_waits_q}
+        qp_busy: '{next: qp_busy || qp_waits_q},
+        mac_stuck: '{next: mac_stuck_i},
+        memory_stuck: '{next: memory_stuck_i}
     };
     regs_in.errors.no_credit = '{hwclr: clear, hwset: counted && counter == DESTINATION_DROPPED};
     regs_in.errors.skipped = '{hwclr: clear, hwset: counted && counter == DESTINATION_SKIPPED};
@@ -538,6 +576,10 @@ module registers
     regs_in.errors.frame_bad = '{hwclr: clear, hwset: pulses_i.frames_bad};
     regs_in.errors.mismatch = '{hwclr: clear, hwset: pulses_i.mismatches};
     regs_in.errors.constant_error = '{hwclr: clear, hwset: pulses_i.constant_errors};
+    regs_in.errors.mac_timeout = '{hwclr: clear, hwset: pulses_i.mac_timeouts};
+    regs_in.errors.memory_timeout = '{hwclr: clear, hwset: pulses_i.memory_timeouts};
+    regs_in.errors.bad_address = '{hwclr: clear, hwset: bad_address_i || (regs.control.arm.value && beyond)};
+    regs_in.interrupt.value.next = errors & regs.interrupt_mask.value.value;
     regs_in.refusal = '{
         reason: '{next: refusal_q.reason},
         flow: '{next: refusal_q.flow},

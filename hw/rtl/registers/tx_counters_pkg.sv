@@ -4,6 +4,9 @@ package tx_counters_pkg;
 
   // Single events, each for one of the registers `counters`: bit k for counter k
   typedef struct packed {
+    logic memory_timeouts;
+    logic mac_dropped;
+    logic mac_timeouts;
     logic mac_lost;
     logic mac_bad;
     logic mac_too_long;

@@ -90,6 +90,9 @@ module tx_regs (
         logic [1:0] constants_base;
         logic constants_pitch;
         logic constants_bytes;
+        logic watchdog;
+        logic interrupt_mask;
+        logic interrupt;
         logic mac_threshold;
         logic station;
         logic pause_priorities;
@@ -152,6 +155,9 @@ module tx_regs (
         decoded_reg_strb.constants_base[1] = cpuif_req_masked & (cpuif_addr == 8'h64);
         decoded_reg_strb.constants_pitch = cpuif_req_masked & (cpuif_addr == 8'h68);
         decoded_reg_strb.constants_bytes = cpuif_req_masked & (cpuif_addr == 8'h6c);
+        decoded_reg_strb.watchdog = cpuif_req_masked & (cpuif_addr == 8'h70);
+        decoded_reg_strb.interrupt_mask = cpuif_req_masked & (cpuif_addr == 8'h74);
+        decoded_reg_strb.interrupt = cpuif_req_masked & (cpuif_addr == 8'h78) & !cpuif_req_is_wr;
         decoded_reg_strb.mac_threshold = cpuif_req_masked & (cpuif_addr == 8'h7c);
         decoded_reg_strb.station = cpuif_req_masked & (cpuif_addr == 8'h80);
         decoded_reg_strb.pause_priorities = cpuif_req_masked & (cpuif_addr == 8'h84);
@@ -311,6 +317,10 @@ module tx_regs (
                 logic next;
                 logic load_next;
             } snapshot;
+            struct {
+                logic next;
+                logic load_next;
+            } abort;
         } command;
         struct {
             struct {
@@ -395,6 +405,18 @@ module tx_regs (
                 logic next;
                 logic load_next;
             } constant_error;
+            struct {
+                logic next;
+                logic load_next;
+            } mac_timeout;
+            struct {
+                logic next;
+                logic load_next;
+            } memory_timeout;
+            struct {
+                logic next;
+                logic load_next;
+            } bad_address;
         } errors;
         struct {
             struct {
@@ -446,6 +468,22 @@ module tx_regs (
                 logic load_next;
             } value;
         } constants_bytes;
+        struct {
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } mac;
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } memory;
+        } watchdog;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } interrupt_mask;
         struct {
             struct {
                 logic [15:0] next;
@@ -615,6 +653,9 @@ module tx_regs (
             struct {
                 logic value;
             } snapshot;
+            struct {
+                logic value;
+            } abort;
         } command;
         struct {
             struct {
@@ -681,6 +722,15 @@ module tx_regs (
             struct {
                 logic value;
             } constant_error;
+            struct {
+                logic value;
+            } mac_timeout;
+            struct {
+                logic value;
+            } memory_timeout;
+            struct {
+                logic value;
+            } bad_address;
         } errors;
         struct {
             struct {
@@ -722,6 +772,19 @@ module tx_regs (
                 logic [31:0] value;
             } value;
         } constants_bytes;
+        struct {
+            struct {
+                logic [15:0] value;
+            } mac;
+            struct {
+                logic [15:0] value;
+            } memory;
+        } watchdog;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } interrupt_mask;
         struct {
             struct {
                 logic [15:0] value;
@@ -944,6 +1007,32 @@ module tx_regs (
         end
     end
     assign hwif_out.command.snapshot.value = field_storage.command.snapshot.value;
+    // Field: tx_map.tx_regs.command.abort
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.command.abort.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.command && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.command.abort.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.command.abort.next = next_c;
+        field_combo.command.abort.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.command.abort.value <= 1'h0;
+        end else begin
+            if(field_combo.command.abort.load_next) begin
+                field_storage.command.abort.value <= field_combo.command.abort.next;
+            end
+        end
+    end
+    assign hwif_out.command.abort.value = field_storage.command.abort.value;
     // Field: tx_map.tx_regs.local_mac.value
     always_comb begin
         automatic logic [47:0] next_c;
@@ -1087,6 +1176,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.no_credit.value = field_storage.errors.no_credit.value;
     // Field: tx_map.tx_regs.errors.skipped
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1115,6 +1205,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.skipped.value = field_storage.errors.skipped.value;
     // Field: tx_map.tx_regs.errors.refused
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1172,6 +1263,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.frame_lost.value = field_storage.errors.frame_lost.value;
     // Field: tx_map.tx_regs.errors.bad_qp
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1200,6 +1292,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.bad_qp.value = field_storage.errors.bad_qp.value;
     // Field: tx_map.tx_regs.errors.bad_length
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1228,6 +1321,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.bad_length.value = field_storage.errors.bad_length.value;
     // Field: tx_map.tx_regs.errors.too_short
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1256,6 +1350,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.too_short.value = field_storage.errors.too_short.value;
     // Field: tx_map.tx_regs.errors.too_long
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1284,6 +1379,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.too_long.value = field_storage.errors.too_long.value;
     // Field: tx_map.tx_regs.errors.bad_payload
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1312,6 +1408,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.bad_payload.value = field_storage.errors.bad_payload.value;
     // Field: tx_map.tx_regs.errors.read_error
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1340,6 +1437,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.read_error.value = field_storage.errors.read_error.value;
     // Field: tx_map.tx_regs.errors.frame_bad
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1368,6 +1466,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.frame_bad.value = field_storage.errors.frame_bad.value;
     // Field: tx_map.tx_regs.errors.mismatch
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1396,6 +1495,7 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.mismatch.value = field_storage.errors.mismatch.value;
     // Field: tx_map.tx_regs.errors.constant_error
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1424,6 +1524,94 @@ module tx_regs (
             end
         end
     end
+    assign hwif_out.errors.constant_error.value = field_storage.errors.constant_error.value;
+    // Field: tx_map.tx_regs.errors.mac_timeout
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.mac_timeout.value;
+        load_next_c = '0;
+        if(hwif_in.errors.mac_timeout.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(hwif_in.errors.mac_timeout.hwclr) begin // HW Clear
+            next_c = '0;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.errors.mac_timeout.value & ~(decoded_wr_data[13:13] & decoded_wr_biten[13:13]);
+            load_next_c = '1;
+        end
+        field_combo.errors.mac_timeout.next = next_c;
+        field_combo.errors.mac_timeout.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.mac_timeout.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.mac_timeout.load_next) begin
+                field_storage.errors.mac_timeout.value <= field_combo.errors.mac_timeout.next;
+            end
+        end
+    end
+    assign hwif_out.errors.mac_timeout.value = field_storage.errors.mac_timeout.value;
+    // Field: tx_map.tx_regs.errors.memory_timeout
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.memory_timeout.value;
+        load_next_c = '0;
+        if(hwif_in.errors.memory_timeout.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(hwif_in.errors.memory_timeout.hwclr) begin // HW Clear
+            next_c = '0;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.errors.memory_timeout.value & ~(decoded_wr_data[14:14] & decoded_wr_biten[14:14]);
+            load_next_c = '1;
+        end
+        field_combo.errors.memory_timeout.next = next_c;
+        field_combo.errors.memory_timeout.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.memory_timeout.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.memory_timeout.load_next) begin
+                field_storage.errors.memory_timeout.value <= field_combo.errors.memory_timeout.next;
+            end
+        end
+    end
+    assign hwif_out.errors.memory_timeout.value = field_storage.errors.memory_timeout.value;
+    // Field: tx_map.tx_regs.errors.bad_address
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.bad_address.value;
+        load_next_c = '0;
+        if(hwif_in.errors.bad_address.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(hwif_in.errors.bad_address.hwclr) begin // HW Clear
+            next_c = '0;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.errors.bad_address.value & ~(decoded_wr_data[15:15] & decoded_wr_biten[15:15]);
+            load_next_c = '1;
+        end
+        field_combo.errors.bad_address.next = next_c;
+        field_combo.errors.bad_address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.bad_address.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.bad_address.load_next) begin
+                field_storage.errors.bad_address.value <= field_combo.errors.bad_address.next;
+            end
+        end
+    end
+    assign hwif_out.errors.bad_address.value = field_storage.errors.bad_address.value;
     // Field: tx_map.tx_regs.correction.enabled
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1654,6 +1842,75 @@ module tx_regs (
         end
     end
     assign hwif_out.constants_bytes.value.value = field_storage.constants_bytes.value.value;
+    // Field: tx_map.tx_regs.watchdog.mac
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.watchdog.mac.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.watchdog && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.watchdog.mac.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
+            load_next_c = '1;
+        end
+        field_combo.watchdog.mac.next = next_c;
+        field_combo.watchdog.mac.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.watchdog.mac.value <= 16'h0;
+        end else begin
+            if(field_combo.watchdog.mac.load_next) begin
+                field_storage.watchdog.mac.value <= field_combo.watchdog.mac.next;
+            end
+        end
+    end
+    assign hwif_out.watchdog.mac.value = field_storage.watchdog.mac.value;
+    // Field: tx_map.tx_regs.watchdog.memory
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.watchdog.memory.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.watchdog && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.watchdog.memory.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
+            load_next_c = '1;
+        end
+        field_combo.watchdog.memory.next = next_c;
+        field_combo.watchdog.memory.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.watchdog.memory.value <= 16'h0;
+        end else begin
+            if(field_combo.watchdog.memory.load_next) begin
+                field_storage.watchdog.memory.value <= field_combo.watchdog.memory.next;
+            end
+        end
+    end
+    assign hwif_out.watchdog.memory.value = field_storage.watchdog.memory.value;
+    // Field: tx_map.tx_regs.interrupt_mask.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt_mask.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt_mask && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupt_mask.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt_mask.value.next = next_c;
+        field_combo.interrupt_mask.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt_mask.value.value <= 32'h0;
+        end else begin
+            if(field_combo.interrupt_mask.value.load_next) begin
+                field_storage.interrupt_mask.value.value <= field_combo.interrupt_mask.value.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt_mask.value.value = field_storage.interrupt_mask.value.value;
     // Field: tx_map.tx_regs.mac_threshold.value
     always_comb begin
         automatic logic [15:0] next_c;
@@ -2408,6 +2665,7 @@ module tx_regs (
             readback_data_var[8:0] = hwif_in.sizes.qps.next;
             readback_data_var[15:12] = hwif_in.sizes.flows.next;
             readback_data_var[24:16] = hwif_in.sizes.destinations.next;
+            readback_data_var[31:25] = hwif_in.sizes.address_bits.next;
         end
         if(rd_mux_addr == 8'h10) begin
             readback_data_var[31:0] = hwif_in.clock_hz.value.next;
@@ -2427,10 +2685,13 @@ module tx_regs (
             readback_data_var[2] = hwif_in.status.resetting.next;
             readback_data_var[3] = hwif_in.status.snapshot_busy.next;
             readback_data_var[4] = hwif_in.status.qp_busy.next;
+            readback_data_var[5] = hwif_in.status.mac_stuck.next;
+            readback_data_var[6] = hwif_in.status.memory_stuck.next;
         end
         if(rd_mux_addr == 8'h24) begin
             readback_data_var[0] = field_storage.command.reset.value;
             readback_data_var[1] = field_storage.command.snapshot.value;
+            readback_data_var[2] = field_storage.command.abort.value;
         end
         if(rd_mux_addr == 8'h28) begin
             readback_data_var[31:0] = field_storage.local_mac.value.value[31:0];
@@ -2467,6 +2728,9 @@ module tx_regs (
             readback_data_var[10] = field_storage.errors.frame_bad.value;
             readback_data_var[11] = field_storage.errors.mismatch.value;
             readback_data_var[12] = field_storage.errors.constant_error.value;
+            readback_data_var[13] = field_storage.errors.mac_timeout.value;
+            readback_data_var[14] = field_storage.errors.memory_timeout.value;
+            readback_data_var[15] = field_storage.errors.bad_address.value;
         end
         if(rd_mux_addr == 8'h4c) begin
             readback_data_var[7:0] = hwif_in.refusal.reason.next;
@@ -2501,6 +2765,16 @@ module tx_regs (
         end
         if(rd_mux_addr == 8'h6c) begin
             readback_data_var[31:0] = field_storage.constants_bytes.value.value;
+        end
+        if(rd_mux_addr == 8'h70) begin
+            readback_data_var[15:0] = field_storage.watchdog.mac.value;
+            readback_data_var[31:16] = field_storage.watchdog.memory.value;
+        end
+        if(rd_mux_addr == 8'h74) begin
+            readback_data_var[31:0] = field_storage.interrupt_mask.value.value;
+        end
+        if(rd_mux_addr == 8'h78) begin
+            readback_data_var[31:0] = hwif_in.interrupt.value.next;
         end
         if(rd_mux_addr == 8'h7c) begin
             readback_data_var[15:0] = field_storage.mac_threshold.value.value;

@@ -54,9 +54,14 @@ package tx_regs_pkg;
     } tx_regs__sizes__destinations__in_t;
 
     typedef struct {
+        logic [6:0] next;
+    } tx_regs__sizes__address_bits__in_t;
+
+    typedef struct {
         tx_regs__sizes__qps__in_t qps;
         tx_regs__sizes__flows__in_t flows;
         tx_regs__sizes__destinations__in_t destinations;
+        tx_regs__sizes__address_bits__in_t address_bits;
     } tx_regs__sizes__in_t;
 
     typedef struct {
@@ -104,11 +109,21 @@ package tx_regs_pkg;
     } tx_regs__status__qp_busy__in_t;
 
     typedef struct {
+        logic next;
+    } tx_regs__status__mac_stuck__in_t;
+
+    typedef struct {
+        logic next;
+    } tx_regs__status__memory_stuck__in_t;
+
+    typedef struct {
         tx_regs__status__idle__in_t idle;
         tx_regs__status__armed__in_t armed;
         tx_regs__status__resetting__in_t resetting;
         tx_regs__status__snapshot_busy__in_t snapshot_busy;
         tx_regs__status__qp_busy__in_t qp_busy;
+        tx_regs__status__mac_stuck__in_t mac_stuck;
+        tx_regs__status__memory_stuck__in_t memory_stuck;
     } tx_regs__status__in_t;
 
     typedef struct {
@@ -177,6 +192,21 @@ package tx_regs_pkg;
     } tx_regs__errors__constant_error__in_t;
 
     typedef struct {
+        logic hwclr;
+        logic hwset;
+    } tx_regs__errors__mac_timeout__in_t;
+
+    typedef struct {
+        logic hwclr;
+        logic hwset;
+    } tx_regs__errors__memory_timeout__in_t;
+
+    typedef struct {
+        logic hwclr;
+        logic hwset;
+    } tx_regs__errors__bad_address__in_t;
+
+    typedef struct {
         tx_regs__errors__no_credit__in_t no_credit;
         tx_regs__errors__skipped__in_t skipped;
         tx_regs__errors__refused__in_t refused;
@@ -190,6 +220,9 @@ package tx_regs_pkg;
         tx_regs__errors__frame_bad__in_t frame_bad;
         tx_regs__errors__mismatch__in_t mismatch;
         tx_regs__errors__constant_error__in_t constant_error;
+        tx_regs__errors__mac_timeout__in_t mac_timeout;
+        tx_regs__errors__memory_timeout__in_t memory_timeout;
+        tx_regs__errors__bad_address__in_t bad_address;
     } tx_regs__errors__in_t;
 
     typedef struct {
@@ -217,6 +250,14 @@ package tx_regs_pkg;
     typedef struct {
         tx_regs__refusal_frame__value__in_t value;
     } tx_regs__refusal_frame__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tx_regs__interrupt__value__in_t;
+
+    typedef struct {
+        tx_regs__interrupt__value__in_t value;
+    } tx_regs__interrupt__in_t;
 
     typedef struct {
         logic next;
@@ -293,6 +334,7 @@ package tx_regs_pkg;
         tx_regs__errors__in_t errors;
         tx_regs__refusal__in_t refusal;
         tx_regs__refusal_frame__in_t refusal_frame;
+        tx_regs__interrupt__in_t interrupt;
         tx_regs__station_status__in_t station_status;
         tx_regs__resolved_mac__in_t resolved_mac;
         tx_regs__conflict_mac__in_t conflict_mac;
@@ -317,8 +359,13 @@ package tx_regs_pkg;
     } tx_regs__command__snapshot__out_t;
 
     typedef struct {
+        logic value;
+    } tx_regs__command__abort__out_t;
+
+    typedef struct {
         tx_regs__command__reset__out_t reset;
         tx_regs__command__snapshot__out_t snapshot;
+        tx_regs__command__abort__out_t abort;
     } tx_regs__command__out_t;
 
     typedef struct {
@@ -363,10 +410,85 @@ package tx_regs_pkg;
 
     typedef struct {
         logic value;
+    } tx_regs__errors__no_credit__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__skipped__out_t;
+
+    typedef struct {
+        logic value;
     } tx_regs__errors__refused__out_t;
 
     typedef struct {
+        logic value;
+    } tx_regs__errors__frame_lost__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__bad_qp__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__bad_length__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__too_short__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__too_long__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__bad_payload__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__read_error__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__frame_bad__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__mismatch__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__constant_error__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__mac_timeout__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__memory_timeout__out_t;
+
+    typedef struct {
+        logic value;
+    } tx_regs__errors__bad_address__out_t;
+
+    typedef struct {
+        tx_regs__errors__no_credit__out_t no_credit;
+        tx_regs__errors__skipped__out_t skipped;
         tx_regs__errors__refused__out_t refused;
+        tx_regs__errors__frame_lost__out_t frame_lost;
+        tx_regs__errors__bad_qp__out_t bad_qp;
+        tx_regs__errors__bad_length__out_t bad_length;
+        tx_regs__errors__too_short__out_t too_short;
+        tx_regs__errors__too_long__out_t too_long;
+        tx_regs__errors__bad_payload__out_t bad_payload;
+        tx_regs__errors__read_error__out_t read_error;
+        tx_regs__errors__frame_bad__out_t frame_bad;
+        tx_regs__errors__mismatch__out_t mismatch;
+        tx_regs__errors__constant_error__out_t constant_error;
+        tx_regs__errors__mac_timeout__out_t mac_timeout;
+        tx_regs__errors__memory_timeout__out_t memory_timeout;
+        tx_regs__errors__bad_address__out_t bad_address;
     } tx_regs__errors__out_t;
 
     typedef struct {
@@ -433,6 +555,27 @@ package tx_regs_pkg;
     typedef struct {
         tx_regs__constants_bytes__value__out_t value;
     } tx_regs__constants_bytes__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } tx_regs__watchdog__mac__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } tx_regs__watchdog__memory__out_t;
+
+    typedef struct {
+        tx_regs__watchdog__mac__out_t mac;
+        tx_regs__watchdog__memory__out_t memory;
+    } tx_regs__watchdog__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } tx_regs__interrupt_mask__value__out_t;
+
+    typedef struct {
+        tx_regs__interrupt_mask__value__out_t value;
+    } tx_regs__interrupt_mask__out_t;
 
     typedef struct {
         logic [15:0] value;
@@ -641,6 +784,8 @@ package tx_regs_pkg;
         tx_regs__constants_base__out_t constants_base;
         tx_regs__constants_pitch__out_t constants_pitch;
         tx_regs__constants_bytes__out_t constants_bytes;
+        tx_regs__watchdog__out_t watchdog;
+        tx_regs__interrupt_mask__out_t interrupt_mask;
         tx_regs__mac_threshold__out_t mac_threshold;
         tx_regs__station__out_t station;
         tx_regs__pause_priorities__out_t pause_priorities;

@@ -416,6 +416,8 @@ module framelane_top_ip #(
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_RX TVALID" *)
     input wire s_axis_rx_tvalid,
     input wire link_up_i,
+    (* X_INTERFACE_INFO = "xilinx.com:signal:interrupt:1.0 interrupt_o INTERRUPT", X_INTERFACE_PARAMETER = "XIL_INTERFACENAME interrupt_o, SENSITIVITY LEVEL_HIGH" *)
+    output wire interrupt_o,
     output wire idle_o
 );
 
@@ -568,6 +570,7 @@ module framelane_top_ip #(
       .s_axis_rx_tuser(s_axis_rx_tuser),
       .s_axis_rx_tvalid(s_axis_rx_tvalid),
       .link_up_i(link_up_i),
+      .interrupt_o(interrupt_o),
       .idle_o(idle_o)
   );
 

@@ -12,7 +12,7 @@ from registers_bench import BUILD, EVENTS, RC, SIZES, RegistersBench
 
 ERRORS = (
     *("frames_lost", "bad_qp", "bad_length", "too_short", "too_long", "bad_payload", "read_errors", "frames_bad"),
-    *("mismatches", "constant_errors"),
+    *("mismatches", "constant_errors", "mac_timeouts", "memory_timeouts"),
 )
 """Counters of events each of which sets a bit of `errors`, from bit 3 on."""
 

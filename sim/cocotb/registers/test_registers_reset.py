@@ -114,6 +114,61 @@ async def a_core_that_is_idle_for_short_times_only_is_not_reset(dut: Any) -> Non
     assert await bench.field("status", "resetting")
 
 
+@cocotb.test()
+async def an_abort_is_a_reset_that_says_so_until_its_end(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    dut.idle_i.value = 0
+    await bench.command("reset")
+    await bench.wait(50)
+    assert not now(dut.aborting_o)
+    assert await bench.field("status", "resetting")
+    await bench.command("abort")
+    await bench.wait(50)
+    assert now(dut.aborting_o)
+    dut.idle_i.value = 1
+    await bench.ready()
+    await bench.wait(2)
+    assert not now(dut.aborting_o)
+
+
+@cocotb.test()
+async def an_address_beyond_the_memory_does_not_arm_and_raises_the_interrupt_where_it_is_asked_for(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    bad_address = 1 << 15
+    for name in ("store_base", "constants_base"):
+        await bench.put(name, 1 << BUILD["AddrW"])
+        await bench.put("control", 1)
+        await bench.wait(3)
+        assert not now(dut.armed_o)
+        assert await bench.get("errors") == bad_address
+        assert (await bench.get("interrupt"), now(dut.interrupt_o)) == (0, 0)
+        await bench.put("interrupt_mask", bad_address | 1)
+        await bench.wait(2)
+        assert (await bench.get("interrupt"), now(dut.interrupt_o)) == (bad_address, 1)
+        await bench.put(name, (1 << BUILD["AddrW"]) - 4096)
+        await bench.put("errors", bad_address)
+        await bench.wait(3)
+        assert now(dut.armed_o)
+        assert (await bench.get("interrupt"), now(dut.interrupt_o)) == (0, 0)
+        await bench.put("interrupt_mask", 0)
+        await bench.put("control", 0)
+
+
+@cocotb.test()
+async def what_stands_still_is_said_with_its_limits(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.start()
+    await bench.put("watchdog", 0x1234 | 0x5678 << 16)
+    assert (now(dut.mac_limit_o), now(dut.memory_limit_o)) == (0x1234, 0x5678)
+    for mac, memory in ((1, 0), (0, 1)):
+        dut.mac_stuck_i.value, dut.memory_stuck_i.value = mac, memory
+        await bench.wait(2)
+        assert await bench.field("status", "mac_stuck") == mac
+        assert await bench.field("status", "memory_stuck") == memory
+
+
 @pytest.mark.parametrize("network", [{}, RC])
 def test_registers_reset(network: dict[str, Any]) -> None:
     run("registers_reset", top="registers", flat=True, **SIZES, **BUILD, **network)

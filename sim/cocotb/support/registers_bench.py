@@ -16,7 +16,15 @@ from framelane.models.roce_tx.wire import Endpoint
 from tx_registers import MAP
 
 SIZES: dict[str, Any] = {"NumQp": 4, "Flows": 3, "Destinations": 5}
-BUILD: dict[str, Any] = {"DataW": 256, "ClockHz": 322_265_625, "Build": 77, "FrameStore": 1, "Correct": 1, "MacPort": 1}
+BUILD: dict[str, Any] = {
+    "DataW": 256,
+    "AddrW": 40,
+    "ClockHz": 322_265_625,
+    "Build": 77,
+    "FrameStore": 1,
+    "Correct": 1,
+    "MacPort": 1,
+}
 RC: dict[str, Any] = {"Station": 1, "Rc": 1, "RcQps": 2, "RcDepth": 32}
 FLOW_1 = Flow(
     source=3, first_destination=1, destinations=2, bunch=5, first=1 << 40 | 9, period=7, burst=6, count=1 << 33 | 1,
@@ -48,8 +56,9 @@ class RegistersBench(Bench):
     async def start(self, idle: bool = True) -> None:
         core = ("pulses_i", "refusal_valid_i", "refusal_i", "flow_index_i", "destination_index_i", "station_pulses_i")
         network = ("s_axis_resolved_tvalid", "link_up_i", "held_i", "conflict_mac_i", "m_axis_resolve_tready")
+        stuck = ("mac_stuck_i", "memory_stuck_i", "bad_address_i")
         rc = ("command_refused_i", "rc_status_i", "m_axis_command_tready")
-        for name in (*core, *network, *rc):
+        for name in (*core, *network, *stuck, *rc):
             getattr(self.dut, name).value = 0
         self.dut.idle_i.value = int(idle)
         await self.reset()

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from typing import Self
+from math import ceil
+from typing import Self, cast
 
 from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.board import rearming
@@ -22,7 +23,7 @@ from framelane.driver.board.station import StationRegisters, StationState
 from framelane.driver.registers.counter_registers import read_counters
 from framelane.driver.registers.entries import FrameRing, all_writes, check_fits, endpoint_writes
 from framelane.driver.registers.register_file import RegisterFile
-from framelane.driver.registers.registers import WORD, Registers
+from framelane.driver.registers.registers import WORD, Interruptible, Registers
 from framelane.models.memory.image_writer import Correction
 from framelane.models.roce_tx.roce_qp import Service
 from framelane.models.tx import TxConfig
@@ -32,6 +33,8 @@ IDENTITY = 0x58544C46
 MAJOR = 1
 """Version of the register map that this software knows."""
 TIMEOUT_S = 2.0
+WATCHDOG_CYCLES, WATCHDOG_MAX = 1 << 16, 0xFFFF
+"""Unit of the register `watchdog`, and how many it holds."""
 _PAUSE_S = 0.0005
 """Seconds between two looks of one who waits, if the registers do not say otherwise (`pause_s`)."""
 _NO_BOARD = {
@@ -221,6 +224,56 @@ class Board:
                 )
             if self._pause_s:
                 time.sleep(self._pause_s)
+
+    def set_watchdogs(self, mac_s: float, memory_s: float) -> None:
+        """How many seconds the Ethernet core, and memory, may stand still before packets are dropped and reads fail.
+
+        0: for ever, as after power-up. ConfigError for times that the registers do not hold.
+        """
+        unit_s = WATCHDOG_CYCLES / self.probe().clock_hz
+        units = {"mac": ceil(mac_s / unit_s), "memory": ceil(memory_s / unit_s)}
+        for name, value in units.items():
+            if not 0 <= value <= WATCHDOG_MAX:
+                raise ConfigError(f"the time of the {name} watchdog must be 0 to {WATCHDOG_MAX * unit_s:.3g} s")
+        self.registers.write_register("watchdog", units)
+
+    def abort(self) -> None:
+        """Reset the core without waiting for the Ethernet core or for reads of memory; what was under way is lost.
+
+        Counters and errors are cleared; the queue pairs are forgotten. BoardError where it does not end.
+        """
+        self.registers["command.abort"] = 1
+        advice = "memory does not answer writes, or the board's clock stands: load the design anew"
+        self._wait(lambda state: not state.resetting, "the abort has not ended", advice)
+
+    def set_interrupts(self, names: Iterable[str]) -> None:
+        """Which bits of the register `errors` raise the interrupt from now on; none: none does."""
+        known = [field.name for field in self.registers.find("errors").register.fields]
+        names = set(names)
+        if unknown := sorted(names.difference(known)):
+            raise ConfigError(f"errors has no bit {unknown[0]}: choose of {', '.join(known)}")
+        fields_of = self.registers.find("errors").register.fields
+        self.registers["interrupt_mask"] = sum(1 << field.lsb for field in fields_of if field.name in names)
+
+    def interrupts(self) -> tuple[str, ...]:
+        """The bits of `errors` that raise it now; `clear_errors` ends that."""
+        pending = self.registers["interrupt"]
+        bits = self.registers.find("errors").register.fields
+        return tuple(field.name for field in bits if pending >> field.lsb & 1)
+
+    def wait_interrupt(self, timeout_s: float) -> tuple[str, ...]:
+        """Wait until a bit is set that `set_interrupts` has asked for; those that are, none after `timeout_s`.
+
+        ConfigError where the board's interrupt does not reach this program.
+        """
+        opened = self._opened
+        if not hasattr(opened, "wait_interrupt"):
+            raise ConfigError("no interrupt comes from these registers: open the board as a UIO device (uio:uio0)")
+        deadline = time.monotonic() + timeout_s
+        while not (found := self.interrupts()) and (left := deadline - time.monotonic()) > 0:
+            if not cast(Interruptible, opened).wait_interrupt(left):
+                return self.interrupts()
+        return found
 
     def resolve(self, ip: int) -> int:
         """The MAC of an IPv4 address (both as integers), by ARP, from the address that was configured.

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from framelane.base.errors import ConfigError
 from framelane.driver.board.board import Board
-from framelane.driver.registers.mmap_registers import ROOT, open_pci, open_uio
+from framelane.driver.registers.mmap_registers import ROOT, open_pci
 from framelane.driver.registers.registers import Registers
 from framelane.driver.registers.socket_registers import open_socket
+from framelane.driver.registers.uio import open_uio_device
 
 _SERVED = "sim:"
 _UIO = re.compile(r"uio:(?:/dev/)?(uio\d+)")
@@ -49,7 +50,7 @@ def open_registers(address: str, root: Path = ROOT) -> Registers:
     if address.startswith(_SERVED):
         return open_socket(address.removeprefix(_SERVED))
     if match := _UIO.fullmatch(address):
-        return open_uio(match[1], root)
+        return open_uio_device(match[1], root)
     if match := _PCI.fullmatch(address):
         return open_pci(f"{match[1] or '0000:'}{match[2]}".lower(), int(match[3] or 0), root)
     raise ConfigError(

@@ -12,7 +12,7 @@ class Capabilities:
     With `frame_store` it keeps frames in its own ring; without, they lie in memory already. With `correction` it can
     keep a corrected image beside each. `qps`, `flows` and `destinations` are the entries of its tables. With `rc` its
     first `rc_qps` queue pairs may be of RC, `rc_depth` descriptors of each being kept until they are acknowledged; with
-    `station` it has a receive path.
+    `station` it has a receive path. Addresses of its memory have `address_bits` (0: it does not say).
     """
 
     version: tuple[int, int, int]
@@ -28,17 +28,23 @@ class Capabilities:
     station: bool = False
     rc_qps: int = 0
     rc_depth: int = 0
+    address_bits: int = 64
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What goes on: no frame is under way, frames are sent, a reset, a copy of the counters, a QP is being set."""
+    """What goes on: no frame is under way, frames are sent, a reset, a copy of the counters, a QP is being set.
+
+    And what stands still: the Ethernet core, whose packets are dropped; memory, for which reads end with errors.
+    """
 
     idle: bool
     armed: bool
     resetting: bool
     snapshot_busy: bool
     qp_busy: bool
+    mac_stuck: bool = False
+    memory_stuck: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,9 @@ class Counters:
     mismatches: int
     constant_errors: int
     pixel_stalls: int
+    mac_timeouts: int
+    mac_dropped: int
+    memory_timeouts: int
     flows: tuple[FlowCounters, ...]
     destinations: tuple[DestinationCounters, ...]
     station: StationCounters | None = None
@@ -120,6 +129,12 @@ ADVICE = {
     "no room for both images: compare constants_bytes with the detector's frame; counters.mismatches says how many",
     "constant_error": "memory answered a read of constants with an error, and the pixels they are for were masked: "
     "check constants_base, constants_pitch and the memory there; counters.constant_errors says how many reads",
+    "mac_timeout": "the Ethernet core took no beat for too long, and packets were dropped: its link is down, a pause "
+    "does not end, or its clock stands; counters.mac_dropped says how many",
+    "memory_timeout": "memory did not answer for too long, and reads ended with errors: frames of that time failed; "
+    "check its controller, its clock and its calibration",
+    "bad_address": "store_base, constants_base or a frame is beyond the memory's addresses (sizes.address_bits): mend "
+    "[transmitter] of the configuration",
 }
 """For each bit of the register `errors`: what happened, and what to do."""
 

@@ -70,6 +70,17 @@ REGISTERS: tuple[Register, ...] = (
             Field("qps", 0, 9, "r", 0, "Queue pairs, 256 at most."),
             Field("flows", 12, 4, "r", 0, "Flows, 8 at most."),
             Field("destinations", 16, 9, "r", 0, "Destinations, 256 at most."),
+            Field(
+                "address_bits",
+                25,
+                7,
+                "r",
+                0,
+                (
+                    "Bits of an address of the memory, 64 at most. With store_base or constants_base beyond, "
+                    "control.arm does nothing."
+                ),
+            ),
         ),
         description="How many entries the tables of this build have. Entries behind them read 0 and ignore writes.",
     ),
@@ -137,6 +148,22 @@ REGISTERS: tuple[Register, ...] = (
             Field("resetting", 2, 1, "r", 0, "1: a reset is under way; control.arm cannot be set."),
             Field("snapshot_busy", 3, 1, "r", 0, "1: the copy of the counters is not complete yet."),
             Field("qp_busy", 4, 1, "r", 0, "1: the last queue pair that was committed is not in force yet."),
+            Field(
+                "mac_stuck",
+                5,
+                1,
+                "r",
+                0,
+                "1: the Ethernet core has taken no beat for watchdog.mac: packets are dropped until it does.",
+            ),
+            Field(
+                "memory_stuck",
+                6,
+                1,
+                "r",
+                0,
+                "1: memory has not answered for watchdog.memory: reads are answered with errors until it does.",
+            ),
         ),
         description="What goes on.",
     ),
@@ -165,6 +192,17 @@ REGISTERS: tuple[Register, ...] = (
                 (
                     "1: all counters are copied for reading, by one client at a time; status.snapshot_busy says until"
                     " when."
+                ),
+            ),
+            Field(
+                "abort",
+                2,
+                1,
+                "pulse",
+                0,
+                (
+                    "1: as reset, but waits neither for the Ethernet core nor for reads of memory: packets are "
+                    "dropped, reads end with errors."
                 ),
             ),
         ),
@@ -281,6 +319,33 @@ REGISTERS: tuple[Register, ...] = (
                 "w1c",
                 0,
                 "Memory answered a read of constants with an error: their pixels were masked.",
+            ),
+            Field(
+                "mac_timeout",
+                13,
+                1,
+                "w1c",
+                0,
+                "The Ethernet core had taken no beat for watchdog.mac: packets were dropped.",
+            ),
+            Field(
+                "memory_timeout",
+                14,
+                1,
+                "w1c",
+                0,
+                "Memory had not answered for watchdog.memory: reads ended with errors.",
+            ),
+            Field(
+                "bad_address",
+                15,
+                1,
+                "w1c",
+                0,
+                (
+                    "It was not armed, as store_base or constants_base is beyond sizes.address_bits; or a frame was "
+                    "read from beyond."
+                ),
             ),
         ),
         description=(
@@ -423,6 +488,45 @@ REGISTERS: tuple[Register, ...] = (
         ),
         description=(
             "Bytes of a raw image, as of each plane of the constants. 0 with the correction on: all frames are bad."
+        ),
+    ),
+    Register(
+        "watchdog",
+        0x0070,
+        32,
+        (
+            Field("mac", 0, 16, "rw", 0, "The Ethernet core, with a beat on offer."),
+            Field("memory", 16, 16, "rw", 0, "Memory, with reads outstanding: of frames, of constants."),
+        ),
+        description="How long others may stand still, in 2^16 clock cycles. 0: for ever.",
+    ),
+    Register(
+        "interrupt_mask",
+        0x0074,
+        32,
+        (Field("value", 0, 32, "rw", 0, "Which bits of errors raise the interrupt."),),
+        description="Which bits of errors raise the interrupt.",
+    ),
+    Register(
+        "interrupt",
+        0x0078,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "r",
+                0,
+                (
+                    "Those bits of errors that are set and raise the interrupt, which stands until they are cleared "
+                    "there, or not asked for."
+                ),
+            ),
+        ),
+        description=(
+            "Those bits of errors that are set and raise the interrupt, which stands until they are cleared "
+            "there, or not asked for."
         ),
     ),
     Register(
@@ -1405,6 +1509,27 @@ REGISTERS: tuple[Register, ...] = (
         64,
         (Field("value", 0, 64, "r", 0, "Packets from the MAC for which mac_port had no room."),),
         description="Packets from the MAC for which mac_port had no room.",
+    ),
+    Register(
+        "counters.mac_timeouts",
+        0x80B0,
+        64,
+        (Field("value", 0, 64, "r", 0, "How often the Ethernet core had taken no beat for watchdog.mac."),),
+        description="How often the Ethernet core had taken no beat for watchdog.mac.",
+    ),
+    Register(
+        "counters.mac_dropped",
+        0x80B8,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets dropped, whole or the rest of them, as the Ethernet core took none."),),
+        description="Packets dropped, whole or the rest of them, as the Ethernet core took none.",
+    ),
+    Register(
+        "counters.memory_timeouts",
+        0x80C0,
+        64,
+        (Field("value", 0, 64, "r", 0, "How often a port of memory had not answered for watchdog.memory."),),
+        description="How often a port of memory had not answered for watchdog.memory.",
     ),
     Register(
         "flow_counters[].selected",

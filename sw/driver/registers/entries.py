@@ -52,6 +52,15 @@ def check_fits(
         raise ConfigError(f"the frame store cannot have {ring.slots} slots: give 1..{_MAX_SLOTS}")
     if correction and ring:
         check_memory(ring, correction, beat)
+    highest = max(
+        ring.base + ring.slots * ring.slot_bytes if ring else 0,
+        correction.base + jf_constants.PLANES * correction.pitch if correction else 0,
+    )
+    if capabilities.address_bits and highest > 1 << capabilities.address_bits:
+        raise ConfigError(
+            f"the frame store or the constants end at {highest:#x}, but addresses of this build's memory have "
+            f"{capabilities.address_bits} bits: give them a lower base, or load a design with a larger AddrW"
+        )
 
 
 def check_memory(ring: FrameRing, correction: Correction, beat: int = 1) -> None:

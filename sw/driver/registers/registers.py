@@ -28,6 +28,13 @@ class Registers(Protocol):
         """Let go of the board, which goes on as it is. May be called twice."""
 
 
+class Interruptible(Registers, Protocol):
+    """Registers of a board whose interrupt reaches this program."""
+
+    def wait_interrupt(self, timeout_s: float) -> bool:
+        """Wait for it, so long at most; whether it came, now or since the last call."""
+
+
 def check_access(offset: int, size: int, value: int = 0) -> None:
     """Raise ConfigError unless a word may lie at `offset` of a map of `size` bytes and hold `value`."""
     if offset % WORD_BYTES:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from framelane.base.errors import BoardError, SimulationError
 from framelane.driver.board.board import Board
+from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import check_access
 from framelane.driver.simulated.library import Design, Signature
 from framelane.driver.simulated.simulation import Simulation, split, stall_share
@@ -17,6 +18,7 @@ from framelane.models.tx import TxConfig
 U8, U32, U64, POINTER = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 
 MAP_BYTES = 1 << 16
+_WAIT_CYCLES = 1_000_000
 _READY = 300
 """Cycles from power-up until the counters are cleared."""
 
@@ -31,6 +33,7 @@ def board_design(
         "write": (ctypes.c_bool, [U32, U32]),
         "read": (ctypes.c_bool, [U32, POINTER]),
         "run": (ctypes.c_bool, [U64]),
+        "interrupt": (ctypes.c_bool, [U64]),
         "step": (None, [U64]),
         **own,
     }
@@ -44,6 +47,7 @@ def board_design(
             "board_write": (None, [U64, POINTER, U64]),
             "board_packet_count": (U64, []),
             "board_packet_bytes": (U64, []),
+            "board_hold": (None, [ctypes.c_bool, ctypes.c_bool]),
             "board_take": (None, [POINTER, POINTER]),
             "board_ends": (None, [POINTER]),
             "board_last_activity": (U64, []),
@@ -110,6 +114,16 @@ class SimulatedBoard(Simulation):
         check_access(offset, MAP_BYTES, value)
         if not self._act("write", offset, value):
             raise BoardError(f"the simulated transmitter does not answer a write to {offset:#x}")
+
+    def wait_interrupt(self, timeout_s: float) -> bool:
+        """Run until the interrupt is up, so long at most by the board's clock, and a million cycles; whether it is."""
+        cycles = min(timeout_s * RegisterFile(self)["clock_hz"], _WAIT_CYCLES)
+        up: bool = self._act("interrupt", max(1, int(cycles)))
+        return up
+
+    def hold(self, *, reads: bool = False, sink: bool = False) -> None:
+        """From now on, whether the memory answers no reads, and the sink takes no packets."""
+        self._call("board_hold", reads, sink)
 
     def write_memory(self, address: int, data: NDArray[Any] | bytes) -> None:
         """Put `data` (any dtype, C order, little endian) at `address` of the memory, which grows as needed."""

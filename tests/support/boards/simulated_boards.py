@@ -38,7 +38,7 @@ def found(registers: Any) -> Iterator[None]:
     """Let every command find these registers, as they were left, within a `with` block."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(registers, "close", lambda: None)
-        patched.setattr("framelane.driver.board.board_address.open_uio", lambda name, root: registers)
+        patched.setattr("framelane.driver.board.board_address.open_uio_device", lambda name, root: registers)
         patched.setenv("FRAMELANE_BOARD", "uio:/dev/uio0")
         yield
 
