@@ -78,6 +78,8 @@ class SessionClient:
         token_file: Path | None = None,
         beside: Path | None = None,
     ) -> None:
+        self.address = host, port
+        """Where it has connected to."""
         self._where = f"{host}:{port}"
         role: Role = "reader" if source is None else "relay" if relay else "source"
         self._hello = Hello(role=role, source=source, name=relay, nonce=nonce())

@@ -67,8 +67,8 @@ def test_a_receiver_that_comes_back_is_taken_in_again_and_the_other_loses_nothin
     anew = make_rc(1, qpn=0x333, psn=0x765432, rkey=5, base=0x4000_0000_0000)
     servers = [SessionServer(session, "127.0.0.1", 0) for session in (one, two)]
     ports = [server.address[1] for server in servers]
-    keys = {name: f"link_port = {port}\n" for name, port in zip(("one", "two"), ports, strict=True)}
-    file = write_file(tmp_path, {"one": one, "two": two}, **keys)
+    file = write_file(tmp_path, {"one": one, "two": two}, one=f"link_port = {ports[0]}\n")
+    two.save(tmp_path / "two.json", {"port": ports[1]})
     link.serve(one)
     link.serve(two)
 
@@ -90,7 +90,8 @@ def test_a_receiver_that_comes_back_is_taken_in_again_and_the_other_loses_nothin
         offer(link, SLOTS)
         yield lambda: link.board.released == 2 * SLOTS
         link.serve(anew)
-        servers.append(SessionServer(anew, "127.0.0.1", ports[1]))
+        servers.append(SessionServer(anew, "127.0.0.1", 0))
+        anew.save(tmp_path / "two.json", {"port": servers[2].address[1]})
         yield lambda: 0 in servers[2].reports
         servers[2].publish(servers[2].reports[0].offered + SLOTS)
         yield lambda: credit_of_two() == 3 * SLOTS

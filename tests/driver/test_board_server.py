@@ -99,9 +99,13 @@ def test_endless_lines_too_many_clients_and_those_that_go_stop_nobody(path: Path
         deaf.socket.settimeout(0.5)
         with contextlib.suppress(OSError):
             deaf.socket.sendall(b"read 0x10\n" * 100_000)
+        many = []
         for _ in range(3 * MOST_CLIENTS):
-            held.enter_context(contextlib.closing(Client(path)))
+            many.append(held.enter_context(contextlib.closing(Client(path))))
             assert registers.read(SCRATCH) == 9
+        assert many[-1].ask(f"read {SCRATCH}") == "0x00000009"
+        with contextlib.suppress(ConnectionError):
+            assert many[0].line() == "", "it was silent for the longest, and is left"
 
 
 def test_memory_is_brought_in_pieces(path: Path, board: PaperBoard) -> None:
@@ -144,11 +148,11 @@ def test_a_socket_that_nobody_listens_on_is_replaced_and_another_file_is_not(pat
 
 
 def test_a_socket_that_another_board_has_by_now_is_left_to_it(path: Path) -> None:
-    with listening(path):
-        path.unlink()
+    with contextlib.ExitStack() as other:
         with listening(path):
-            kept = path.stat().st_ino
-            del kept
+            path.unlink()
+            other.enter_context(listening(path))
+        assert path.is_socket()
     assert not path.exists()
 
 

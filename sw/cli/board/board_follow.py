@@ -64,8 +64,9 @@ def run(board: Board, file: Path, console: Console) -> None:
             client = stack.enter_context(_connected(config, k))
             if client.session != session:
                 raise ConfigError(
-                    f"the receiver {called(config, k)} has another session than {config.session_files[k]}, which "
-                    f"{file} names: it was started anew; configure the board with the session that it publishes"
+                    f"the receiver {called(config.destinations[k], client)} has another session than "
+                    f"{config.session_files[k]}, which {file} names: it was started anew; configure the board with the "
+                    "session that it publishes"
                 )
             clients.append(client)
         check_as_configured(board.registers, config, file)
@@ -85,7 +86,7 @@ def run(board: Board, file: Path, console: Console) -> None:
             board.wait_idle()
         if relay.closed:
             for k in relay.closed:
-                say(console, f"disarmed: the receiver {called(config, k)} {relay.ended(k)}")
+                say(console, f"disarmed: the receiver {called(config.destinations[k], relay.client(k))}")
             return
         if watch.disarmed:
             say(console, "somebody else has disarmed the board: `framelane board disarm` or `configure`, or a reset")

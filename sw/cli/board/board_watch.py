@@ -26,12 +26,13 @@ def link_of(config: BoardConfig, k: int) -> SessionClient:
     Its token is that of a receiver of this user here, or else in the session's document.
     """
     host, name = str(config.sessions[k].receiver.ip), f"board follow on {socket.gethostname()}"[:64]
-    return SessionClient(host, config.link_ports[k], config.sources[k], relay=name, beside=config.session_files[k])
+    return SessionClient(host, config.link_port(k), config.sources[k], relay=name, beside=config.session_files[k])
 
 
-def called(config: BoardConfig, k: int) -> str:
-    """The receiver of destination `k` by its name, and where its link is."""
-    return f"{config.destinations[k]} ({config.sessions[k].receiver.ip}, link at TCP {config.link_ports[k]})"
+def called(name: str, client: SessionClient) -> str:
+    """A receiver by its name, and where its link is; behind it, why it has gone, if it has."""
+    host, port = client.address
+    return f"{name} ({host}, link at TCP {port}) {client.ended}".rstrip()
 
 
 class BoardWatch:
@@ -55,7 +56,8 @@ class BoardWatch:
             others = len(self._config.destinations) - len(self._away) - 1
             if self._config.sessions[k].service != "RC" or not others:
                 return False
-            say(self._console, f"{called(self._config, k)} {self._relay.ended(k)}; its frames are lost: {_NEXT}")
+            gone = called(self._config.destinations[k], self._relay.client(k))
+            say(self._console, f"{gone}; its frames are lost: {_NEXT}")
             self._relay.drop(k)
             self._away[k] = Reconnecting(functools.partial(link_of, self._config, k))
         for k in list(self._away):

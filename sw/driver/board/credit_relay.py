@@ -36,10 +36,11 @@ class CreditRelay:
         """The destinations whose receiver has gone, and was not dropped."""
         return [k for k, client in self._there() if client.closed]
 
-    def ended(self, k: int) -> str:
-        """Why the receiver of destination `k` has gone (`SessionClient.ended`)."""
+    def client(self, k: int) -> SessionClient:
+        """The link of destination `k`, which was not dropped."""
         client = self._clients[k]
-        return client.ended if client else ""
+        assert client
+        return client
 
     def _there(self) -> list[tuple[int, SessionClient]]:
         return [(k, client) for k, client in enumerate(self._clients) if client]

@@ -7,7 +7,7 @@ from pathlib import Path
 from framelane.base.errors import ConfigError
 from framelane.driver.board.board_readings import Capabilities
 from framelane.driver.board.network import Network, check_flow, check_network
-from framelane.driver.config.board_document import BoardDocument, Receiver, at, read_document, unusable
+from framelane.driver.config.board_document import BoardDocument, at, read_document, unusable
 from framelane.driver.config.board_flows import Ring, flow_of, take
 from framelane.driver.config.board_memory import Calibrate, correction_of, ring_of
 from framelane.driver.config.board_network import limits_of, network_of, qps_of
@@ -25,7 +25,7 @@ class BoardConfig:
     """What a board is told: `flows` and `destinations` are the names of the entries in `tx`.
 
     Of each destination: the `credit` that its session gives at the start; the session, and which of its `sources` the
-    board is; the TCP port of its receiver's link; the session's file.
+    board is; the TCP port of its receiver's link, where the file says one; the session's file.
     """
 
     tx: TxConfig
@@ -37,8 +37,15 @@ class BoardConfig:
     credit: tuple[int, ...]
     sessions: tuple[Session, ...]
     sources: tuple[int, ...]
-    link_ports: tuple[int, ...]
+    link_ports: tuple[int | None, ...]
     session_files: tuple[Path, ...]
+
+    def link_port(self, k: int) -> int:
+        """The TCP port of the link of destination `k`: of the file, else as its session's document says now.
+
+        InputError where that cannot be read.
+        """
+        return self.link_ports[k] or published_port(self.session_files[k]) or PORT
 
 
 def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardConfig:
@@ -55,6 +62,7 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
     for receiver in document.receiver:
         with at(path, f"[[receiver]] {receiver.name!r}"):
             ring = Ring(receiver, Session.load(path.parent / receiver.session))
+            published_port(path.parent / receiver.session)  # says what is wrong with it
             _check_ring(ring, rings, document)
             rings[receiver.name] = ring
     served: dict[str, Ring] = {}
@@ -81,7 +89,7 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
     by_destination = (
         tuple(ring.session for ring in served.values()),
         tuple(ring.table.source for ring in served.values()),
-        tuple(_link_port(path, ring.table) for ring in served.values()),
+        tuple(ring.table.link_port for ring in served.values()),
         tuple(path.parent / ring.table.session for ring in served.values()),
     )
     for k, table in enumerate(document.flow):
@@ -106,14 +114,6 @@ def longest_message(flow: Flow, rings: Mapping[str, Ring]) -> int:
     reliable = [ring for ring in rings.values() if ring.session.service == "RC"]
     windows = [(limits_of(ring.table.rc, ring.session.mtu).window, ring.session.mtu) for ring in reliable]
     return min((max(1, window // _WINDOW_PARTS) * mtu for window, mtu in windows), default=flow.max_length)
-
-
-def _link_port(path: Path, table: Receiver) -> int:
-    """Of the table, else as its session says, else the usual one."""
-    if table.link_port is not None:
-        return table.link_port
-    with at(path, f"[[receiver]] {table.name!r}"):
-        return published_port(path.parent / table.session) or PORT
 
 
 def _check_clock(document: BoardDocument, capabilities: Capabilities) -> None:

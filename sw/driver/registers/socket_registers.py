@@ -52,6 +52,11 @@ class SocketRegisters:
                     f"what listens at {path} is no board that this software knows: it says {greeting[:40]!r}, not "
                     f"{GREETING!r}"
                 )
+        except TimeoutError as error:
+            self._socket.close()
+            raise BoardError(
+                f"the board at the socket {path} does not answer: it is still building its simulator, or is stopped"
+            ) from error
         except OSError as error:
             self._socket.close()
             advice = _ADVICE.get(error.errno or 0, error.strerror or str(error)).format(path)

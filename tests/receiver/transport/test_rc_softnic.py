@@ -4,9 +4,11 @@ The same cases run on the Linux driver in `sim/softroce/test_contract.py`.
 """
 
 import contextlib
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +125,18 @@ def test_sessions_that_it_cannot_serve_are_refused(case: Case, link: Link, chang
     port = UdpPort(session, 0)
     with contextlib.closing(port), pytest.raises(ConfigError, match="serves one source by RC"):
         RcSoftNic(port, link.ring.memory, session)
+
+
+@pytest.mark.parametrize("case", LOSSLESS_RC[:1], ids=lambda case: case.name)
+def test_an_answer_has_df_and_id_0_as_its_icrc_says(network: tuple[str, str], case: Case) -> None:
+    """The kernel makes its IP header: also where path MTUs are not discovered, and others have an ID then."""
+    Path("/proc/sys/net/ipv4/ip_no_pmtu_disc").write_text("1")
+    source, receiver = ({"mac": f"02:00:00:00:00:0{n}", "ip": f"127.0.0.{n}"} for n in (2, 3))
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)) as ear:
+        ear.bind(("lo", 0x0800))
+        ear.settimeout(PATIENCE_S)
+        with contextlib.closing(UdpPort(Session.random(case.plan(source, receiver)))) as port:
+            port.answer(bytes(20))
+        packet = ear.recv(1 << 16)
+    assert packet[26:34] == bytes([127, 0, 0, 3, 127, 0, 0, 2])
+    assert packet[18:22] == bytes([0, 0, 0x40, 0])
