@@ -19,8 +19,8 @@ U8, U32, U64, POINTER = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes
 
 MAP_BYTES = 1 << 16
 _WAIT_CYCLES = 1_000_000
-_READY = 300
-"""Cycles from power-up until the counters are cleared."""
+_READY = 1300
+"""Cycles from power-up until counters are cleared, and RC can follow frames: 1,024 of them."""
 
 
 def board_design(

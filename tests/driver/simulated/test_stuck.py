@@ -31,7 +31,7 @@ IMAGES = np.random.default_rng(1).integers(0, 256, (8, 40 * 96 * 2), np.uint8)
 @pytest.fixture
 def simulator(session: Session) -> Iterator[TxSimulator]:
     """One with a watchdog, and frames in its memory; errors of the watchdogs raise the interrupt."""
-    with TxSimulator(session.tx_config(), 64, latency=20) as simulator:
+    with TxSimulator(session.tx_config(), latency=20) as simulator:
         unit_s = WATCHDOG_CYCLES / simulator.board.probe().clock_hz
         simulator.board.set_watchdogs(UNITS * unit_s, UNITS * unit_s)
         simulator.board.set_interrupts(["mac_timeout", "memory_timeout"])
