@@ -107,7 +107,7 @@ module alveo_u55c (
   wire [511:0] dma_wdata, dma_rdata;
   wire [31:0] axil_awaddr, axil_araddr;
   wire msi_ack, rx_aligned;
-  wire idle;
+  wire idle, interrupt;
 
   assign s_axil_awaddr = axil_awaddr[15:0];
   assign s_axil_araddr = axil_araddr[15:0];
@@ -123,7 +123,7 @@ module alveo_u55c (
       .user_lnk_up  (),
       .axi_aclk     (clk),
       .axi_aresetn  (aresetn),
-      .usr_irq_req  (1'b0),
+      .usr_irq_req  (interrupt),
       .usr_irq_ack  (msi_ack),
       .m_axil_awaddr(axil_awaddr),
       .m_axil_awprot(s_axil_awprot),
@@ -212,7 +212,7 @@ module alveo_u55c (
       .s_axis_frame_tready(),
       .release_o    (),
       .link_up_i    (rx_aligned),
-      .interrupt_o  (),
+      .interrupt_o  (interrupt),
       .idle_o       (idle),
       .s_axil_awaddr,
       .s_axil_awprot,
