@@ -1,5 +1,6 @@
 """RC behind a frame store: one silent, one slow and one dead receiver of 8, and what they cost the others."""
 
+from math import inf
 from typing import Any
 
 from framelane.base.errors import SimulationError
@@ -48,8 +49,16 @@ def limits_for(depth: int) -> RcLimits:
     return max((limits for limits in choices if gives_up_after_s(limits) <= room_s), key=gives_up_after_s)
 
 
-def store_row(depth: int, *, beside: bool) -> dict[str, Any]:
-    """Frames of the five others while a store fills once: `beside` the three, or alone, when those get no frame.
+def store_rows(depth: int) -> list[dict[str, Any]]:
+    """Frames of the five others that have come when the store is fullest: alone by then, and beside the three."""
+    beside = store_row(depth, beside=True)
+    return [store_row(depth, beside=False, at=beside["at"]), beside]
+
+
+def store_row(depth: int, *, beside: bool, at: float = inf) -> dict[str, Any]:
+    """The five others `beside` the three, or alone, when those get no frame; counted where most is in the store.
+
+    That is by the cycle `at`, behind the start: when the silent queue pair gives up, what had waited for it catches up.
 
     SimulationError where a receiver's memory is wrong, or the three are not what they should be.
     """
@@ -61,13 +70,16 @@ def store_row(depth: int, *, beside: bool) -> dict[str, Any]:
         registers.write_register("rc_start", {"psn": 0, "qp": DEAD})
         registers.write_register("rc_command", {"close": 1})
         run.remote.silent.add(sorted(run.remote.receivers)[SILENT])
-        start, seen, lost, most = run.board.cycle, 0, 0, 0
+        others = [k for k in range(QPS) if k not in TROUBLED]
+        start, seen, lost, most, arrived = run.board.cycle, 0, 0, 0, 0
         while run.board.cycle < start + ROUNDS * depth * PERIOD:
             while seen * PERIOD <= run.board.cycle - start:
                 if beside and seen % (QPS * SLOWNESS) == 0:
                     registers[f"destination[{SLOW}].window_end"] = seen // QPS + 1
                 held = run.offered - run.board.released
-                most = max(most, held)
+                if (held >= most or not beside) and run.board.cycle - start <= at:
+                    most, arrived = max(most, held), sum(run.frames(k) for k in others)
+                    peak = run.board.cycle - start
                 if held < depth:
                     image = seen // QPS % IMAGES
                     run.offer_image(seen, image)
@@ -75,7 +87,6 @@ def store_row(depth: int, *, beside: bool) -> dict[str, Any]:
                     lost += 1
                 seen += 1
             run.step()
-        others = [k for k in range(QPS) if k not in TROUBLED]
         if not lost:
             for k in others:
                 run.check(k)
@@ -87,7 +98,8 @@ def store_row(depth: int, *, beside: bool) -> dict[str, Any]:
             "gives_up": round(gives_up_after_s(limits) * CLOCK_HZ),
             "held": most,
             "lost": lost,
-            "frames": sum(run.frames(k) for k in others),
+            "at": peak,
+            "frames": arrived,
         }
 
 
@@ -103,7 +115,7 @@ def _check_troubled(run: RcRun) -> None:
 
 def measure() -> Measurement:
     """Two rows for each depth of the store."""
-    pairs = [[store_row(depth, beside=beside) for beside in (False, True)] for depth in DEPTHS]
+    pairs = [store_rows(depth) for depth in DEPTHS]
     targets = [
         Target(
             what=f"frames of 5 beside one silent, one slow, one dead receiver, over alone, {alone['depth']} slots",
