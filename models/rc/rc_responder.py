@@ -116,7 +116,7 @@ class RcResponder:
         if opcode.starts != (self._at is None):
             return EventKind.NAK_INVALID
         left = h.reth.length if h.reth else self._left
-        if len(payload) != (left if opcode.ends else self._mtu) or (left > self._mtu and opcode.ends):
+        if len(payload) != (left if opcode.ends else self._mtu) or opcode.ends != (left <= self._mtu):
             return EventKind.NAK_INVALID
         if h.reth:
             offset = h.reth.address - self._region.base

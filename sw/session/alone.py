@@ -22,7 +22,10 @@ def alone(name: str, who: str) -> Iterator[None]:
     something is made would be anybody's who can read that.
     """
     path = state_folder() / f"{name}.lock"
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _no_lock(path, error) from error
     with contextlib.ExitStack() as held:
         end = monotonic() + PATIENCE_S
         while not lock(path, held, os.O_RDWR | os.O_CREAT):
@@ -34,10 +37,15 @@ def alone(name: str, who: str) -> Iterator[None]:
 
 
 def lock(path: Path, held: contextlib.ExitStack, flags: int = os.O_RDONLY) -> bool:
-    """Lock it until `held` ends; False where somebody else has the lock."""
+    """Lock it until `held` ends; False where somebody else has the lock.
+
+    With O_CREAT, TransportError where it cannot be made.
+    """
     try:
         file = os.open(path, flags | os.O_CLOEXEC, 0o600)
-    except OSError:
+    except OSError as error:
+        if flags & os.O_CREAT:
+            raise _no_lock(path, error) from error
         return True  # it is not there, or is nobody's business: writing it says so
     held.callback(os.close, file)
     try:
@@ -45,3 +53,10 @@ def lock(path: Path, held: contextlib.ExitStack, flags: int = os.O_RDONLY) -> bo
     except OSError as error:
         return error.errno != errno.EWOULDBLOCK
     return True
+
+
+def _no_lock(path: Path, error: OSError) -> TransportError:
+    return TransportError(
+        f"cannot lock {path}: {os.strerror(error.errno or 0)}: remove it where another user has left it, or set "
+        "XDG_STATE_HOME to a folder of your own"
+    )

@@ -14,6 +14,7 @@ _ROCE = wire.ROCE_PORT.to_bytes(2, "big")
 _RC_OPCODES = 0x1F
 """BTH opcodes of RC are not above (InfiniBand vol. 1, table 35)."""
 _MOST_BYTES = 1 << 16
+_LEAST_BYTES = wire.IP_BYTES + wire.UDP_BYTES + wire.BTH_BYTES
 _AT_ONCE = 256
 
 
@@ -27,8 +28,8 @@ class UdpWire:
 
     def __init__(self, port: int = wire.ROCE_PORT) -> None:
         self._port = port
-        self._paths: dict[tuple[str, int], UdpPath | None] = {}
-        self._ears: dict[str, socket.socket | None] = {}
+        self._paths: dict[tuple[str, int], UdpPath] = {}
+        self._ears: dict[str, socket.socket] = {}
         self._macs: dict[str, bytes] = {}
         """Of each end the MAC that the packets have named, which a socket does not tell."""
         self.lost = 0
@@ -40,7 +41,8 @@ class UdpWire:
         for packet in packets:
             ip = wire.ip_offset(packet)
             if (
-                packet[ip - 2 : ip] != _IPV4
+                len(packet) < ip + _LEAST_BYTES  # an abort has cut it
+                or packet[ip - 2 : ip] != _IPV4
                 or packet[ip + 9] != wire.PROTOCOL_UDP
                 or packet[ip + 22 : ip + 24] != _ROCE
             ):
@@ -67,8 +69,7 @@ class UdpWire:
         """What has come for the sources of RC since the last time, as Ethernet frames without FCS, not waiting."""
         frames = []
         for host, ear in self._ears.items():
-            for _ in range(_AT_ONCE if ear else 0):
-                assert ear
+            for _ in range(_AT_ONCE):
                 try:
                     data, (peer, port) = ear.recvfrom(_MOST_BYTES)
                 except OSError:
@@ -94,7 +95,6 @@ class UdpWire:
             ear.bind((host, self._port))
         except OSError as error:
             ear.close()
-            self._ears[host] = None
             instead = ": a receiver has that address: give the transmitter another one" if _in_use(error) else ""
             self._fault(
                 f"cannot hear what answers RC at UDP {host}:{self._port}: {os.strerror(error.errno or 0)}{instead}"
@@ -107,8 +107,8 @@ class UdpWire:
             try:
                 self._paths[source] = UdpPath(source, (source[0], self._port))
             except TransportError as error:
-                self._paths[source] = None
                 self._fault(str(error))
+                return None  # tried again with the next packets: the address may come
         return self._paths[source]
 
     def _fault(self, sentence: str) -> None:
@@ -117,9 +117,10 @@ class UdpWire:
 
     def close(self) -> None:
         """Free the sockets. May be called twice."""
-        for opened in (*self._paths.values(), *self._ears.values()):
-            if opened is not None:
-                opened.close()
+        for path in self._paths.values():
+            path.close()
+        for ear in self._ears.values():
+            ear.close()
         self._paths.clear()
         self._ears.clear()
 

@@ -11,6 +11,7 @@ import pytest
 
 from framelane.base.errors import BoardError, ConfigError, InputError
 from framelane.driver import open_board
+from framelane.driver.registers import socket_registers
 from framelane.driver.registers.recording import PaperRegisters
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import MAP_BYTES
@@ -68,6 +69,7 @@ class Client:
         (f"write {MAP_BYTES} 1", "is outside the map"),
         ("write 0x10 0x100000000", "does not fit a register"),
         ("memory 0 abc", "is no request"),
+        (f"memory 0 {'00' * (CHUNK + 1)}", "16384 bytes at most"),
         ("\xff\x00\x1b[2J", "is no request"),
         ("write 0x10 " + "9" * 5000, "is no request"),
         (f"read {PaperBoard.broken}", "a fault of framelane's own: RuntimeError('a fault')"),
@@ -183,6 +185,32 @@ def test_a_client_of_a_board_that_goes_is_told_so(path: Path) -> None:
         registers = open_socket(str(path))
     with contextlib.closing(registers), pytest.raises(BoardError, match=r"has gone: its `framelane board serve` was"):
         registers.read(SCRATCH)
+
+
+def test_an_answer_that_comes_late_is_nobodys(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket_registers, "_ANSWER_S", 0.1)
+    late = threading.Event()
+
+    def answer() -> None:
+        connection, _ = other.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(f"{GREETING}\n".encode())
+            connection.recv(1024)
+            late.wait(10)
+            connection.sendall(b"0x00000001\n")
+
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with contextlib.closing(open_socket(str(path))) as registers:
+            with pytest.raises(BoardError, match=r"has not answered for 0\.1 s"):
+                registers.read(SCRATCH)
+            late.set()
+            thread.join()
+            with pytest.raises(BoardError, match="are closed"):
+                registers.read(SCRATCH)
 
 
 @pytest.mark.parametrize(

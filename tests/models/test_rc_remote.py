@@ -84,3 +84,14 @@ def test_a_silent_receiver_hears_nothing() -> None:
     there.send(0, [write(0)])
     assert there.due(0) == []
     assert memory == bytes(16)
+
+
+@pytest.mark.parametrize("length", [8, 256])
+def test_a_message_that_goes_on_behind_its_length_is_refused_before_a_byte_of_it_is_placed(length: int) -> None:
+    memory = bytearray(512)
+    responder = RcResponder(0, 256, Region(0x1000, 0x77, memory), qp=3)
+    reth = wire.Reth(0x1000 + len(memory) - length, 0x77, length)
+    first = wire.Headers(SENDER, RECEIVER, 0xC000, wire.Opcode.WRITE_FIRST, 0x11, 0, 256, reth)
+    (answer,) = responder.receive(first, b"\x55" * 256)
+    assert answer.kind is EventKind.NAK_INVALID
+    assert (responder.in_error, bytes(memory)) == (True, bytes(512))

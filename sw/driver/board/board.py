@@ -243,7 +243,10 @@ class Board:
         Counters and errors are cleared; the queue pairs are forgotten. BoardError where it does not end.
         """
         self.registers["command.abort"] = 1
-        advice = "memory does not answer writes, or the board's clock stands: load the design anew"
+        advice = (
+            "a frame leaves at a low rate limit (wait, and try again), memory does not answer writes, or the board's "
+            "clock stands (load the design anew)"
+        )
         self._wait(lambda state: not state.resetting, "the abort has not ended", advice)
 
     def set_interrupts(self, names: Iterable[str]) -> None:

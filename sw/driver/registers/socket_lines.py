@@ -68,10 +68,11 @@ def request(line: str) -> Request:
                 return Read(int(offset, 0))
             case ["write", offset, value]:
                 return Write(int(offset, 0), int(value, 0))
-            case ["memory", address, data]:
+            case ["memory", address, data] if len(data) <= 2 * CHUNK:
                 return WriteMemory(int(address, 0), bytes.fromhex(data))
     except ValueError:
         pass
     raise ValueError(
-        f"{line[:_MOST_QUOTED]!r} is no request: say `read OFFSET`, `write OFFSET VALUE` or `memory ADDRESS HEX`"
+        f"{line[:_MOST_QUOTED]!r} is no request: say `read OFFSET`, `write OFFSET VALUE` or `memory ADDRESS HEX`, "
+        f"{CHUNK} bytes at most"
     )

@@ -100,10 +100,12 @@ class SocketRegisters:
             self._socket.sendall(request.line().encode() + b"\n")
             answer = self._line()
         except TimeoutError as error:
+            self.close()  # an answer that comes late would be taken for the next one's
             raise BoardError(
                 f"the board at {self._path} has not answered for {_ANSWER_S:g} s: is its process stopped?"
             ) from error
         except OSError as error:
+            self.close()
             raise self._gone() from error
         if answer.startswith(REFUSED):
             raise BoardError(f"the board at {self._path} refuses: {answer.removeprefix(REFUSED)}")

@@ -1,5 +1,6 @@
 """RoCEv2 packets from a UDP socket: a soft NIC for everyone, without privileges."""
 
+import contextlib
 import errno
 import socket
 
@@ -69,15 +70,11 @@ class UdpPort:
     def answer(self, datagram: bytes) -> None:
         """Send the payload of a UDP packet to the session's source, at the port that this one has itself.
 
-        What the queue has no room for is lost, as on any network. TransportError where the source cannot be reached.
+        What cannot be sent is lost, as on any network, and the source asks again: a link may be down for a while.
         """
         host, port = self._source, self.address[1]
-        try:
+        with contextlib.suppress(OSError):
             self._socket.sendto(datagram, socket.MSG_DONTWAIT, (host, port))
-        except (BlockingIOError, ConnectionRefusedError):
-            pass
-        except OSError as error:
-            raise TransportError(f"cannot answer the source at UDP {host}:{port}: {error.strerror}") from error
 
     def close(self) -> None:
         """See `Port`."""
