@@ -63,7 +63,8 @@ void board_read_port(int port, svBit reset, int lanes, svBit arvalid, uint64_t a
         if (--burst.beats == 0) p.bursts.pop_front();
         *rvalid = 0;
     }
-    if (!*rvalid && !b.hold_reads && !p.bursts.empty() && p.bursts.front().due <= b.cycle && !p.chance.pauses(b.memory_stall)) {
+    if (!*rvalid && !b.hold_reads && !p.bursts.empty() && p.bursts.front().due <= b.cycle &&
+        !p.chance.pauses(b.memory_stall)) {
         const Burst& burst = p.bursts.front();
         const uint64_t end = b.end ? std::min<uint64_t>(b.end, b.memory.size()) : b.memory.size();
         const bool inside = burst.address < end && end - burst.address >= uint64_t(lanes);

@@ -43,6 +43,7 @@ COMMANDS: list[tuple[tuple[object, ...], str]] = [
     (("jungfrau", "simulate", "--frames", 1, "--modules", 1, "--exposed", "other.h5", "--truth"), "new.h5"),
     (("jungfrau", "simulate", "--frames", 1, "--modules", 1, "--gain-maps"), "new.bin"),
     (("calibration", "make", "--gain-maps", "maps.bin", "--dark-g0", "raw.h5", "--energy", 12, "--output"), "new.h5"),
+    (("board", "serve", "--socket", "board.sock", "--calibration"), "new.h5"),
 ]
 
 

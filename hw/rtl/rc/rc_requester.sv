@@ -540,7 +540,7 @@ module rc_requester
   assign unused = ^{qp_write_i, limits_qp, s_axis_command_tdata.reason, chosen.skip, in_context, out_context};
 
 `ifndef SYNTHESIS
-  logic [7:0] quiet_q;  // cycles without anything under way
+  logic [7:0] quiet_q = '0;  // cycles without anything under way
   always @(posedge clk) begin
     quiet_q <= rst || !idle_o || issues || beat_i ? '0 : quiet_q + 8'(!quiet_q[7]);
     assert (rst || !quiet_q[7] || ahead_q == '0)
