@@ -13,7 +13,8 @@ _IPV4 = wire.ETHERTYPE_IPV4.to_bytes(2, "big")
 _ROCE = wire.ROCE_PORT.to_bytes(2, "big")
 _RC_OPCODES = 0x1F
 """BTH opcodes of RC are not above (InfiniBand vol. 1, table 35)."""
-_MOST_BYTES = 1 << 16
+_MOST_BYTES = 64
+"""Of what answers RC: acknowledgements have 20, CNPs 32 (annex A17). Whatever is longer is of somebody else."""
 _LEAST_BYTES = wire.IP_BYTES + wire.UDP_BYTES + wire.BTH_BYTES
 _AT_ONCE = 256
 
@@ -71,10 +72,11 @@ class UdpWire:
         for host, ear in self._ears.items():
             for _ in range(_AT_ONCE):
                 try:
-                    data, (peer, port) = ear.recvfrom(_MOST_BYTES)
+                    data, (peer, port) = ear.recvfrom(_MOST_BYTES + 1)
                 except OSError:
                     break
-                frames.append(self._frame(data, (peer, port), host))
+                if len(data) <= _MOST_BYTES:
+                    frames.append(self._frame(data, (peer, port), host))
         return frames
 
     def _frame(self, data: bytes, peer: tuple[str, int], host: str) -> bytes:

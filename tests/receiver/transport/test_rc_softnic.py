@@ -37,6 +37,8 @@ class Link:
     ring: Ring
     nic: RcSoftNic
     wire: UdpWire
+    port: int
+    """Of both."""
 
     def acknowledgements(self, count: int) -> list[tuple[int, int]]:
         """What has come back: PSN after the session's, and syndrome; as the board's receive path takes it."""
@@ -59,7 +61,7 @@ def link(case: Case) -> Iterator[Link]:
     ring, port = Ring(session), UdpPort(session, 0)
     wire_ = UdpWire(port.address[1])
     with RcSoftNic(port, ring.memory, session) as nic:
-        yield Link(session, ring, nic, wire_)
+        yield Link(session, ring, nic, wire_, port.address[1])
     wire_.close()
 
 
@@ -140,3 +142,19 @@ def test_an_answer_has_df_and_id_0_as_its_icrc_says(network: tuple[str, str], ca
         packet = ear.recv(1 << 16)
     assert packet[26:34] == bytes([127, 0, 0, 3, 127, 0, 0, 2])
     assert packet[18:22] == bytes([0, 0, 0x40, 0])
+
+
+@pytest.mark.parametrize("case", LOSSLESS_RC[:1], ids=lambda case: case.name)
+@pytest.mark.parametrize(("size", "taken"), [(20, True), (64, True), (65, False), (60000, False)])
+def test_what_is_longer_than_an_answer_is_not_taken_to_the_board(
+    case: Case, link: Link, size: int, taken: bool
+) -> None:
+    link.wire.send([packet.frame for packet in case.make(link.session)])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.sendto(bytes(size), (str(link.session.source.ip), link.port))
+        stranger.sendto(b"last", (str(link.session.source.ip), link.port))
+    found: list[bytes] = []
+    end = time.monotonic() + PATIENCE_S
+    while not any(frame.endswith(b"last") for frame in found) and time.monotonic() < end:
+        found += link.wire.answers()
+    assert len(found) == 1 + taken
