@@ -12,8 +12,10 @@ from framelane.driver.registers.recording import PaperRegisters, RecordingRegist
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import MAP_BYTES, Registers
 from framelane.driver.registers.socket_registers import open_socket
+from framelane.driver.registers.udp_registers import UdpRegisters
 from framelane.driver.simulated.verilated import SimulatedRegisters
 from serve_board import serve_board
+from serve_datagrams import serve_datagrams
 
 MakeUio = Callable[..., Path]
 MakePci = Callable[..., Path]
@@ -21,7 +23,7 @@ SCRATCH = RegisterFile(PaperRegisters()).find("scratch").offset
 LOW, HIGH = SCRATCH - 4, SCRATCH + 4
 
 
-@pytest.fixture(params=["paper", "recording", "uio", "pci", "sim", "socket"])
+@pytest.fixture(params=["paper", "recording", "uio", "pci", "sim", "socket", "udp"])
 def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci, tmp_path: Path) -> Iterator[Registers]:
     makers: dict[str, Callable[[], Registers]] = {
         "paper": PaperRegisters,
@@ -30,9 +32,13 @@ def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci, 
         "pci": lambda: open_pci("0000:03:00.0", 0, make_pci({0: MAP_BYTES})),
         "sim": SimulatedRegisters,
         "socket": lambda: open_socket(str(tmp_path / "board.sock")),
+        "udp": lambda: UdpRegisters("127.0.0.1", served.port),
     }
-    serving = serve_board(tmp_path / "board.sock") if request.param == "socket" else contextlib.nullcontext()
-    with serving, contextlib.closing(makers[request.param]()) as registers:
+    servers = {"socket": lambda: serve_board(tmp_path / "board.sock"), "udp": serve_datagrams}
+    with (
+        servers.get(request.param, contextlib.nullcontext)() as served,
+        contextlib.closing(makers[request.param]()) as registers,
+    ):
         yield registers
 
 

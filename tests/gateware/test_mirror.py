@@ -7,8 +7,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-CELLS = ("axis", "cdc", "serial")
-"""Families of small cells, `axis_reg` and so on, with one model each."""
+CELLS = ("axis", "cdc", "gmii", "serial")
+"""Families of small blocks, `axis_reg` and so on, with one model each."""
 
 PARTS = {
     "axil_port": "registers",

@@ -21,7 +21,7 @@ Address = Annotated[
     typer.Option(
         "--board",
         envvar="FRAMELANE_BOARD",
-        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|sim:SOCKET|sim|sim:rc",
+        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|udp:HOST[:PORT]|sim:SOCKET|sim|sim:rc",
         help="Which board; sim:SOCKET: that of `framelane board serve`; sim: a fresh simulated one, for this one "
         "command; sim:rc: one with RC and a receive path.",
     ),

@@ -1,0 +1,1 @@
+"""Ethernet frames on GMII (`hw/rtl/gmii`)."""

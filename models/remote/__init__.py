@@ -1,0 +1,1 @@
+"""What a board without a host of its own is driven by (`hw/rtl/remote`)."""

@@ -1,0 +1,277 @@
+"""udp_registers: every answer is the model's, scapy finds its headers right, and the driver drives it by a socket."""
+
+import itertools
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import cocotb
+import pytest
+from cocotbext.axi import AxiLiteBus, AxiLiteSlave
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, run
+from framelane.base.errors import BoardError
+from framelane.driver.registers.udp_registers import UdpRegisters
+from framelane.models.remote import udp_registers as model
+from framelane.models.remote.udp_registers import Access, Datagram, Kind, Status, read, write
+from signals import now
+
+MAC = "02:00:00:00:00:01"
+HOST, OTHER = ("02:00:00:00:00:0a", "192.168.1.10"), ("02:00:00:00:00:0b", "192.168.1.11")
+BOARD_IP = "192.168.1.50"
+HOLE = 0xF000
+"""From here on accesses are errors."""
+
+
+class Words:
+    """What is behind the AXI4-Lite port: words at addresses below HOLE."""
+
+    def __init__(self) -> None:
+        self.words: dict[int, int] = {}
+        self.writes: list[tuple[int, int]] = []
+
+    async def write(self, address: int, data: bytes) -> None:
+        if address >= HOLE:
+            raise ValueError
+        self.words[address] = int.from_bytes(data, "little")
+        self.writes.append((address, self.words[address]))
+
+    async def read(self, address: int, length: int) -> bytes:
+        if address >= HOLE:
+            raise ValueError
+        return self.words.get(address, 0).to_bytes(length, "little")
+
+
+class RegistersBench(Bench):
+    """The design, words behind it, and the model with words of its own."""
+
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
+        super().__init__(dut, stalls)
+        self.requests, self.answers = self.source("s_axis"), self.sink("m_axis")
+        dut.mac_i.value, dut.port_i.value, dut.stir_i.value = int(MAC.replace(":", ""), 16), model.PORT, 0
+        self.answer(lambda: setattr(dut.stir_i, "value", self.random.getrandbits(1)))
+        logging.getLogger(f"cocotb.{dut._name}.m_axil").setLevel(logging.CRITICAL)
+        self.words, self.model_words = Words(), dict[int, int]()
+        self.slave = AxiLiteSlave(AxiLiteBus.from_prefix(dut, "m_axil"), dut.clk, dut.rst, target=self.words)
+        if stalls.sink:
+            reads, writes = self.slave.read_if, self.slave.write_if
+            for channel in (reads.ar_channel, reads.r_channel, writes.aw_channel, writes.w_channel, writes.b_channel):
+                channel.set_pause_generator(self.random.random() < STALL_SHARE for _ in itertools.count())
+        self.counts = dict.fromkeys(("answered_o", "refused_o"), 0)
+        self.watch(self._count)
+        self.model = model.UdpRegisters(bytes.fromhex(MAC.replace(":", "")), self._access)
+
+    def _count(self) -> None:
+        for name in self.counts:
+            self.counts[name] += now(getattr(self.dut, name))
+
+    def _access(self, access: Access) -> Access:
+        word = access.address & ~3
+        if word >= HOLE:
+            return Access(address=access.address, data=access.data * access.operation, operation=model.SLVERR)
+        if access.operation:
+            self.model_words[word] = access.data
+        return Access(address=access.address, data=self.model_words.get(word, 0))
+
+    def send(self, frame: bytes, *, cut: bool = False) -> None:
+        for at, byte in enumerate(frame):
+            last = at == len(frame) - 1
+            self.requests.items.append({"tdata": byte, "tlast": int(last), "tuser": int(last and cut)})
+
+    async def ask(self, frame: bytes, *, cut: bool = False, cycles: int = 20_000) -> bytes | None:
+        """What comes back of a frame, and nothing where the next one is waited for."""
+        self.answers.clear()
+        self.send(frame, cut=cut)
+        await self.until(lambda: not self.requests.items, cycles)
+        for _ in range(3):
+            await self.step()
+        if not self.requests.is_ready():
+            await self.until(self.requests.is_ready, cycles)
+        items = self.answers.items
+        assert [item["tlast"] for item in items] == [0] * (len(items) - 1) + [1] * bool(items)
+        return bytes(item["tdata"] for item in items) or None
+
+    async def same(self, frame: bytes, *, cut: bool = False) -> Datagram | None:
+        """The answer, which must be the model's."""
+        expected = None if cut else self.model.answer(frame)
+        got = await self.ask(frame, cut=cut)
+        assert got == expected, (got and got.hex(), expected and expected.hex())
+        assert self.words.words == self.model_words
+        return Datagram.decode(bytes(Ether(got)[UDP].payload)) if got else None
+
+    async def hello(self, host: tuple[str, str] = HOST) -> int:
+        """Say hello; the token, which the model is told of."""
+        frame = packet(Datagram(kind=Kind.HELLO, number=7), host)
+        got = await self.ask(frame)
+        assert got
+        token = Datagram.decode(bytes(Ether(got)[UDP].payload)).token
+        self.model.token = token
+        assert got == self.model.answer(frame)
+        return token
+
+
+def packet(datagram: Datagram, host: tuple[str, str] = HOST, *, fill: int = 0, port: int = model.PORT) -> bytes:
+    head = Ether(src=host[0], dst=MAC) / IP(src=host[1], dst=BOARD_IP, id=77, ttl=63)
+    return bytes(head / UDP(sport=40000, dport=port) / datagram.encode()) + bytes(fill)
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def accesses_are_done_in_order_and_answered(dut: Any, stalls: Stalls) -> None:
+    bench = RegistersBench(dut, stalls)
+    await bench.reset()
+    token = await bench.hello()
+    assert token
+    for number in range(12):
+        count = (1, 2, 7, 64)[number % 4]
+        accesses = tuple(
+            (write(address, bench.random.getrandbits(32)) if bench.random.random() < 0.5 else read(address))
+            for address in (4 * bench.random.randrange(16) | bench.random.choice((0, HOLE)) for _ in range(count))
+        )
+        datagram = Datagram(kind=Kind.ACCESS, number=number, token=token, accesses=accesses)
+        answer = await bench.same(packet(datagram, fill=number % 3 * 5))
+        assert answer
+        assert answer.status is Status.DONE
+    assert bench.counts == {"answered_o": 13, "refused_o": 0}
+
+
+@cocotb.test()
+async def headers_of_an_answer_are_right_by_scapy(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.reset()
+    got = await bench.ask(packet(Datagram(kind=Kind.HELLO, number=1)))
+    assert got
+    ether = Ether(got)
+    assert (ether.src, ether.dst, ether[IP].src, ether[IP].dst) == (MAC, HOST[0], BOARD_IP, HOST[1])
+    assert (ether[UDP].sport, ether[UDP].dport, ether[UDP].chksum) == (model.PORT, 40000, 0)
+    checksum = ether[IP].chksum
+    del ether[IP].chksum
+    assert Ether(bytes(ether))[IP].chksum == checksum
+    assert len(ether[UDP].payload) == len(bytes(ether[Raw])) == ether[UDP].len - 8
+
+
+@cocotb.test()
+async def who_may_do_what(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.reset()
+
+    async def status(datagram: Datagram, host: tuple[str, str] = HOST) -> Status:
+        answer = await bench.same(packet(datagram, host))
+        assert answer
+        return answer.status
+
+    def access(number: int, *accesses: Access, token: int = 0) -> Datagram:
+        return Datagram(kind=Kind.ACCESS, number=number, token=token, accesses=accesses)
+
+    hello = Datagram(kind=Kind.HELLO, number=3)
+    assert await status(access(1, read(0))) is Status.NOT_PEER  # nobody has said hello
+    token = await bench.hello()
+    assert await status(hello, OTHER) is Status.NOT_PEER
+    for host in ((HOST[0], OTHER[1]), (OTHER[0], HOST[1])):
+        assert await status(access(2, read(0)), host) is Status.NOT_PEER
+    assert await status(access(2, read(0))) is Status.DONE
+    for wrong in (0, token ^ 1, token ^ 1 << 63):
+        assert await status(access(3, write(0, 5), token=wrong)) is Status.NO_TOKEN
+        assert await status(access(3, read(0), write(0, 5), token=wrong)) is Status.NO_TOKEN
+    assert bench.words.writes == []
+    assert await status(access(3, write(0, 5), token=token)) is Status.DONE
+    bench.model_words[0] = bench.words.words[0] = 6  # by another hand
+    assert await status(access(3, write(0, 5), read(0), token=token)) is Status.REPEATED
+    assert bench.words.writes == [(0, 5)]
+    assert await status(access(4, write(0, 5), token=token)) is Status.DONE
+    assert await status(hello) is Status.DONE  # the peer again: the same token
+    assert await status(access(4, write(0, 5), token=token)) is Status.DONE
+    assert bench.counts["refused_o"] == 10
+    await bench.reset()
+    bench.model._peer = None
+    assert await bench.hello(OTHER) != token
+
+
+@cocotb.test()
+async def what_is_not_for_the_board_is_left_out(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.reset()
+    token = await bench.hello()
+    datagram = Datagram(kind=Kind.ACCESS, number=1, token=token, accesses=(write(4, 1), read(4)))
+    right = packet(datagram)
+    for at in range(len(right)):  # every bit of the head, and of what follows
+        for bit in (0, 7) if at > 61 else range(8):
+            frame = bytearray(right)
+            frame[at] ^= 1 << bit
+            await bench.same(bytes(frame))
+    for length in (1, 14, 41, 48, 61, len(right) - 1):
+        assert await bench.same(right[:length]) is None
+    assert await bench.same(right, cut=True) is None
+    assert await bench.same(bench.random.randbytes(2000)) is None
+    assert await bench.same(packet(datagram, port=model.PORT + 1)) is None
+    full = Datagram(kind=Kind.ACCESS, number=2, token=token, accesses=(read(0),) * 65)
+    assert await bench.same(packet(full)) is None
+    assert await bench.same(packet(Datagram(kind=Kind.HELLO, number=2, accesses=(read(0),)))) is None
+    assert await bench.same(packet(Datagram(kind=Kind.ACCESS, number=9, token=token, answer=True))) is None
+    assert await bench.same(packet(Datagram(kind=Kind.ACCESS, number=9, token=token))) is not None
+
+
+async def driven(bench: RegistersBench, program: Callable[[int], None], lose: Callable[[], bool]) -> None:
+    """Run a program of the driver; what its socket sends reaches the design, and the answers go back."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board:
+        board.bind(("127.0.0.1", 0))
+        board.setblocking(False)
+        failed: list[BaseException] = []
+
+        def body() -> None:
+            try:
+                program(board.getsockname()[1])
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=body, daemon=True)
+        thread.start()
+        for _ in range(400_000):
+            if not thread.is_alive():
+                break
+            try:
+                payload, address = board.recvfrom(2048)
+            except BlockingIOError:
+                await bench.step()
+                continue
+            if lose():
+                continue
+            frame = packet(Datagram(kind=Kind.HELLO, number=0))[:42]
+            ether = Ether(frame)
+            ether[UDP].remove_payload()
+            del ether[IP].len, ether[IP].chksum, ether[UDP].len, ether[UDP].chksum
+            got = await bench.ask(bytes(ether / payload))
+            if got and not lose():
+                board.sendto(bytes(Ether(got)[UDP].payload), address)
+        thread.join(5)
+        assert not thread.is_alive(), "the driver has not ended"
+        if failed:
+            raise failed[0]
+
+
+@cocotb.test()
+async def the_driver_reads_and_writes_through_loss(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    await bench.reset()
+    turn = itertools.cycle([False, True, False, False, True, False, False])
+
+    def program(port: int) -> None:
+        registers = UdpRegisters("127.0.0.1", port)
+        for k in range(4):
+            registers.write(4 * k, 0x1234_0000 + k)
+        assert [registers.read(4 * k) for k in range(4)] == [0x1234_0000 + k for k in range(4)]
+        with pytest.raises(BoardError, match="cannot read offset 0xf000"):
+            registers.read(HOLE)
+        registers.close()
+
+    await driven(bench, program, lambda: next(turn))
+    assert bench.words.writes == [(4 * k, 0x1234_0000 + k) for k in range(4)]  # each once
+
+
+def test_udp_registers() -> None:
+    run("udp_registers", flat=True)
