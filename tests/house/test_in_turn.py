@@ -12,9 +12,18 @@ import in_turn
 ROOT = Path(__file__).resolve().parents[2]
 TURNS = [
     {"tests": ["a.py::", "b.py::"], "one_in": 2},
-    {"tests": ["c.py::test_seeds["], "each": True, "one_in": 4},
+    {"tests": ["c.py::test_seeds[", "e.py::"], "each": True, "one_in": 4},
 ]
-TESTS = ["a.py::x", "a.py::y", "b.py::x", *(f"c.py::test_seeds[{n}]" for n in range(9)), "c.py::other", "d.py::x"]
+TESTS = [
+    "a.py::x",
+    "a.py::y",
+    "b.py::x",
+    *(f"c.py::test_seeds[{n}]" for n in range(9)),
+    "c.py::other",
+    "d.py::x",
+    "e.py::x",
+    "e.py::y",
+]
 
 
 def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
@@ -24,6 +33,7 @@ def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
         assert {"c.py::other", "d.py::x"} < run
         assert ("a.py::x" in run) == ("a.py::y" in run) != ("b.py::x" in run)
         assert sum(name.startswith("c.py::test_seeds") for name in run) == 3, "one in four of nine, and no fewer"
+        assert ("e.py::x" in run) != ("e.py::y" in run), "of each line its own part"
         seen |= run
     assert seen == set(TESTS)
 

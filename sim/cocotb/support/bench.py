@@ -29,16 +29,20 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import Verilator, VerilatorControlFile
 
 from flat_ports import write_wrapper
-from framelane.driver.simulated.toolchain import gateware_root, packages, source_folders, verilator_environment
+from framelane.driver.simulated.toolchain import (
+    COMPILED,
+    gateware_root,
+    headers,
+    packages,
+    source_folders,
+    verilator_environment,
+)
 from framelane.models.cells import axis
 from framelane.models.cells.axis import Beat
 from signals import now
 from starts import UNKNOWN, arguments, starts
 
 ROOT = gateware_root()
-COMPILED = "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0"
-"""How make compiles a design: in one piece, its headers read once, and no better than pays within one bench."""
-
 AT_ONCE = {"COCOTB_TRUST_INERTIAL_WRITES": "1"}
 """Writes go to Verilator as they are made, not by a queue of cocotb's: a fifth of a bench's time."""
 
@@ -151,7 +155,11 @@ def run(
             hdl_toplevel=top,
             parameters=parameters,
             build_dir=build_dir,
-            build_args=["--assert", "-Wno-fatal", *UNKNOWN, *(f"-I{folder}" for folder in folders), *build_args],
+            build_args=[
+                *("--assert", "-Wno-fatal", "-CFLAGS", f"-include {headers()}", *UNKNOWN),
+                *(f"-I{folder}" for folder in folders),
+                *build_args,
+            ],
             log_file=build_dir.with_suffix(".build.log"),
             timescale=("1ns", "1ps"),
         )

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from framelane.base.errors import SimulationError
-from framelane.driver.simulated.toolchain import gateware_root, packages, source_folders, verilator_environment
+from framelane.driver.simulated.toolchain import (
+    COMPILED,
+    gateware_root,
+    headers,
+    packages,
+    source_folders,
+    verilator_environment,
+)
 
 WIDTHS = (64, 128, 256, 512, 1024)
 """Bus widths, in bits, that the sources take."""
@@ -48,7 +55,7 @@ class Design:
         around = root / "sim" / "dpi"
         inputs = [*(root / "hw").rglob("*.sv"), *around.glob("*.sv"), *around.glob("*.hpp")]
         digest = hashlib.sha256(version("verilator").encode() + Path(__file__).read_bytes() + self.top.encode())
-        digest.update(repr(sorted(self.parameters.items())).encode())
+        digest.update(repr((COMPILED, sorted(self.parameters.items()))).encode())
         for path in *sorted(inputs), *(around / source for source in self.sources):
             digest.update(path.name.encode() + path.read_bytes())
         name = f"{self.name}_{width}" if width else self.name
@@ -71,7 +78,7 @@ class Design:
             command = [
                 *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal"),
                 *("--prefix", "Vtop", "--top-module", self.top, "-Mdir", work, "-o", "design.so"),
-                *("-CFLAGS", "-fPIC", "-LDFLAGS", "-shared", "-MAKEFLAGS", "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0"),
+                *("-CFLAGS", f"-fPIC -include {headers('-fPIC')}", "-LDFLAGS", "-shared", "-MAKEFLAGS", COMPILED),
                 *(f"-G{name}={value}" for name, value in parameters.items()),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, packages(root)),

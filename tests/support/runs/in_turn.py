@@ -6,7 +6,6 @@ With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. The sum
 import os
 import tomllib
 import zlib
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,22 @@ import widths
 LIST = Path(__file__).with_name("in_turn.toml")
 
 
+def choices(nodeids: Sequence[str], turn: dict[str, Any]) -> list[dict[str, list[str]]]:
+    """Among what a turn chooses: its lines, or with `each` the tests of every line; by name the tests of each."""
+    lines = {start: [nodeid for nodeid in nodeids if nodeid.startswith(start)] for start in turn["tests"]}
+    if turn.get("each"):
+        return [{nodeid: [nodeid] for nodeid in line} for line in lines.values()]
+    return [{start: line for start, line in lines.items() if line}]
+
+
 def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], commit: str) -> set[str]:
-    """The tests that are for other commits: of each turn at least one stays, of those that are there."""
+    """The tests that are for other commits: of each choice at least one stays, of those that are there."""
     others = set()
     for turn in turns:
-        groups: dict[str, list[str]] = defaultdict(list)
-        for nodeid in nodeids:
-            if start := next((start for start in turn["tests"] if nodeid.startswith(start)), None):
-                groups[nodeid if turn.get("each") else start].append(nodeid)
-        shuffled = sorted(groups, key=lambda name: zlib.crc32(f"{commit} {name}".encode()))
-        for name in shuffled[-(-len(shuffled) // turn["one_in"]) :]:
-            others.update(groups[name])
+        for choice in choices(nodeids, turn):
+            shuffled = sorted(choice, key=lambda name: zlib.crc32(f"{commit} {name}".encode()))
+            for name in shuffled[-(-len(shuffled) // turn["one_in"]) :]:
+                others.update(choice[name])
     return others
 
 
