@@ -24,9 +24,9 @@ from proofs import PAGE, ROOT, blocks, page
 from records import Made
 
 RECORD = records.FOLDER / "formal.json"
-SAMPLE_S = 30
+SAMPLE_S = 12
 """Seconds of recorded runs that a check runs again, as one core takes them."""
-SAMPLE_RUNS = 4
+SAMPLE_RUNS = 3
 """The least of them, however long they are said to take."""
 
 

@@ -42,9 +42,9 @@ WIRING = ("framelane_top", "tx_core", "tx_stream")
 """Tops that only wire others of the table, and would take as long again."""
 
 RECORD = records.FOLDER / "area.json"
-SAMPLE_S = 30
+SAMPLE_S = 12
 """Seconds of recorded measurements that a check makes again, as one core takes them."""
-SAMPLE_RUNS = 3
+SAMPLE_RUNS = 2
 """The least of them, however long they are said to take."""
 
 BUILDS: dict[str, tuple[str, dict[str, int]]] = {"tx_with_rc": ("tx", {"Station": 1, "Rc": 1})}

@@ -34,6 +34,7 @@ from framelane.models.roce_tx.wire import (
     Opcode,
 )
 from framelane.packets.pcap import PcapWriter
+from widths import some_widths
 
 PACKETS = int(os.environ.get("FRAMELANE_ORACLE_PACKETS", "3000"))
 Traffic = tuple[int, list[bytes]]
@@ -128,7 +129,9 @@ def batch(cases: Iterable[Case], width: int, chance: random.Random) -> list[byte
     return traffic.packets
 
 
-@pytest.fixture(scope="module", params=WIDTHS, ids=lambda width: f"{width} bits")
+@pytest.fixture(
+    scope="module", params=some_widths("roce_tx before the oracles", WIDTHS), ids=lambda width: f"{width} bits"
+)
 def traffic(request: pytest.FixtureRequest) -> Traffic:
     """Run this width's share of the packets, and every case at least once: the width, and packets as the model's."""
     width: int = request.param

@@ -38,6 +38,13 @@ def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
     assert seen == set(TESTS)
 
 
+def test_what_a_commit_changes_is_not_left() -> None:
+    nodeids = ["sim/test_arp.py::x", "tests/test_demo.py::x", "tests/test_demo.py::y", "tests/test_other.py::x"]
+    assert in_turn.of_changes(nodeids, []) == set()
+    assert in_turn.of_changes(nodeids, ["hw/rtl/arp.sv"]) == {"sim/test_arp.py::x"}
+    assert in_turn.of_changes(nodeids, ["docs/demo.md", "tests/test_other.py"]) == set(nodeids[1:])
+
+
 def test_what_is_asked_for_alone_runs() -> None:
     for name in TESTS:
         assert in_turn.left([name], TURNS, "c0ffee") == set()

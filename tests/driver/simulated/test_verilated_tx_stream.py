@@ -22,6 +22,7 @@ from framelane.models.roce_tx import wire
 from framelane.models.tx import TxConfig
 from framelane.models.tx_stream import TxStream
 from framelane.session.session import Session
+from widths import some_widths
 
 MakeSession = Callable[..., Session]
 ROWS, COLUMNS = 33, 77
@@ -69,7 +70,7 @@ def numbers(packets: list[bytes]) -> list[int]:
 
 
 @pytest.mark.parametrize("high_gain", [False, True])
-@pytest.mark.parametrize("width", [64, 512])
+@pytest.mark.parametrize("width", some_widths("tx_stream behind the driver"))
 def test_raw_and_corrected_packets_equal_the_model(width: int, high_gain: bool, session: Session) -> None:
     chance = random.Random(width)
     ring, correction = lay_out(constants(high_gain), slots=3)

@@ -1,18 +1,21 @@
 """Leaves a part of the longest tests to other commits, as `in_turn.toml` says; `make nightly` runs all of them.
 
-With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. The summary says how many were left.
+With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. What the commit changes itself is not left: the
+tests of a module that it changes, or of a file of that name. The summary says how many were left.
 """
 
 import os
+import subprocess
 import tomllib
 import zlib
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
 
 import widths
+from framelane.driver.simulated.toolchain import gateware_root
 
 LIST = Path(__file__).with_name("in_turn.toml")
 
@@ -36,6 +39,19 @@ def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], commit: str) -
     return others
 
 
+def of_changes(nodeids: Iterable[str], changed: Iterable[str]) -> set[str]:
+    """The tests in the files `changed`, and in `test_<name>.py` where a file `<name>` of any kind is among them."""
+    stems = {PurePath(path).stem for path in changed}
+    modules = {f"test_{stem}" for stem in stems} | {stem for stem in stems if stem.startswith("test_")}
+    return {nodeid for nodeid in nodeids if PurePath(nodeid.partition("::")[0]).stem in modules}
+
+
+def changes(commit: str) -> list[str]:
+    """The files that a commit changes; none where its parent is not there."""
+    command = ["git", "-C", str(gateware_root()), "diff-tree", "-r", "--no-commit-id", "--name-only", commit]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
 def read(path: Path = LIST) -> list[dict[str, Any]]:
     """The turns."""
     turns: list[dict[str, Any]] = tomllib.loads(path.read_text())["turn"]
@@ -47,12 +63,12 @@ class InTurn:
 
     def __init__(self, commit: str) -> None:
         self._commit = commit
-        self._left = 0
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Take out what is not to run."""
-        others = left([item.nodeid for item in items], read(), self._commit)
+        nodeids = [item.nodeid for item in items]
+        others = left(nodeids, read(), self._commit) - of_changes(nodeids, changes(self._commit))
         if others:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
             items[:] = [item for item in items if item.nodeid not in others]
