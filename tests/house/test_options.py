@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,35 +26,32 @@ NOT_OPTIONS = {
 }
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for folder in ("sw", "models"):
-        for path in (ROOT / folder).rglob("*.py"):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+@pytest.fixture(scope="module")
+def modules() -> dict[str, ast.Module]:
+    paths = [path for folder in ("sw", "models") for path in (ROOT / folder).rglob("*.py")]
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
 
 
-MODULES = dict(modules())
-
-
-def options() -> dict[str, ast.ClassDef]:
+@pytest.fixture(scope="module")
+def options(modules: dict[str, ast.Module]) -> dict[str, ast.ClassDef]:
     """Each dataclass of options, by `file:name`."""
     return {
         f"{path}:{node.name}": node
-        for path, tree in MODULES.items()
+        for path, tree in modules.items()
         if path not in NOT_OPTIONS
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and node.name.endswith(OPTIONS) and node.decorator_list
     }
 
 
-def test_the_options_of_the_commands_are_among_them() -> None:
-    names = {name.rpartition(":")[2] for name in options()}
+def test_the_options_of_the_commands_are_among_them(options: dict[str, ast.ClassDef]) -> None:
+    names = {name.rpartition(":")[2] for name in options}
     assert {"DemoOptions", "DoctorOptions", "Live", "Processing", "RecordOptions", "RecvOptions", "SendOptions"} < names
 
 
-@pytest.mark.parametrize("name", options())
-def test_options_are_keyword_only(name: str) -> None:
-    decorators = [ast.unparse(each) for each in options()[name].decorator_list]
-    assert any("kw_only=True" in each for each in decorators), decorators
+def test_options_are_keyword_only(options: dict[str, ast.ClassDef]) -> None:
+    decorators = {name: [ast.unparse(each) for each in node.decorator_list] for name, node in options.items()}
+    assert [name for name, those in decorators.items() if not any("kw_only=True" in each for each in those)] == []
 
 
 COMMANDS = ("sw/cli/", "sw/demo/", "sw/doctor/", "sw/bench/")
@@ -67,10 +63,10 @@ OF_OTHERS = {
 """Options of other programs."""
 
 
-def test_below_the_commands_no_message_has_an_option_of_the_command_line() -> None:
+def test_below_the_commands_no_message_has_an_option_of_the_command_line(modules: dict[str, ast.Module]) -> None:
     """What an error says is for programs, too: `OptionError` and `InputOptionError` spell options for both."""
     found = []
-    for path, tree in MODULES.items():
+    for path, tree in modules.items():
         if path.startswith(COMMANDS) or path in OF_OTHERS:
             continue
         docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}

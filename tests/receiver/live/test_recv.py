@@ -1,6 +1,7 @@
 """`framelane recv`: a capture gives the images that the live run gave, and a bad one gives none."""
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +27,20 @@ from framelane.session.session import Session
 RunCli = Callable[..., tuple[int, str, str]]
 
 
+@pytest.fixture(scope="module")
+def folder_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the demo of all tests is, once it has run."""
+    return tmp_path_factory.mktemp("live") / "demo"
+
+
 @pytest.fixture
-def live(run_cli: RunCli, tmp_path: Path, small_file: Path) -> Path:
-    """Run the demo on the small file, with fewer slots than frames; its folder."""
-    status, _, _ = run_cli("demo", "--output", tmp_path / "demo", "--input", small_file, "--slots", 2)
-    assert status == 0
-    return tmp_path / "demo"
+def live(run_cli: RunCli, tmp_path: Path, small_file: Path, folder_of_all: Path) -> Path:
+    """Run the demo on the small file, with fewer slots than frames, once for all tests; a folder with what it wrote."""
+    if not folder_of_all.is_dir():
+        status, _, _ = run_cli("demo", "--output", tmp_path / "demo", "--input", small_file, "--slots", 2)
+        assert status == 0
+        shutil.copytree(tmp_path / "demo", folder_of_all)
+    return Path(shutil.copytree(folder_of_all, tmp_path / "demo", dirs_exist_ok=True))
 
 
 @pytest.fixture
