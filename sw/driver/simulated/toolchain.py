@@ -15,7 +15,7 @@ from pathlib import Path
 
 from framelane.base.errors import SimulationError
 
-COMPILED = "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0"
+COMPILED = "OPT_FAST=-O1 OPT_GLOBAL=-O1 VM_PARALLEL_BUILDS=0"
 """How make compiles a design: in one piece, its headers read once, and no better than pays within one bench."""
 
 _HEADERS = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h")
@@ -67,7 +67,9 @@ def verilator_environment() -> dict[str, str]:
     return inherited | {
         "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
         "MAKEFLAGS": " ".join(flags),
-        "CCACHE_SLOPPINESS": "pch_defines,time_macros",  # without it ccache leaves alone what has a precompiled header
+        # Without these ccache leaves alone what has a precompiled header, or reads all of it each time.
+        "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+        "CCACHE_PCH_EXTSUM": "1",
     }
 
 
@@ -97,5 +99,6 @@ def headers(*flags: str) -> Path:
                 source = Path(work, "headers.h")
                 source.write_text(text)
                 subprocess.run([*command, "-o", f"{target}.gch", str(source)], capture_output=True, check=False)
+                Path(f"{target}.gch.sum").write_text(digest)
                 source.rename(target)
     return target
