@@ -15,13 +15,14 @@ rtl/clocks/cdc_axi_read.sv
 rtl/cells/watchdog.sv
 rtl/memory/read_guard.sv
 rtl/cells/axis_fifo.sv
+rtl/cells/axis_skid.sv
+rtl/memory/write_guard.sv
 rtl/cells/axis_buffer.sv
 rtl/memory/s2mm.sv
 rtl/cells/axis_fork.sv
 rtl/jungfrau/plane_reader.sv
 rtl/jungfrau/jf_constants.sv
 rtl/jungfrau/jf_lane.sv
-rtl/cells/axis_skid.sv
 rtl/jungfrau/jf_correct.sv
 rtl/memory/image_writer.sv
 rtl/placement/slot_ring.sv

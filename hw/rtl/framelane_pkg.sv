@@ -175,6 +175,8 @@ package framelane_pkg;
     logic constant_error;  // a beat of constants came with an error
     logic stall;           // a beat of pixels waits
     logic stuck;           // memory has stood still for too long
+    logic owes;            // memory owes data or answers
+    logic left;            // and nobody waits for them any more
     logic timeout;         // pulse: from now on
   } store_report_t;
 

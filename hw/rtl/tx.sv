@@ -107,11 +107,11 @@ module tx
     input mac_report_t  mac_i,
 
     output logic interrupt_o,  // a bit of errors is set that interrupt_mask asks for
-    output logic idle_o        // nothing is under way
+    output logic idle_o        // nothing is under way, and memory owes nothing
 );
 
-  logic core_rst, armed, resetting, core_idle, aborting;
-  logic mac_late, mac_left_q, mac_fired, mac_dropped, memory_late, memory_fired;
+  logic core_rst, armed, resetting, core_idle, quiet, aborting;
+  logic mac_late, mac_left_q, mac_fired, mac_dropped, memory_late, memory_owes, memory_left, memory_fired;
   logic [15:0] mac_limit, memory_limit;
   logic [47:0] local_mac;
   logic [31:0] local_ip;
@@ -204,12 +204,12 @@ module tx
       .core_rst_o         (core_rst),
       .armed_o            (armed),
       .resetting_o        (resetting),
-      .idle_i             (idle_o),
+      .idle_i             (quiet),
       .mac_limit_o        (mac_limit),
       .memory_limit_o     (memory_limit),
       .aborting_o         (aborting),
       .mac_stuck_i        (mac_late || mac_left_q),
-      .memory_stuck_i     (memory_late || store_i.stuck),
+      .memory_stuck_i     (memory_late || memory_left || store_i.stuck || store_i.left),
       .bad_address_i      (read_request.arvalid && 65'(read_request.araddr) >> AddrW != '0),
       .interrupt_o,
       .local_mac_o        (local_mac),
@@ -280,6 +280,8 @@ module tx
       .m_axi_i    (read_response),
       .m_axi_rdata,
       .late_o     (memory_late),
+      .owes_o     (memory_owes),
+      .left_o     (memory_left),
       .fired_o    (memory_fired)
   );
 
@@ -441,7 +443,10 @@ module tx
   end
 
   // Also while a packet is on its way to the line, if that moves. ARP and ping that wait do not count: a pause may hold them for long.
-  assign idle_o = core_idle && store_i.idle && !line_tvalid && (!m_axis_tvalid || mac_late || mac_left_q || aborting);
+  assign quiet = core_idle && store_i.idle && !line_tvalid && (!m_axis_tvalid || mac_late || mac_left_q || aborting);
+
+  // For a reset from outside, which would forget what memory owes; one by register does not
+  assign idle_o = quiet && !memory_owes && !store_i.owes;
 
   assign pulses = '{
           cycles: 1'b0,  // the registers' own

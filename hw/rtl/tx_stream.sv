@@ -164,7 +164,7 @@ module tx_stream
     input mac_report_t  mac_i,
 
     output logic interrupt_o,  // a bit of errors is set that interrupt_mask asks for
-    output logic idle_o  // nothing is under way
+    output logic idle_o  // nothing is under way, and memory owes nothing
 );
 
   if (Correct && !Store) begin : gen_check
@@ -236,9 +236,15 @@ module tx_stream
     axi_read_request_t [PLANES-1:0] store_request;
     axi_read_response_t [PLANES-1:0] store_response;
     logic [PLANES-1:0][DataW-1:0] store_rdata;
-    logic [PLANES-1:0] late, fired;
+    axi_write_request_t [1:0] write_request;  // {corrected images, raw ones}
+    axi_write_response_t [1:0] write_response;
+    logic [1:0][DataW-1:0] write_data;
+    logic [1:0][KeepW-1:0] write_strb;
+    logic [PLANES+1:0] late, owes, left, fired;  // {writers, planes}
 
     assign store_report.stuck = late != '0;
+    assign store_report.owes = owes != '0;
+    assign store_report.left = left != '0;
     assign store_report.timeout = fired != '0;
 
     for (genvar k = 0; k < PLANES; k++) begin : gen_guard
@@ -256,8 +262,61 @@ module tx_stream
           .m_axi_i    (constant_response[k]),
           .m_axi_rdata(m_axi_constant_rdata[k]),
           .late_o     (late[k]),
+          .owes_o     (owes[k]),
+          .left_o     (left[k]),
           .fired_o    (fired[k])
       );
+    end
+
+    write_guard #(
+        .DataW(DataW)
+    ) u_raw_guard (
+        .clk,
+        .rst,
+        .limit_i    (store.memory_limit),
+        .drain_i    (store.drain),
+        .s_axi_i    (write_request[0]),
+        .s_axi_o    (write_response[0]),
+        .s_axi_wdata(write_data[0]),
+        .s_axi_wstrb(write_strb[0]),
+        .m_axi_o    (raw_request),
+        .m_axi_i    (raw_response),
+        .m_axi_wdata,
+        .m_axi_wstrb,
+        .late_o     (late[PLANES]),
+        .owes_o     (owes[PLANES]),
+        .left_o     (left[PLANES]),
+        .fired_o    (fired[PLANES])
+    );
+
+    if (Correct) begin : gen_corrected_guard
+      write_guard #(
+          .DataW(DataW)
+      ) u_guard (
+          .clk,
+          .rst,
+          .limit_i    (store.memory_limit),
+          .drain_i    (store.drain),
+          .s_axi_i    (write_request[1]),
+          .s_axi_o    (write_response[1]),
+          .s_axi_wdata(write_data[1]),
+          .s_axi_wstrb(write_strb[1]),
+          .m_axi_o    (corrected_request),
+          .m_axi_i    (corrected_response),
+          .m_axi_wdata(m_axi_corrected_wdata),
+          .m_axi_wstrb(m_axi_corrected_wstrb),
+          .late_o     (late[PLANES+1]),
+          .owes_o     (owes[PLANES+1]),
+          .left_o     (left[PLANES+1]),
+          .fired_o    (fired[PLANES+1])
+      );
+    end else begin : gen_no_corrected_guard
+      assign {corrected_request, m_axi_corrected_wdata, m_axi_corrected_wstrb} = '0;
+      assign write_response[1] = '0;
+      assign {late[PLANES+1], owes[PLANES+1], left[PLANES+1], fired[PLANES+1]} = '0;
+
+      logic unused_corrected;
+      assign unused_corrected = ^{write_request[1], write_data[1], write_strb[1], corrected_response};
     end
 
     frame_store #(
@@ -283,14 +342,14 @@ module tx_stream
         .s_axis_pixel_tready,
         .pixel_cut_i,
         .pixel_restart_i,
-        .m_axi_o            (raw_request),
-        .m_axi_i            (raw_response),
-        .m_axi_wdata,
-        .m_axi_wstrb,
-        .m_axi_corrected_o  (corrected_request),
-        .m_axi_corrected_i  (corrected_response),
-        .m_axi_corrected_wdata,
-        .m_axi_corrected_wstrb,
+        .m_axi_o            (write_request[0]),
+        .m_axi_i            (write_response[0]),
+        .m_axi_wdata        (write_data[0]),
+        .m_axi_wstrb        (write_strb[0]),
+        .m_axi_corrected_o  (write_request[1]),
+        .m_axi_corrected_i  (write_response[1]),
+        .m_axi_corrected_wdata(write_data[1]),
+        .m_axi_corrected_wstrb(write_strb[1]),
         .m_axi_constant_o   (store_request),
         .m_axi_constant_i   (store_response),
         .m_axi_constant_rdata(store_rdata),

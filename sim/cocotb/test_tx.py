@@ -22,7 +22,21 @@ from framelane.models.placement.slots import FREE_RUNNING
 from framelane.packets.pcap import PcapWriter
 from signals import now
 from tx_bench import STRIDE, TxBench, session
-from tx_registers import ARM, ARMED, COMMAND, CONTROL, DROPPED, FAILED, IDLE, RESET, SENT, STATUS
+from tx_registers import (
+    ABORT,
+    ARM,
+    ARMED,
+    COMMAND,
+    CONTROL,
+    DROPPED,
+    FAILED,
+    IDLE,
+    MEMORY_STUCK,
+    RESET,
+    RESETTING,
+    SENT,
+    STATUS,
+)
 from widths import some_widths
 
 
@@ -250,6 +264,30 @@ async def the_core_stops_inside_packets_and_no_packet_has_a_gap_at_the_mac(
     await bench.check()
     if latency >= 20 or stalls.source:
         assert now(dut.gaps_o) > latency, "the core never stopped for long: nothing is shown"
+
+
+@cocotb.test()
+async def idle_waits_for_what_memory_owes_behind_an_abort_and_the_abort_does_not(dut: Any) -> None:
+    """That nothing comes while it says idle, TxBench looks at in every cycle."""
+    bench = TxBench(dut, Stalls.NONE, session(mtu=1024), latency=1500)
+    await bench.start()
+    bench.offer(0, bench.image())
+    await bench.until(lambda: now(dut.arvalid) and now(dut.arready))
+    await bench.write(COMMAND, ABORT)
+    while (status := await bench.registers.read(STATUS)) & RESETTING:
+        pass
+    assert status & IDLE
+    assert status & MEMORY_STUCK, "without a watchdog nothing else says what is missing"
+    assert not now(dut.idle_o)
+    await bench.ready()
+    assert not await bench.registers.read(STATUS) & MEMORY_STUCK
+    bench.take()
+    bench.plan(bench.config)
+    bench.expected.clear()
+    bench.released = 0
+    await bench.configure()
+    bench.offer(1, bench.image())
+    await bench.check()
 
 
 @pytest.mark.parametrize("width", some_widths("tx"))

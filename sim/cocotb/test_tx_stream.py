@@ -27,7 +27,21 @@ from plane_memory import PlaneMemory
 from receive_bench import line
 from signals import now
 from tx_bench import session
-from tx_registers import ARM, COMMAND, CONTROL, COPYING, MAP, RESET, RESETTING, SENT, SKIPPED, SNAPSHOT, STATUS
+from tx_registers import (
+    ABORT,
+    ARM,
+    COMMAND,
+    CONTROL,
+    COPYING,
+    MAP,
+    MEMORY_STUCK,
+    RESET,
+    RESETTING,
+    SENT,
+    SKIPPED,
+    SNAPSHOT,
+    STATUS,
+)
 from widths import some_widths
 
 IMAGES = [f"counters.{name}" for name in ("frames", "frames_bad", "mismatches", "constant_errors")]
@@ -54,8 +68,10 @@ class StreamBench(Bench, StreamPlan):
         corrected = AxiRamWrite(bus, dut.clk, dut.rst, size=MEMORY, mem=self.ram.write_if.mem)
         self.planes = PlaneMemory(self, "m_axi_constant", self.width, CONSTANTS, b"", stalls.source)
         self.rules = watch_axi(self)
+        self.writers = (self.ram.write_if, corrected)
+        self.memory_stands = False
         if stalls.source:
-            for writes in (self.ram.write_if, corrected):
+            for writes in self.writers:
                 for channel in (writes.w_channel, writes.b_channel):
                     channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
             self.ram.read_if.r_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
@@ -70,9 +86,15 @@ class StreamBench(Bench, StreamPlan):
         for k, word in enumerate(words):
             await self.registers.write(offset + 4 * k, word)
 
+    async def ended(self, reads: int) -> None:
+        """Run until a reset has ended; fail where so many reads of the status do not see it."""
+        for _ in range(reads):
+            if not await self.registers.read(STATUS) & RESETTING:
+                return
+        raise AssertionError("a reset does not end")
+
     async def ready(self) -> None:
-        while await self.registers.read(STATUS) & RESETTING:
-            pass
+        await self.ended(10_000)
         await self.drained()
 
     async def drained(self) -> None:
@@ -205,6 +227,65 @@ async def a_reset_waits_for_the_reads_of_constants_and_the_next_run_has_its_own(
     bench.planes.delay = 0
     bench.detect(3)
     packets = await bench.finish()
+    assert_same_packets(packets, bench.expected(bench.sent(packets)))
+
+
+@cocotb.test()
+async def idle_waits_for_constants_that_memory_owes_behind_an_abort(dut: Any) -> None:
+    bench = StreamBench(dut, Stalls.NONE)
+    bench.correct()
+    bench.planes.delay = 98
+    await bench.start()
+
+    def owed() -> bool:
+        return any(port.beats for port in bench.planes.ports)
+
+    quiet: list[bool] = []
+    """Whether it was idle, of each cycle behind the start."""
+    bench.watch(lambda: quiet.append(bool(now(dut.idle_o) and owed())))
+    await bench.until(owed)
+    await bench.write(COMMAND, ABORT)
+    await bench.ended(400)
+    assert owed(), "the abort has waited for them"
+    bench.planes.delay = 0
+    await bench.until(lambda: bool(now(dut.idle_o)), 4000)
+    assert not any(quiet), "idle while memory owes constants"
+    await bench.configure()
+    bench.detect(2)
+    packets = await bench.finish()
+    assert_same_packets(packets, bench.expected(bench.sent(packets)))
+
+
+@cocotb.test()
+@cocotb.parametrize(correct=[False, True])
+async def an_abort_waits_for_no_write_and_idle_for_all_that_memory_owes(dut: Any, correct: bool) -> None:
+    """The rules of AXI hold for what the memory gets behind it, too."""
+    bench = StreamBench(dut, Stalls.NONE)
+    if correct:
+        bench.correct()
+    await bench.start()
+    for writes in bench.writers:
+        for channel in (writes.w_channel, writes.b_channel):
+            channel.set_pause_generator(iter(lambda: bench.memory_stands, None))
+    bench.detect(4)
+    await bench.until(lambda: bool(now(dut.m_axi_wvalid)))
+    bench.memory_stands = True
+    for _ in range(1500):
+        await bench.step()
+    assert not now(dut.idle_o)
+    await bench.write(COMMAND, ABORT)
+    await bench.ended(400)
+    assert await bench.registers.read(STATUS) & MEMORY_STUCK
+    assert not now(dut.idle_o)
+    bench.memory_stands = False
+    await bench.until(lambda: bool(now(dut.idle_o)) and not bench.pixels.items, 4000)
+    assert not await bench.registers.read(STATUS) & MEMORY_STUCK
+    await bench.drained()
+    bench.out.clear()
+    await bench.configure()
+    bench.detect(3)
+    packets = await bench.finish()
+    assert len(bench.sent(packets)) > 1
     assert_same_packets(packets, bench.expected(bench.sent(packets)))
 
 

@@ -12,7 +12,8 @@ module mm2s
     parameter int unsigned MaxBurst = 256,  // beats of the longest burst; 4 KiB at most in any case
 
     localparam int unsigned KeepW = DataW / 8
-) (    input logic clk,
+) (
+    input logic clk,
     input logic rst,
 
     input  read_t s_axis_cmd_tdata,

@@ -23,8 +23,10 @@ module read_guard
     input  axi_read_response_t             m_axi_i,
     input  logic               [DataW-1:0] m_axi_rdata,
 
-    output logic late_o,  // the memory owes data, and the reader does not wait for them
-    output logic fired_o  // pulse: from now on, by the limit
+    output logic late_o,  // the limit has passed, and the memory owes data since
+    output logic owes_o,  // the memory owes data
+    output logic left_o,  // and nobody waits for them, whoever has given them up
+    output logic fired_o  // pulse: late from now on
 );
 
   localparam logic [1:0] SLVERR = 2'b10;
@@ -38,7 +40,7 @@ module read_guard
 
   count_t due_q, due;  // beats that the reader waits for
   count_t owed_q, owed;  // beats that the memory owes and nobody waits for
-  logic answers_q, answers, asked, given, came, ar_ready, ar_valid, late;
+  logic answers_q, answers, gives_up, asked, given, came, ar_ready, ar_valid, late;
   ask_t ask;
 
   assign asked = s_axi_i.arvalid && s_axi_o.arready;
@@ -47,7 +49,8 @@ module read_guard
 
   assign due = due_q + (asked ? count_t'(s_axi_i.arlen) + 1'b1 : '0) - count_t'(given);
   assign owed = owed_q - count_t'(came && (answers_q || owed_q != '0));
-  assign answers = late || fired_o || drain_i || (answers_q && due != '0);
+  assign gives_up = late || drain_i;
+  assign answers = gives_up || fired_o || (answers_q && due != '0);
 
   always_ff @(posedge clk) begin
     answers_q <= answers;
@@ -87,6 +90,8 @@ module read_guard
   );
 
   assign late_o = late;
+  assign owes_o = due_q != '0 || owed_q != '0;
+  assign left_o = owed_q != '0;
 
   always_comb begin
     m_axi_o = s_axi_i;  // what is constant: size, kind, protection
@@ -94,7 +99,7 @@ module read_guard
     m_axi_o.arlen = ask.len;
     m_axi_o.arvalid = ar_valid;
     m_axi_o.rready = 1'b1;
-    s_axi_o.arready = answers_q || ar_ready;
+    s_axi_o.arready = answers_q ? gives_up : ar_ready;
     s_axi_o.rvalid = answers_q ? due_q != '0 : came && owed_q == '0;
     s_axi_o.rresp = answers_q ? SLVERR : m_axi_i.rresp;
     s_axi_o.rlast = m_axi_i.rlast;

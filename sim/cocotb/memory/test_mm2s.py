@@ -13,6 +13,7 @@ from framelane.driver.simulated.ports import READ_T
 from framelane.models.cells import axis
 from framelane.models.memory import mm2s
 from signals import now
+from waves import Waves, check
 from widths import some_of
 
 SIZE = 1 << 17
@@ -240,6 +241,20 @@ async def a_reset_leaves_nothing_of_the_command_under_way(dut: Any) -> None:
         await bench.check()
         for record in (bench.expected, bench.bursts, bench.expected_bursts):
             record.clear()
+
+
+@cocotb.test()
+async def a_read_of_three_bursts_as_the_page_shows_it(dut: Any) -> None:
+    bench = Mm2sBench(dut)
+    if (bench.width, longest(dut)) != (512, 16):
+        return
+    await bench.reset()
+    asks, data = ((f"m_axi_{channel}valid", f"m_axi_{channel}ready") for channel in ("ar", "r"))
+    buses = {"m_axi_araddr[11:0]": asks[0], "m_axi_arlen": asks[0]}
+    waves = Waves(bench, *asks, *data, "m_axi_rlast", buses=buses)
+    bench.read(10 * 64, 24 * 64)
+    await bench.check()
+    check("memory_read", ("memory", waves))
 
 
 @pytest.mark.parametrize(("width", "burst"), some_of("mm2s", [(64, 256), (512, 16), (512, 256)]))

@@ -173,6 +173,24 @@ async def told_to_it_answers_at_once_and_what_comes_late_is_swallowed(dut: Any) 
 
 
 @cocotb.test()
+async def a_reader_without_a_pause_reaches_the_memory_again_when_that_goes_on(dut: Any) -> None:
+    bench = GuardBench(dut)
+    await bench.reset()
+    bench.pause_data = True
+    for _ in range(400):
+        bench.ask(4)
+    await bench.until(lambda: bench.late)
+    await bench.wait(30)
+    assert now(dut.left_o)
+    bench.pause_data = False
+    await bench.until(lambda: not bench.late, 300)
+    errors, due = bench.errors, len(bench.expected)
+    await bench.all_given()
+    assert bench.errors <= errors + due, "only what was asked for before"
+    assert bench.right > 400
+
+
+@cocotb.test()
 @cocotb.parametrize(stalls=ALL_STALLS)
 async def however_the_memory_stops_and_goes_on_every_beat_is_answered_once(dut: Any, stalls: Stalls) -> None:
     bench = GuardBench(dut, stalls)

@@ -12,6 +12,8 @@ from framelane.models.registers.registers import flow_words, qp_words
 from framelane.models.registers.tx_control import IDLE_CYCLES
 from registers_bench import BUILD, EVENTS, FLOW_1, QP, RC, SIZES, RegistersBench
 from signals import now
+from tx_registers import MAP
+from waves import Waves, check
 
 
 @cocotb.test()
@@ -167,6 +169,59 @@ async def what_stands_still_is_said_with_its_limits(dut: Any) -> None:
         await bench.wait(2)
         assert await bench.field("status", "mac_stuck") == mac
         assert await bench.field("status", "memory_stuck") == memory
+
+
+WRITE = ("s_axil_awvalid", "s_axil_awready", "s_axil_wvalid", "s_axil_wready", "s_axil_bvalid", "s_axil_bready")
+READ = ("s_axil_arvalid", "s_axil_arready", "s_axil_rvalid", "s_axil_rready")
+BUSES = {
+    "s_axil_awaddr": "s_axil_awvalid",
+    "s_axil_wdata": "s_axil_wvalid",
+    "s_axil_araddr": "s_axil_arvalid",
+    "s_axil_rdata": "s_axil_rvalid",
+}
+
+
+@cocotb.test()
+async def an_access_an_interrupt_and_a_reset_as_the_page_shows_them(dut: Any) -> None:
+    bench = RegistersBench(dut)
+    if bench.has_rc:
+        return
+    await bench.start()
+    await bench.wait(5)
+    refused = 1 << next(field.lsb for field in MAP["errors"].fields if field.name == "refused")
+    waves = Waves(bench, *WRITE, *READ, buses=BUSES)
+    await bench.put("interrupt_mask", refused)
+    await bench.get("interrupt_mask")
+    check("register_access", ("registers", waves))
+    await bench.wait(5)
+    waves = Waves(bench, "refusal_valid_i", "interrupt_o", "s_axil_awvalid", "s_axil_bvalid", *READ[::2], buses=BUSES)
+    await bench.refuse(99, 1, 2, 3)
+    await bench.wait(4)
+    assert now(dut.interrupt_o)
+    assert await bench.get("interrupt") == refused
+    await bench.put("errors", refused)
+    await bench.wait(4)
+    assert not now(dut.interrupt_o)
+    check("interrupt", ("registers", waves))
+    await bench.put("control", 1)
+    await bench.wait(5)
+    dut.idle_i.value = 0
+    waves = Waves(
+        bench,
+        "s_axil_awvalid",
+        "armed_o",
+        "resetting_o",
+        "idle_i",
+        "core_rst_o",
+        buses={"s_axil_wdata": "s_axil_wvalid"},
+    )
+    await bench.wait(3)
+    await bench.command("reset")
+    await bench.wait(20)
+    dut.idle_i.value = 1
+    await bench.ready()
+    await bench.wait(3)
+    check("reset", ("core", waves))
 
 
 @pytest.mark.parametrize("network", [{}, RC])

@@ -226,7 +226,7 @@ class Board:
                 time.sleep(self._pause_s)
 
     def set_watchdogs(self, mac_s: float, memory_s: float) -> None:
-        """How many seconds the Ethernet core, and memory, may stand still before packets are dropped and reads fail.
+        """How many seconds the Ethernet core, and memory, may stand still before packets are dropped, accesses fail.
 
         0: for ever, as after power-up. ConfigError for times that the registers do not hold.
         """
@@ -238,7 +238,7 @@ class Board:
         self.registers.write_register("watchdog", units)
 
     def abort(self) -> None:
-        """Reset the core without waiting for the Ethernet core or for reads of memory; what was under way is lost.
+        """Reset the core without waiting for the Ethernet core or for memory; what was under way is lost.
 
         Counters and errors are cleared; the queue pairs are forgotten. BoardError where it does not end.
         """

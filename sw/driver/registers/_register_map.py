@@ -162,7 +162,10 @@ REGISTERS: tuple[Register, ...] = (
                 1,
                 "r",
                 0,
-                "1: memory has not answered for watchdog.memory: reads are answered with errors until it does.",
+                (
+                    "1: memory has not answered for watchdog.memory, and reads and writes end with errors until it "
+                    "does; or it owes what an abort has given up."
+                ),
             ),
         ),
         description="What goes on.",
@@ -201,8 +204,8 @@ REGISTERS: tuple[Register, ...] = (
                 "pulse",
                 0,
                 (
-                    "1: as reset, but waits neither for the Ethernet core nor for reads of memory: packets are "
-                    "dropped, reads end with errors."
+                    "1: as reset, but waits neither for the Ethernet core nor for memory: packets are dropped, reads "
+                    "and writes end with errors."
                 ),
             ),
         ),
@@ -334,7 +337,7 @@ REGISTERS: tuple[Register, ...] = (
                 1,
                 "w1c",
                 0,
-                "Memory had not answered for watchdog.memory: reads ended with errors.",
+                "Memory had not answered for watchdog.memory: reads and writes ended with errors.",
             ),
             Field(
                 "bad_address",
@@ -496,7 +499,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("mac", 0, 16, "rw", 0, "The Ethernet core, with a beat on offer."),
-            Field("memory", 16, 16, "rw", 0, "Memory, with reads outstanding: of frames, of constants."),
+            Field("memory", 16, 16, "rw", 0, "Memory, with reads or writes outstanding: of frames, of constants."),
         ),
         description="How long others may stand still, in 2^16 clock cycles. 0: for ever.",
     ),

@@ -117,11 +117,12 @@ def test_an_abort_needs_neither_of_them(simulator: TxSimulator, session: Session
     board.abort()
     assert board.state().idle
     assert not board.state().armed
-    assert board.state().mac_stuck == sink
+    assert (board.state().mac_stuck, board.state().memory_stuck) == (sink, reads)
     board.configure(session.tx_config())
     simulator.hold()
     simulator.step(2000)
     assert not board.state().mac_stuck
+    assert not board.state().memory_stuck
     simulator.take()
     board.configure(session.tx_config())
     board.publish_credit(0, 1 << 32)

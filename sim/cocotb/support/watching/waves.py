@@ -4,6 +4,8 @@ What is recorded must be what `docs/integrating/<name>.json` shows; `scripts/pac
 """
 
 import json
+import re
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -14,41 +16,57 @@ PAGES = ROOT / "docs" / "integrating"
 QUIET = 14
 """So many cycles without a change are cut to two and a gap."""
 
-Lane = dict[str, str]
+Lane = dict[str, Any]
+_BUS = re.compile(r"(\w+?)(?:\[(\d+):0\])?")
 
 
 class Waves:
-    """Single bits of a bench's design, from now on, in every cycle of its clock: `signals` are their names."""
+    """Signals of a bench's design, from now on, in every cycle of its clock: `signals` are the names of single bits.
 
-    def __init__(self, bench: Bench, *signals: str) -> None:
-        self._signals = signals
+    `buses`: names of others, `name` or `name[11:0]`, each with the bit that must be high for its value to be shown.
+    """
+
+    def __init__(self, bench: Bench, *signals: str, buses: Mapping[str, str] | None = None) -> None:
+        self._signals = [*signals, *(buses or {})]
         self._handles: list[Any] = [getattr(bench.dut, name) for name in signals]
+        self._buses = []
+        for name, valid in (buses or {}).items():
+            parts = _BUS.fullmatch(name)
+            assert parts, f"{name}: give name or name[msb:0]"
+            mask = (2 << int(parts[2])) - 1 if parts[2] else -1
+            self._buses.append((getattr(bench.dut, parts[1]), getattr(bench.dut, valid), mask))
         self._clock = str(bench.clk._name)
-        self._cycles: list[tuple[int, ...]] = []
+        self._cycles: list[tuple[int | str, ...]] = []
         bench.watch(self._watch)
 
     def _watch(self) -> None:
-        self._cycles.append(tuple(now(handle) for handle in self._handles))
+        buses = (f"{now(bus) & mask:x}" if now(valid) else "x" for bus, valid, mask in self._buses)
+        self._cycles.append((*(now(handle) for handle in self._handles), *buses))
 
     def lanes(self) -> list[Lane]:
-        """The clock and all signals, from the cycle before the first one rises to the one behind the last change."""
-        cycles = self._cycles
+        """The clock and all signals, from the cycle before the first change to the one behind the last."""
+        cycles, bits = self._cycles, len(self._handles)
         changes = [k for k in range(1, len(cycles)) if cycles[k] != cycles[k - 1]]
-        rises = next(k for k in changes if cycles[k][0] and not cycles[k - 1][0])
-        shown = cycles[rises - 1 : changes[-1] + 2]
-        columns: list[tuple[int, ...] | None] = []
+        shown = cycles[changes[0] - 1 : changes[-1] + 2]
+        columns: list[tuple[int | str, ...] | None] = []
         for cycle, run in groupby(shown):
             length = len(list(run))
             columns += [cycle, None, cycle] if length >= QUIET else [cycle] * length
         clock = "".join("|" if column is None else "." for column in columns)
-        lanes = [{"name": self._clock, "wave": f"p{clock[1:]}"}]
+        lanes: list[Lane] = [{"name": self._clock, "wave": f"p{clock[1:]}"}]
         for at, name in enumerate(self._signals):
-            wave, before = "", None
+            wave, before, values = "", None, []
             for column in columns:
-                bit = None if column is None else column[at]
-                wave += "|" if bit is None else "." if bit == before else str(bit)
-                before = before if bit is None else bit
-            lanes.append({"name": name, "wave": wave})
+                value = None if column is None else column[at]
+                if value is None or value == before:
+                    wave += "|" if value is None else "."
+                elif at < bits or value == "x":
+                    wave += str(value)
+                else:
+                    wave += "="
+                    values.append(value)
+                before = before if value is None else value
+            lanes.append({"name": name, "wave": wave} | ({"data": values} if at >= bits else {}))
         return lanes
 
 
