@@ -26,7 +26,8 @@ module mm2s_formal
     input logic              valid_q,
     input logic [CountW-2:0] burst,
     input logic [CountW-2:0] whole,
-    input logic              left,
+    input logic [33-$clog2(DataW/8)-1:0] unasked_q,
+    input logic              last_q,
     input logic              busy_q,
     input logic              cut_q
 );
@@ -58,11 +59,11 @@ module mm2s_formal
       if (came) a_room : assert (data_ready);
       if (m_axi_o.arvalid) a_burst : assert (32'(m_axi_o.arlen) < MOST);
 
-      if (cut_q) i_burst : assert (busy_q && left && burst != '0 && 32'(burst) <= MOST);
-      if (busy_q) i_whole : assert (left && whole != '0 && 32'(whole) <= MOST);
+      if (cut_q) i_burst : assert (busy_q && last_q == (unasked_q <= whole) && 32'(burst) == (last_q ? 32'(unasked_q) : 32'(whole)));
+      if (busy_q) i_whole : assert (unasked_q != '0 && whole != '0 && 32'(whole) <= MOST);
       i_cut : assert (spent == '0 || !cut_q);
       i_room : assert (count_t'(room_q) + count_t'(passed_q) + held + owed_q == count_t'(Beats) + count_t'(spent));
-      i_spent : assert (room_q >= spent);
+      i_spent : assert (room_q >= spent && room_q <= pointer_t'(Beats) && owed_q <= count_t'(Beats));
       i_held : assert (pointer_t'(write_q - read_q) <= pointer_t'(Beats));
     end
   end
@@ -77,7 +78,6 @@ bind mm2s mm2s_formal #(
     .spent  (($clog2(Beats) + 1)'(spent_q)),
     .burst  (($clog2(Beats) + 1)'(burst_q)),
     .whole  (($clog2(Beats) + 1)'(whole_q)),
-    .left   (unasked_q != '0),
     .has_beats(command_beats != '0),
     .write_q(u_data.write_q),
     .read_q (u_data.read_q),

@@ -1,5 +1,5 @@
-// read_guard: a reader gets each beat that it asks for once, in order: from the memory the one that it is, or an error. Beats are numbered
-// as the reader asks for them, and as the memory is asked for them; one, any, is followed.
+// read_guard: a reader gets each beat that it asks for once, in order: from the memory the one that it is, or an error. One
+// beat, any, is followed.
 module read_guard_formal
   import axi_pkg::*;
 #(
@@ -47,9 +47,7 @@ module read_guard_formal
   );
 
   logic asked, passed, given, came;
-  count_t beats, any, asked_q, given_q, passed_q, came_q;
-  count_t known_q;  // the followed beat's number as the memory's
-  logic is_known_q, is_passed_q;
+  count_t beats, waits_q, lacks_q;  // that the reader waits for; that the memory was asked for and has not given
 
   assign asked = s_axi_i.arvalid && s_axi_o.arready;
   assign passed = asked && !answers_q;
@@ -74,33 +72,39 @@ module read_guard_formal
       .items_i    ({skid_q, data_q})
   );
 
+  // The beat that is followed: so many are asked for before it, come before it to the reader, and from the memory
+  count_t before_q, ahead_q, place_q;
+  logic follows_q, is_passed_q, met_q;
+
   always_ff @(posedge clk) begin
-    any <= any;
-    if (asked) asked_q <= asked_q + beats;
-    if (passed) passed_q <= passed_q + beats;
-    given_q <= given_q + count_t'(given);
-    came_q <= came_q + count_t'(came);
-    if (asked && count_t'(any - asked_q) < beats) begin
-      is_known_q <= 1'b1;
+    waits_q <= waits_q + (asked ? beats : '0) - count_t'(given);
+    lacks_q <= lacks_q + (passed ? beats : '0) - count_t'(came);
+    if (asked && !met_q) before_q <= before_q - beats;
+    if (asked && !met_q && before_q < beats) begin
+      met_q <= 1'b1;
+      follows_q <= 1'b1;
       is_passed_q <= passed;
-      known_q <= passed_q + (any - asked_q);
+      ahead_q <= waits_q + before_q - count_t'(given);
+      place_q <= lacks_q + before_q - count_t'(came);
+    end else begin
+      ahead_q <= ahead_q - count_t'(given);
+      place_q <= place_q - count_t'(came);
+      if (given && ahead_q == '0) follows_q <= 1'b0;
     end
-    if (given && any == given_q) is_known_q <= 1'b0;
     if (rst) begin
-      asked_q <= '0;
-      passed_q <= '0;
-      given_q <= '0;
-      came_q <= '0;
-      is_known_q <= 1'b0;
+      waits_q <= '0;
+      lacks_q <= '0;
+      met_q <= 1'b0;
+      follows_q <= 1'b0;
     end
   end
 
   // The reader has room for what it asks for, and takes it; the memory gives what it was asked for.
   always_comb begin
     assume (s_axi_i.rready);
-    assume (!s_axi_i.arvalid || count_t'(asked_q - given_q) + beats <= count_t'(MOST));
-    assume (!passed || count_t'(passed_q - came_q) <= count_t'(4 * MOST));
-    assume (!came || passed_q != came_q);
+    assume (!s_axi_i.arvalid || waits_q + beats <= count_t'(MOST));
+    assume (!passed || lacks_q <= count_t'(4 * MOST));
+    assume (!came || lacks_q != '0);
   end
 
   logic gave_up_q;
@@ -108,25 +112,26 @@ module read_guard_formal
 
   always_comb begin
     if (!rst) begin
-      if (given) a_asked : assert (asked_q != given_q);
-      if (given && any == given_q && !answers_q) begin
-        a_its_own : assert (came && is_passed_q && known_q == came_q);
+      if (given) a_asked : assert (waits_q != '0);
+      if (given && follows_q && ahead_q == '0 && !answers_q) begin
+        a_its_own : assert (came && is_passed_q && place_q == '0);
         a_data : assert (s_axi_rdata == m_axi_rdata && s_axi_o.rresp == m_axi_i.rresp);
       end
       if (given && answers_q) a_error : assert (s_axi_o.rresp == 2'b10);
       if (gave_up_q && (late_o || drain_i)) a_takes : assert (s_axi_o.arready);
-      if (gave_up_q) a_answers : assert (given == (asked_q != given_q));
-      if (!owes_o) a_owes_nothing : assert (passed_q == came_q && asked_q == given_q);
-      a_left : assert (left_o == (count_t'(passed_q - came_q) != (answers_q ? '0 : count_t'(asked_q - given_q))));
+      if (gave_up_q) a_answers : assert (given == (waits_q != '0));
+      if (!owes_o) a_owes_nothing : assert (lacks_q == '0 && waits_q == '0);
+      a_left : assert (left_o == (lacks_q != (answers_q ? '0 : waits_q)));
 
-      i_due : assert (due_q == count_t'(asked_q - given_q));
-      i_owed : assert (owed_q == count_t'(passed_q - came_q) - (answers_q ? '0 : due_q));
-      i_most : assert (due_q <= count_t'(MOST) && count_t'(passed_q - came_q) <= count_t'(5 * MOST));
-      i_own : assert (answers_q || count_t'(passed_q - came_q) >= due_q);
+      i_skid : assert (valid_q || !skid_valid_q);
+      i_due : assert (due_q == waits_q && due_q <= count_t'(MOST));
+      i_owed : assert (lacks_q == owed_q + (answers_q ? '0 : due_q) && owed_q <= count_t'(6 * MOST));
+      i_most : assert (lacks_q <= count_t'(5 * MOST));
       i_gave_up : assert (!gave_up_q || answers_q);
-      if (count_t'(any - given_q) < due_q) begin
-        i_known : assert (is_known_q);
-        if (!answers_q) i_place : assert (is_passed_q && count_t'(known_q - came_q) == owed_q + count_t'(any - given_q));
+      i_met : assert (!follows_q || met_q);
+      if (follows_q) begin
+        i_ahead : assert (ahead_q < due_q);
+        if (!answers_q) i_place : assert (is_passed_q && place_q == owed_q + ahead_q);
       end
     end
   end

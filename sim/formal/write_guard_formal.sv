@@ -35,6 +35,7 @@ module write_guard_formal
     input logic [CountW-1:0] blank_q,
     input logic              answers_q,
     input logic [7:0]        beat_q,
+    input logic              last,
 
     // Addresses on their way, lengths of bursts that lack data, the beat on its way
     input logic [71:0]         data_q,
@@ -136,6 +137,7 @@ module write_guard_formal
   // The writer takes answers, gives as many beats as it says; the memory answers what it has had all of.
   always_comb begin
     assume (s_axi_i.bready);
+    assume (answers_q || !s_axi_i.wvalid || !s_axi_o.wready || s_axi_i.wlast == last);
     assume (!came || (got_q != came_q && addressed_q != came_q));
   end
 
@@ -170,6 +172,7 @@ module write_guard_formal
         a_writes_no_byte : assert (m_axi_wstrb == '0);
       end
 
+      i_asks : assert (valid_q || !skid_valid_q);
       i_due : assert (number_t'(due_q) == number_t'(asked_q - answered_q));
       i_open : assert (number_t'(open_q) == number_t'(asked_q - ended_q) && open_q <= due_q);
       i_owed : assert (number_t'(owed_q) == number_t'(passed_q - came_q) - (answers_q ? '0 : number_t'(due_q)));
@@ -178,6 +181,7 @@ module write_guard_formal
       i_lens : assert (number_t'(held) == number_t'(blank_q) + (answers_q ? '0 : number_t'(open_q)));
       i_lacking : assert (number_t'(held) == lacking);
       i_blank : assert (blank_q <= owed_q);
+      i_in_order : assert (answers_q || blank_q == '0 || open_q == due_q);
       i_came : assert (number_t'(got_q - came_q) <= number_t'(passed_q - came_q));
       i_addressed : assert (number_t'(passed_q - addressed_q) == number_t'(waiting));
       i_addressed_came : assert (number_t'(addressed_q - came_q) <= number_t'(passed_q - came_q));
