@@ -272,7 +272,7 @@ async def idle_waits_for_what_memory_owes_behind_an_abort_and_the_abort_does_not
     bench = TxBench(dut, Stalls.NONE, session(mtu=1024), latency=1500)
     await bench.start()
     bench.offer(0, bench.image())
-    await bench.until(lambda: now(dut.arvalid) and now(dut.arready))
+    await bench.until(lambda: bool(now(dut.arvalid) and now(dut.arready)))
     await bench.write(COMMAND, ABORT)
     while (status := await bench.registers.read(STATUS)) & RESETTING:
         pass

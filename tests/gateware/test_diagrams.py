@@ -15,7 +15,7 @@ def test_all_diagrams_are_current() -> None:
 
 
 def test_a_diagram_that_is_not_what_was_recorded_is_named(tmp_path: Any) -> None:
-    source = next(diagrams.PAGES.glob("*.json"))
+    source = diagrams.PAGES / "no_gap.json"
     shutil.copy(source, tmp_path / "a.json")
     shutil.copy(source, tmp_path / "b.json")
     shutil.copy(source.with_suffix(".svg"), tmp_path / "b.svg")
