@@ -11,34 +11,34 @@ module framelane_top
   import framelane_pkg::*;
   import jf_pkg::PLANES;
 #(
-    parameter int unsigned DataW        = 512,
-    parameter int unsigned AddrW        = 64,
-    parameter int unsigned IdW          = 1,
-    parameter int unsigned NumQp        = 16,
-    parameter int unsigned Flows        = 4,
-    parameter int unsigned Destinations = 16,
-    parameter bit          Store        = 1'b1,         // 0: no pixels: frames come that lie in memory already
-    parameter int unsigned MaxSlots     = 1024,         // of the frame store
-    parameter bit          Correct      = 1'b1,         // JUNGFRAU correction, where the registers switch it on
-    parameter int unsigned ReadDepth    = 64,           // transfers that the memory reader runs ahead
-    parameter int unsigned ReadBeats    = 512,          // for which it has room
-    parameter int unsigned MaxBurst     = 256,          // beats of the longest burst on any port: 16 for HBM and AXI3
-    parameter int unsigned ClockHz      = 250_000_000,  // of clk
-    parameter int unsigned Build        = 0,
-    parameter bit          Station      = 1'b1,         // receive path: ARP, ping, pauses
-    parameter bit          Rc           = 1'b1,         // QPs may be of RC; needs Station
-    parameter int unsigned RcQps        = 16,           // the first of the table; a power of two, 2 or more
-    parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
-    parameter int unsigned RcAhead      = 384,          // beats read ahead, if Rc: cycles of the memory's latency
-    parameter bit          MacPort      = 1'b1,         // 0: packets as they come, in clk; MacW is DataW
-    parameter int unsigned MacW         = 512,          // 8 to 512
-    parameter int unsigned MaxBytes     = 4200,         // mac_port: of the largest packet
-    parameter int unsigned MinBytes     = 60,           // mac_port: what is sent is filled up to
-    parameter int unsigned GapCycles    = 0,            // mac_port: between two packets
-    parameter bit          PixelClock   = 1'b1,
-    parameter bit          MemoryClock  = 1'b1,
+    parameter int unsigned DataW         = 512,
+    parameter int unsigned AddrW         = 64,
+    parameter int unsigned IdW           = 1,
+    parameter int unsigned NumQp         = 16,
+    parameter int unsigned Flows         = 4,
+    parameter int unsigned Destinations  = 16,
+    parameter bit          Store         = 1'b1,         // 0: no pixels: frames come that lie in memory already
+    parameter int unsigned MaxSlots      = 1024,         // of the frame store
+    parameter bit          Correct       = 1'b1,         // JUNGFRAU correction, where the registers switch it on
+    parameter int unsigned ReadDepth     = 64,           // transfers that the memory reader runs ahead
+    parameter int unsigned ReadBeats     = 512,          // for which it has room
+    parameter int unsigned MaxBurst      = 256,          // beats of the longest burst on any port: 16 for HBM and AXI3
+    parameter int unsigned ClockHz       = 250_000_000,  // of clk
+    parameter int unsigned Build         = 0,
+    parameter bit          Station       = 1'b1,         // receive path: ARP, ping, pauses
+    parameter bit          Rc            = 1'b1,         // QPs may be of RC; needs Station
+    parameter int unsigned RcQps         = 16,           // the first of the table; a power of two, 2 or more
+    parameter int unsigned RcDepth       = 64,           // descriptors of each that are kept; a power of two
+    parameter int unsigned RcAhead       = 384,          // beats read ahead, if Rc: cycles of the memory's latency
+    parameter bit          MacPort       = 1'b1,         // 0: packets as they come, in clk; MacW is DataW
+    parameter int unsigned MacW          = 512,          // 8 to 512
+    parameter int unsigned MaxBytes      = 4200,         // mac_port: of the largest packet
+    parameter int unsigned MinBytes      = 60,           // mac_port: what is sent is filled up to
+    parameter int unsigned GapCycles     = 0,            // mac_port: between two packets
+    parameter bit          PixelClock    = 1'b1,
+    parameter bit          MemoryClock   = 1'b1,
     parameter bit          RegisterClock = 1'b1,
-    parameter bit          MacClock     = 1'b1,
+    parameter bit          MacClock      = 1'b1,
 
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned MacKeepW = MacW / 8
@@ -49,6 +49,7 @@ module framelane_top
     // AXI4-Lite: the registers (docs/registers.md)
     input logic register_clk,
     input logic register_rst,
+
     input  logic [15:0] s_axil_awaddr,
     input  logic [ 2:0] s_axil_awprot,
     input  logic        s_axil_awvalid,
@@ -187,7 +188,7 @@ module framelane_top
     input logic                link_up_i,         // of any clock
 
     output logic interrupt_o,  // in register_clk: a bit of errors is set that interrupt_mask asks for
-    output logic idle_o        // in clk: nothing is under way, but packets in mac_port, and memory owes nothing
+    output logic idle_o        // in clk: nothing is under way, but packets in mac_port
 );
 
   if (!MacPort && MacW != DataW) begin : gen_check_width
