@@ -188,7 +188,7 @@ module framelane_top
     input logic                link_up_i,         // of any clock
 
     output logic interrupt_o,  // in register_clk: a bit of errors is set that interrupt_mask asks for
-    output logic idle_o        // in clk: nothing is under way, but packets in mac_port
+    output logic idle_o        // in clk: nothing is under way, but packets in mac_port, and memory owes nothing
 );
 
   if (!MacPort && MacW != DataW) begin : gen_check_width
