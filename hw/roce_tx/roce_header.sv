@@ -38,12 +38,14 @@ module roce_header
   bth_t bth;
   logic [15:0] udp_length;
   logic [1:0] words;
+  logic has_vlan, has_vlan_q, has_reth, has_reth_q;  // for lanes: from a register where the first beat does not ask
   logic [$bits(reth_t)+8*IMM_BYTES-1:0] extended;  // RETH, ImmDt: those that there are, then what does not count
   logic [HEADER_W-1:0] bytes;  // first byte on the left
   logic [BEATS*DataW-1:0] lanes;
   logic [BEATS-1:0][KeepW-1:0] keeps;
   logic [COUNT_W-1:0] beat_q, last_beat;
-  logic last, ready;
+  logic [BEATS-1:0] at_q;  // the same, one hot
+  logic last, last_q, ready;
   logic [12:0] beside, line_bytes, left;  // `beside` what udp_length counts
 
   assign pkt = s_axis_pkt_tdata;
@@ -75,12 +77,20 @@ module roce_header
           resv7: '0,
           psn: pkt.psn
       };
-  assign extended = pkt.has_reth ? {pkt.reth, pkt.imm} : {pkt.imm, pkt.reth};
+  assign has_vlan = KeepW <= 2 * 6 ? has_vlan_q : pkt.path.has_vlan;
+  assign has_reth = KeepW <= BASE_BYTES ? has_reth_q : pkt.has_reth;
+
+  always_ff @(posedge clk) begin
+    has_vlan_q <= pkt.path.has_vlan;
+    has_reth_q <= pkt.has_reth;
+  end
+
+  assign extended = has_reth ? {pkt.reth, pkt.imm} : {pkt.imm, pkt.reth};
 
   // A tag is in the middle of eth_t, before its EtherType.
   always_comb begin
     bytes = HEADER_W'({pkt.path.dst_mac, local_mac_i, ETHERTYPE_IPV4, ip, udp, bth, extended}) << 8 * VLAN_BYTES;
-    if (pkt.path.has_vlan) begin
+    if (has_vlan) begin
       bytes = {
         pkt.path.dst_mac, local_mac_i, ETHERTYPE_VLAN, pkt.path.tci, ETHERTYPE_IPV4, ip, udp, bth, extended
       };
@@ -93,22 +103,31 @@ module roce_header
     for (int unsigned k = 0; k < HEADER_BYTES_MAX; k++) lanes[8*k+:8] = bytes[HEADER_W-8*(k+1)+:8];
   end
 
-  // The checksum comes out of a carry, so it goes into its place behind all multiplexers.
+  // The checksum comes out of a carry, so it goes into its place behind all multiplexers. Where a beat is before it, from a
+  // register.
   logic [BEATS*DataW-1:0] checksums;
-  logic [15:0] checksum;
-  assign checksum = ~(pkt.checksum[15:0] + {15'd0, pkt.checksum[16]});
+  logic [15:0] checksum, checksum_d, checksum_q;
+  assign checksum_d = ~(pkt.checksum[15:0] + {15'd0, pkt.checksum[16]});
+  assign checksum = CHECKSUM_AT >= KeepW ? checksum_q : checksum_d;
+
+  always_ff @(posedge clk) checksum_q <= checksum_d;
 
   always_comb begin
     checksums = '0;
     for (int unsigned tag = 0; tag < 2; tag++) begin
-      if (pkt.path.has_vlan == 1'(tag)) begin
+      if (has_vlan == 1'(tag)) begin
         checksums[8*(CHECKSUM_AT+tag*VLAN_BYTES)+:16] = {checksum[7:0], checksum[15:8]};
       end
     end
   end
 
   logic [DataW-1:0] data;
-  assign data = lanes[32'(beat_q)*DataW+:DataW] | checksums[32'(beat_q)*DataW+:DataW];
+  always_comb begin
+    data = '0;
+    for (int unsigned b = 0; b < BEATS; b++) begin
+      if (at_q[b]) data |= lanes[b*DataW+:DataW] | checksums[b*DataW+:DataW];
+    end
+  end
 
   always_comb begin
     keeps = '0;
@@ -128,7 +147,8 @@ module roce_header
     end
   end
 
-  assign last = beat_q == last_beat;
+  // Where there are several beats, the one before it finds out.
+  assign last = last_q || last_beat == '0;
   assign s_axis_pkt_tready = ready && last;
 
   assign left = pkt.udp_length + beside;
@@ -165,8 +185,16 @@ module roce_header
   );
 
   always_ff @(posedge clk) begin
-    if (s_axis_pkt_tvalid && ready) beat_q <= last ? '0 : beat_q + 1'b1;
-    if (rst) beat_q <= '0;
+    if (s_axis_pkt_tvalid && ready) begin
+      beat_q <= last ? '0 : beat_q + 1'b1;
+      at_q   <= last ? BEATS'(1) : BEATS'({at_q, 1'b0});
+      last_q <= !last && beat_q + 1'b1 == last_beat;
+    end
+    if (rst) begin
+      beat_q <= '0;
+      at_q   <= BEATS'(1);
+      last_q <= 1'b0;
+    end
   end
 
 endmodule

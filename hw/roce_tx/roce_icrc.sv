@@ -33,7 +33,6 @@ module roce_icrc
   localparam int unsigned LOW_W = WORD_W < 2 ? 0 : 2;  // bits of the word count undone in the second stage
   localparam int unsigned HIGH_W = WORD_W - LOW_W;  // and in the third
   localparam int unsigned START_BEATS = (BASE_BYTES + VLAN_BYTES + KeepW - 1) / KeepW;  // with bytes that do not count
-  localparam int unsigned START_W = $clog2(START_BEATS + 1);
 
   if (DataW < 64 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : gen_check
     $error("%m: DataW = %0d must be a power of two, 64 to 1024", DataW);
@@ -80,31 +79,33 @@ module roce_icrc
     return int'(beat * KeepW + lane) - int'(ETH_BYTES + tag * VLAN_BYTES);
   endfunction
 
-  function automatic logic [7:0] counted_byte(input logic [7:0] sent, input int offset);
-    logic [7:0] value;
-    value = sent;
-    if (offset < 0) value = 8'h00;
-    else if (is_variant(offset)) value = 8'hff;
-    if (offset >= 0 && offset < 4) value ^= SEED[8*(offset%4)+:8];
-    return value;
-  endfunction
-
   // Stage 0: the beat as it counts, the Ethernet header as leading zeros of a state 0, the seed added behind it.
   logic [DataW-1:0] counted;
-  logic [START_W-1:0] beat_q;  // stops at START_BEATS
+  logic [START_BEATS:0] at_q;  // which beat it is, one hot; stops at START_BEATS
   logic straddle_q;  // the beat for the rest of an ICRC comes next
   logic accept, en;
 
+  // By lane: what counts as a zero, what as ones, and what of the seed is added.
+  logic [KeepW-1:0] zero, ones;
+  logic [KeepW-1:0][7:0] seed;
+
   always_comb begin
-    counted = s_axis_tdata;
+    zero = '0;
+    ones = '0;
+    seed = '0;
     for (int unsigned b = 0; b < START_BEATS; b++) begin
       for (int unsigned tag = 0; tag < 2; tag++) begin
-        if (beat_q == START_W'(b) && s_axis_tuser.has_vlan == 1'(tag)) begin
-          for (int unsigned k = 0; k < KeepW; k++) begin
-            counted[8*k+:8] = counted_byte(s_axis_tdata[8*k+:8], ip_offset(b, k, tag));
+        for (int unsigned k = 0; k < KeepW; k++) begin
+          if (at_q[b] && s_axis_tuser.has_vlan == 1'(tag)) begin
+            if (ip_offset(b, k, tag) < 0) zero[k] = 1'b1;
+            else if (is_variant(ip_offset(b, k, tag))) ones[k] = 1'b1;
+            if (ip_offset(b, k, tag) inside {[0 : 3]}) seed[k] |= SEED[8*(ip_offset(b, k, tag)%4)+:8];
           end
         end
       end
+    end
+    for (int unsigned k = 0; k < KeepW; k++) begin
+      counted[8*k+:8] = ((s_axis_tdata[8*k+:8] | {8{ones[k]}}) & ~{8{zero[k]}}) ^ seed[k];
     end
   end
 
@@ -135,7 +136,7 @@ module roce_icrc
     if (en) begin
       beat1_q.valid <= accept || straddle_q;
       beat1_q.data <= straddle_q ? '0 : s_axis_tdata;
-      first1_q <= beat_q == '0;
+      first1_q <= at_q[0];
       beat1_q.end_of_data <= !straddle_q && s_axis_tlast;
       beat1_q.straddle <= straddle_q;
       if (!straddle_q) beat1_q.poisoned <= s_axis_tuser.poisoned;
@@ -143,11 +144,11 @@ module roce_icrc
       for (int unsigned r = 0; r < 32; r++) part_q[r] <= ^(DATA_ROWS[r] & counted);
       straddle_q <= accept && s_axis_tlast && word == '1;
     end
-    if (accept) beat_q <= s_axis_tlast ? '0 : beat_q == START_W'(START_BEATS) ? beat_q : beat_q + 1'b1;
+    if (accept) at_q <= s_axis_tlast ? (START_BEATS + 1)'(1) : at_q[START_BEATS] ? at_q : at_q << 1;
     if (rst) begin
       beat1_q.valid <= 1'b0;
       straddle_q <= 1'b0;
-      beat_q <= '0;
+      at_q <= (START_BEATS + 1)'(1);
     end
   end
 

@@ -46,6 +46,7 @@ module roce_join
 );
 
   localparam int unsigned LANE_W = $clog2(KeepW);
+  localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // with a header's last beat what the first said is in user_q
   localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
 
   typedef enum logic [1:0] {
@@ -120,12 +121,19 @@ module roce_join
     end
   end
 
+  logic [LANE_W-1:0] rest;  // payload bytes in the last beat of them; 0: all
+  logic reth, unused;
+  logic [1:0] header_words;
+  assign {rest, reth, header_words} = LATER ? {user_q.length[LANE_W-1:0], user_q.reth, user_q.words} :
+      {user.length[LANE_W-1:0], user.reth, user.words};
+  assign unused = ^user;
+
   // Whether the payload is what the message says. Only the last beat of a stream may be partial.
   logic [KeepW-1:0] wanted;
   logic missing, beyond, ended, ended_q, too_short, too_short_q, too_long, too_long_q, bad, bad_q, poisoned, poisoned_q;
   logic packet_end, message_end;
 
-  always_comb for (int unsigned k = 0; k < KeepW; k++) wanted[k] = !all_read || (LANE_W + 1)'(k) < unread[LANE_W:0];
+  always_comb for (int unsigned k = 0; k < KeepW; k++) wanted[k] = !all_read || LANE_W'(k) < rest || rest == '0;
   assign missing = (wanted & ~s_axis_payload_tkeep) != '0;
   assign beyond = (~wanted & s_axis_payload_tkeep) != '0;
 
@@ -149,7 +157,7 @@ module roce_join
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
-    user_q  <= user;
+    if (state_q == HEADER && s_axis_hdr_tvalid) user_q <= s_axis_hdr_tuser;
     if (go) begin
       left_q <= left - 13'(KeepW);
       one_left_q <= left[12:LANE_W] == (13 - LANE_W)'(1);
@@ -223,14 +231,14 @@ module roce_join
     end else begin : gen_no_without
       assign without = '0;
     end
-    assign view[v] = user.reth ? with_reth : without;
+    assign view[v] = reth ? with_reth : without;
   end
 
   always_comb begin
     for (int k = 0; k < KeepW; k++) begin
       lanes[k] = view[k+MARGIN];
       for (int w = 1; w < WORD_KINDS; w++) begin
-        if (user.words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
+        if (header_words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
       end
       if (is_header[k]) lanes[k] = s_axis_hdr_tdata[8*k+:8];
     end

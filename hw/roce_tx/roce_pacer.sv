@@ -37,13 +37,17 @@ module roce_pacer #(
   // All zero as an FPGA powers up. A reset changes no level.
   logic [23:0] rates[NumQp] = '{default: '0};
   logic [23:0] bursts[NumQp] = '{default: '0};
+  logic own_bursts[NumQp] = '{default: '0};  // the burst is not 0
   given_t given[NumQp] = '{default: '0};
   bytes_t spent[NumQp] = '{default: '0};
 
   always_ff @(posedge clk) begin
     if (write_i && 9'(write_index_i) < 9'(NumQp)) begin
       rates[index_t'(write_index_i)]  <= rate_i;
-      if (write_burst_i) bursts[index_t'(write_index_i)] <= burst_i;
+      if (write_burst_i) begin
+        bursts[index_t'(write_index_i)] <= burst_i;
+        own_bursts[index_t'(write_index_i)] <= burst_i != '0;
+      end
     end
   end
 
@@ -55,9 +59,6 @@ module roce_pacer #(
   bytes_t spent1_q;
   logic [23:0] rate1_q, burst1_q;
   logic free2_q, over3_q;
-  logic [23:0] own_burst;
-
-  assign own_burst = bursts[index_t'(turn_q)];
 
   always_ff @(posedge clk) begin
     turn_q  <= turn_q + 1'b1;
@@ -67,7 +68,7 @@ module roce_pacer #(
     given1_q <= given[index_t'(turn_q)];
     spent1_q <= spent[index_t'(turn_q)];
     rate1_q <= rates[index_t'(turn_q)];
-    burst1_q <= own_burst | (own_burst == '0 ? default_burst_i : '0);
+    burst1_q <= own_bursts[index_t'(turn_q)] ? bursts[index_t'(turn_q)] : default_burst_i;
     sum2_q <= given1_q + (given_t'(rate1_q) << TURN_W);
     full2_q <= {spent1_q + bytes_t'(burst1_q), FRACTION_W'(0)};
     sum3_q <= sum2_q;

@@ -15,7 +15,8 @@ module roce_qp
     input  logic      s_axis_qp_tvalid,
     output logic      s_axis_qp_tready,
 
-    // Look-ups by the segmenter
+    // Look-ups by the segmenter. In the cycle behind a write of a PSN the PSN is asked for of the index that `index_i` was
+    // with the write.
     input  logic     [ 7:0] index_i,
     output context_t        context_o,    // not enabled where there is no such QP
     input  logic     [ 7:0] psn_index_i,
@@ -70,7 +71,12 @@ module roce_qp
   logic limited_q, usable_q;
   logic [WORDS-1:0][15:0] words;
   context_t written;
-  logic psn_free;
+
+  // The segmenter's write, a cycle later: who reads its PSN before it is in the table has it from here. That is the message
+  // that was looked up in the cycle of the write, if any.
+  logic moved_q, moved_hit_q;
+  index_t moved_index_q;
+  logic [23:0] moved_psn_q;
 
   assign words = {
     16'd0,  // for the last carry
@@ -94,7 +100,6 @@ module roce_qp
           path: write_q.qp.path
       };
   assign s_axis_qp_tready = state_q == IDLE;
-  assign psn_free = !psn_write_i;
 
   always_ff @(posedge clk) begin
     unique case (state_q)
@@ -112,7 +117,7 @@ module roce_qp
         if (word_q == '1) state_q <= STORE;
       end
       STORE: state_q <= STORE_PSN;
-      STORE_PSN: if (psn_free || !write_q.set_psn) state_q <= IDLE;
+      STORE_PSN: if (!moved_q || !write_q.set_psn) state_q <= IDLE;
     endcase
     if (state_q == STORE) begin
       contexts[index_t'(write_q.index)] <= written;
@@ -126,8 +131,13 @@ module roce_qp
   end
 
   always_ff @(posedge clk) begin
-    if (psn_write_i) psns[index_t'(psn_write_index_i)] <= psn_i;
+    moved_q <= psn_write_i;
+    moved_hit_q <= psn_write_i && index_t'(psn_write_index_i) == index_t'(index_i);
+    moved_index_q <= index_t'(psn_write_index_i);
+    moved_psn_q <= psn_i;
+    if (moved_q) psns[moved_index_q] <= moved_psn_q;
     else if (state_q == STORE_PSN && write_q.set_psn) psns[index_t'(write_q.index)] <= write_q.qp.psn;
+    if (rst) moved_q <= 1'b0;
   end
 
   always_comb begin
@@ -135,7 +145,7 @@ module roce_qp
     context_o.enabled = enabled_q[index_t'(index_i)] && exists(index_i);
   end
 
-  assign psn_o = psns[index_t'(psn_index_i)];
+  assign psn_o = moved_hit_q ? moved_psn_q : psns[index_t'(psn_index_i)];
   // The segmenter gives no index outside the table here: its messages have a QP.
   logic unused;
   assign unused = ^{psn_index_i, psn_write_index_i};

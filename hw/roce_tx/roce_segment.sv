@@ -2,6 +2,8 @@
 // A message that cannot be served passes as one packet with its status: no header follows from it, its payload is dropped.
 //
 //   message -> look up its QP -> count its packets -> one packet
+//
+// The stages have their control three times, so that none drives all of their registers; all copies are always equal.
 module roce_segment
   import roce_pkg::*;
 (
@@ -30,8 +32,11 @@ module roce_segment
   localparam int unsigned UDP_WORDS = (($bits(udp_t) + $bits(bth_t)) / 8 + ICRC_BYTES) / 4;  // without RETH and ImmDt
   localparam int unsigned RETH_WORDS = RETH_BYTES / 4;
   localparam int unsigned IMM_WORDS = IMM_BYTES / 4;
+  localparam int unsigned MTUS = 32'(MTU_LOG2_MAX - MTU_LOG2_MIN) + 1;
+  localparam int unsigned LOG2 = 32'(MTU_LOG2_MIN);  // of the least
 
-  logic look_ready, count_ready, packet_ready;
+  localparam int unsigned COPIES = 3;
+  logic [COPIES-1:0] look_ready, count_ready, packet_ready;
 
   message_t message;
   logic message_valid;
@@ -46,90 +51,119 @@ module roce_segment
       .s_axis_tready(s_axis_msg_tready),
       .m_axis_tdata (message),
       .m_axis_tvalid(message_valid),
-      .m_axis_tready(look_ready)
+      .m_axis_tready(look_ready[0])
   );
 
-  // Look up: the message beside its QP. `extent` is the offset of its last byte, `words` its length in words of 4 bytes.
-  logic look_valid_q;
+  // Look up: the message beside its QP, and what its length is to each path MTU. `extent` is the offset of its last byte,
+  // with the borrow of an empty one; `words` its length in words of 4 bytes.
+  (* keep, dont_merge *)logic [COPIES-1:0] look_valid_q;
   message_t look_q;
   context_t context_q;
-  logic [31:0] extent_q;
-  logic [10:0] words_q;
+  logic [32:0] extent_q;
+  logic [9:0] words_q;
+  logic [MTUS-1:0] mtu_is_q;  // one hot
+  logic [MTUS-1:0] single_q;  // one packet holds it
+  logic [MTUS-1:0] full_q;  // its last packet holds as many bytes as an MTU
+  logic [MTUS-1:0] full_words_q;  // as many words
 
   assign index_o = message.qp;
-  assign look_ready = !look_valid_q || count_ready;
+  assign look_ready = ~look_valid_q | count_ready;
 
   always_ff @(posedge clk) begin
-    if (look_ready) begin
-      look_valid_q <= message_valid;
+    for (int unsigned c = 0; c < COPIES; c++) if (look_ready[c]) look_valid_q[c] <= message_valid;
+    if (look_ready[1]) context_q.path <= context_i.path;
+    if (look_ready[2]) context_q[$bits(context_t)-1:$bits(path_t)] <= context_i[$bits(context_t)-1:$bits(path_t)];
+    if (look_ready[0]) begin
       look_q <= message;
-      context_q <= context_i;
-      extent_q <= message.length - 1'b1;
-      words_q <= 11'((message.length[12:0] + 13'd3) >> 2);
+      extent_q <= {1'b0, message.length} - 1'b1;
+      words_q <= 10'((message.length[11:0] + 12'd3) >> 2);
+      for (int unsigned k = 0; k < MTUS; k++) begin
+        mtu_is_q[k] <= context_i.mtu_log2 == 4'(LOG2 + k);
+        single_q[k] <= message.length >> (LOG2 + k) == '0 ||
+            (message.length >> (LOG2 + k + 1) == '0 && below(message.length, LOG2 + k) == '0);
+        full_q[k] <= below(message.length, LOG2 + k) == '0;
+        full_words_q[k] <= below(message.length, LOG2 + k) == '0 ||
+            (below(~message.length, LOG2 + k) >> 2 == '0 && message.length[1:0] != '0);
+      end
     end
-    if (rst) look_valid_q <= 1'b0;
+    if (rst) look_valid_q <= '0;
   end
 
+  // The bits of a length below an MTU's own.
+  function automatic logic [31:0] below(input logic [31:0] length, input int unsigned log2);
+    return length & ((32'd1 << log2) - 1);
+  endfunction
+
   // Count: the message under way. Its address, PSN and `more`, the packets behind this one, move on with every packet.
-  logic valid_q, first_q, last_q, replay_q, resume_q, imm_valid_q;
+  (* keep, dont_merge *)logic [COPIES-1:0] valid_q;
+  logic first_q, last_q, replay_q, resume_q, imm_valid_q;
   logic [7:0] index_q;
   logic [31:0] imm_q, message_bytes_q;
   logic [63:0] address_q;
   context_t qp_q;
   status_e status, status_q;
+  logic refused;
   logic [23:0] more, more_q, psn_q, psn_next, first_psn_q;
   logic [12:0] mtu_q, mtu, tail, tail_q;
   logic [10:0] tail_words, tail_words_q;  // of the last packet's payload with its pad
-  logic step;
+  logic [COPIES-1:0] step;
 
+  // A length of 0 or above 2^31 has its last byte at 2^31 or behind it.
   always_comb begin
     status = OK;
     if (!context_q.enabled) status = BAD_QP;
-    else if (look_q.length == '0 || look_q.length > MESSAGE_BYTES_MAX) status = BAD_LENGTH;
+    else if (extent_q[31]) status = BAD_LENGTH;
   end
+  assign refused = !context_q.enabled || extent_q[31];
 
-  // The path MTU is one of five powers of two.
+  // What the last packet holds is the length below the MTU, or all of one: in none of its bits is there more to ask than
+  // which MTU it is.
   always_comb begin
-    mtu  = '0;
+    mtu = '0;
     more = '0;
-    for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
-      if (context_q.mtu_log2 == 4'(log2)) begin
-        mtu  = 13'd1 << log2;
-        more = 24'(extent_q >> log2);
+    tail = 13'(below(look_q.length, LOG2));
+    tail_words = 11'(words_q[LOG2-3:0]);
+    for (int unsigned k = 0; k < MTUS; k++) begin
+      mtu[LOG2+k] = mtu_is_q[k];
+      if (mtu_is_q[k]) begin
+        more |= 24'(extent_q[31:0] >> (LOG2 + k));
+        tail |= 13'(below(look_q.length, LOG2 + k)) | 13'(full_q[k]) << (LOG2 + k);
+        tail_words |= 11'(below(32'(words_q), LOG2 + k - 2)) | 11'(full_words_q[k]) << (LOG2 + k - 2);
       end
     end
-    tail = look_q.length[12:0] & (mtu - 1'b1);
-    if (tail == '0) tail = mtu;
-    tail_words = words_q & (mtu[12:2] - 1'b1);
-    if (tail_words == '0) tail_words = mtu[12:2];
   end
 
   assign psn_index_o = look_q.qp;
   assign psn_next = psn_q + 1'b1;
-  assign count_ready = !valid_q || (step && last_q);
-  assign step = valid_q && packet_ready;
+  assign count_ready = ~valid_q | (step & {COPIES{last_q}});
+  assign step = valid_q & packet_ready;
 
   always_ff @(posedge clk) begin
-    if (count_ready) begin
-      valid_q <= look_valid_q;
+    for (int unsigned c = 0; c < COPIES; c++) if (count_ready[c]) valid_q[c] <= look_valid_q[c];
+    if (count_ready[1]) qp_q <= context_q;
+    if (count_ready[2]) begin
+      imm_q <= look_q.imm;
+      message_bytes_q <= look_q.length;
+      address_q <= look_q.address;
+    end else if (step[2]) begin
+      address_q <= address_q + 64'(mtu_q);
+    end
+    if (count_ready[0]) begin
       replay_q <= look_q.replay;
       resume_q <= look_q.resume;
       imm_valid_q <= look_q.imm_valid;
-      imm_q <= look_q.imm;
       index_q <= look_q.qp;
-      message_bytes_q <= look_q.length;
-      address_q <= look_q.address;
-      qp_q <= context_q;
       status_q <= status;
       first_q <= 1'b1;
-      last_q <= status != OK || more == '0;
+      last_q <= refused || (mtu_is_q & single_q) != '0;
       more_q <= more;
       mtu_q <= mtu;
-      tail_q <= status != OK ? 13'(look_q.length != '0) : tail;
-      tail_words_q <= status != OK ? 11'(look_q.length != '0) : tail_words;
+      tail_q <= refused ? 13'(!extent_q[32]) : tail;
+      tail_words_q <= refused ? 11'(!extent_q[32]) : tail_words;
       psn_q <= psn_i;
       first_psn_q <= psn_i;
-      if (psn_write_o && index_q == look_q.qp) begin
+      // The message before ends now: else this one were not taken.
+      if (valid_q[0] && status_q == OK && !replay_q && index_q == look_q.qp) begin
         psn_q <= psn_next;
         first_psn_q <= psn_next;
       end
@@ -137,17 +171,16 @@ module roce_segment
         psn_q <= look_q.psn;
         first_psn_q <= look_q.psn;
       end
-    end else if (step) begin
+    end else if (step[0]) begin
       first_q <= 1'b0;
       last_q <= more_q == 24'd1;
       more_q <= more_q - 1'b1;
       psn_q <= psn_next;
-      address_q <= address_q + 64'(mtu_q);
     end
-    if (rst) valid_q <= 1'b0;
+    if (rst) valid_q <= '0;
   end
 
-  assign psn_write_o = step && last_q && status_q == OK && !replay_q;
+  assign psn_write_o = step[0] && last_q && status_q == OK && !replay_q;
   assign psn_write_index_o = index_q;
   assign psn_o = psn_next;
 
@@ -219,17 +252,26 @@ module roce_segment
     if (qp_q.entropy) pkt.path.src_port = {ENTROPY_PORTS, mixed[13:0] ^ 14'(mixed[23:14])};
   end
 
-  assign packet_ready = !m_axis_pkt_tvalid || m_axis_pkt_tready;
+  (* keep, dont_merge *)logic [COPIES-1:0] pkt_valid_q;
+  packet_t pkt_q;
+  path_t path_q;
+
+  assign packet_ready = ~pkt_valid_q | {COPIES{m_axis_pkt_tready}};
+  assign m_axis_pkt_tvalid = pkt_valid_q[0];
+
+  always_comb begin
+    m_axis_pkt_tdata = pkt_q;
+    m_axis_pkt_tdata.path = path_q;
+  end
 
   always_ff @(posedge clk) begin
-    if (packet_ready) begin
-      m_axis_pkt_tvalid <= valid_q;
-      m_axis_pkt_tdata  <= pkt;
-    end
-    if (rst) m_axis_pkt_tvalid <= 1'b0;
+    for (int unsigned c = 0; c < COPIES; c++) if (packet_ready[c]) pkt_valid_q[c] <= valid_q[c];
+    if (packet_ready[0]) pkt_q <= pkt;
+    if (packet_ready[1]) path_q <= pkt.path;
+    if (rst) pkt_valid_q <= '0;
   end
 
   logic unused;
-  assign unused = ^{qp_q.enabled, qp_q.mtu_log2};
+  assign unused = ^{qp_q.enabled, qp_q.mtu_log2, pkt_q.path};
 
 endmodule

@@ -16,7 +16,8 @@ module axis_reg_formal #(
     input logic [DataW-1:0] data_q,
     input logic [DataW-1:0] skid_q,
     input logic             valid_q,
-    input logic             skid_valid_q
+    input logic             skid_valid_q,
+    input logic             in_step  // the copies of the control are equal
 );
 
   reset_rule u_reset (.*);
@@ -51,10 +52,16 @@ module axis_reg_formal #(
   always_comb begin
     if (!rst) begin
       a_offers : assert (m_axis_tvalid == (count != 2'd0));
+      i_step : assert (in_step);
       a_accepts : assert (s_axis_tready == (count != 2'd2));
     end
   end
 
 endmodule
 
-bind axis_reg axis_reg_formal #(.DataW(DataW)) u_formal (.*);
+bind axis_reg axis_reg_formal #(
+    .DataW(DataW)
+) u_formal (
+    .in_step(valids_q == {GROUPS{valid_q}} && skid_valids_q == {GROUPS{skid_valid_q}}),
+    .*
+);

@@ -14,7 +14,8 @@ module axis_skid_formal #(
     input logic             m_axis_tready,
 
     input logic [DataW-1:0] skid_q,
-    input logic             skid_valid_q
+    input logic             skid_valid_q,
+    input logic             in_step  // the copies of the control are equal
 );
 
   reset_rule u_reset (.*);
@@ -60,10 +61,16 @@ module axis_skid_formal #(
   always_comb begin
     if (!rst) begin
       a_offers : assert (m_axis_tvalid == (count != '0 || s_axis_tvalid));
+      i_step : assert (in_step);
       a_accepts : assert (s_axis_tready == (count == '0));
     end
   end
 
 endmodule
 
-bind axis_skid axis_skid_formal #(.DataW(DataW)) u_formal (.*);
+bind axis_skid axis_skid_formal #(
+    .DataW(DataW)
+) u_formal (
+    .in_step(skid_valids_q == {GROUPS{skid_valid_q}}),
+    .*
+);

@@ -27,11 +27,18 @@ module roce_header_formal
 
     input logic [Beats*DataW-1:0] lanes,
     input logic [     CountW-1:0] beat_q,
+    input logic                   last_q,
+    input logic [      Beats-1:0] at_q,
+    input logic [           15:0] checksum,
+    input logic [           15:0] checksum_d,
+    input logic                   has_vlan,
+    input logic                   has_reth,
     input logic                   ready,
     input logic [      BeatW-1:0] data_q,
     input logic [      BeatW-1:0] skid_q,
     input logic                   valid_q,
-    input logic                   skid_valid_q
+    input logic                   skid_valid_q,
+    input logic                   in_step  // the copies of u_reg's control are equal
 );
 
   reset_rule u_reset (.*);
@@ -126,6 +133,11 @@ module roce_header_formal
       a_accepts : assert (ready == (count != 2'd2));
       a_offers : assert (m_axis_hdr_tvalid == (count != '0));
       i_beat : assert (done_q == 8'(beat_q) * 8'(KeepW));
+      i_at : assert (at_q == Beats'(1) << beat_q && 32'(beat_q) < Beats);
+      i_checksum : assert (done_q == '0 || (checksum == checksum_d && has_vlan == s_axis_pkt_tdata.path.has_vlan &&
+          has_reth == s_axis_pkt_tdata.has_reth));
+      i_last : assert (last_q == (done_q != '0 && last));
+      i_step : assert (in_step);
       i_inside : assert (done_q == '0 || (s_axis_pkt_tvalid && left <= 8'(HEADER_BYTES_MAX)));
     end
   end
@@ -140,5 +152,6 @@ bind roce_header roce_header_formal #(
     .skid_q(u_reg.skid_q),
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
+    .in_step((u_reg.valids_q == '0 || &u_reg.valids_q) && (u_reg.skid_valids_q == '0 || &u_reg.skid_valids_q)),
     .*
 );

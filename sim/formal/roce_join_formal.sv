@@ -72,7 +72,8 @@ module roce_join_formal
     input logic         [BeatW-1:0]      data_q,
     input logic         [BeatW-1:0]      skid_q,
     input logic                          valid_q,
-    input logic                          skid_valid_q
+    input logic                          skid_valid_q,
+    input logic                          in_step  // the copies of u_reg's control are equal
 );
 
   reset_rule u_reset (.*);
@@ -325,6 +326,7 @@ module roce_join_formal
 
   always_comb begin
     if (!rst) begin
+      i_step : assert (in_step);
       i_state : assert (in_discard == drain_q && (in_payload || in_flush) == header_taken_q);
       i_one : assert (2'(in_header) + 2'(header_taken_q) + 2'(drain_q) == 2'd1);
       i_tokens : assert (first_q == (header_q == '0 || header_taken_q) && waited_q == waited_mq && open_q == seen_q);
@@ -336,6 +338,7 @@ module roce_join_formal
         i_laid :
         assert (done_q == (refused || short_q ? '0 : header_q) && header_q % bytes_t'(KeepW) == '0 &&
             (!opened_q || header_q < header_length));
+        i_opened : assert (!opened_q || user_q == opened_user_q);
         i_over : assert (ended_mq == short_q && (!short_q || inside_q));
       end else begin
         i_user : assert (opened_q && user_q == opened_user_q && user.words <= 2'd2);
@@ -383,5 +386,6 @@ bind roce_join roce_join_formal #(
     .skid_q(u_reg.skid_q),
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
+    .in_step((u_reg.valids_q == '0 || &u_reg.valids_q) && (u_reg.skid_valids_q == '0 || &u_reg.skid_valids_q)),
     .*
 );

@@ -25,11 +25,16 @@ module roce_segment_formal
     // What is inside: in the skid buffer, looked up, counted, and one packet
     input message_t        skid_q,
     input logic            skid_valid_q,
+    input logic            in_step,  // the copies of the control are equal
     input message_t        look_q,
     input logic            look_valid_q,
     input context_t        context_q,
-    input logic     [31:0] extent_q,
-    input logic     [10:0] words_q,
+    input logic     [32:0] extent_q,
+    input logic     [ 9:0] words_q,
+    input logic     [ 4:0] mtu_is_q,
+    input logic     [ 4:0] single_q,
+    input logic     [ 4:0] full_q,
+    input logic     [ 4:0] full_words_q,
     input logic     [ 7:0] index_q,
     input logic            valid_q,
     input logic            replay_q,
@@ -85,9 +90,14 @@ module roce_segment_formal
     table_q <= table_d;
   end
 
+  function automatic logic in_range(input context_t qp);
+    return !qp.enabled || (qp.mtu_log2 >= MTU_LOG2_MIN && qp.mtu_log2 <= MTU_LOG2_MAX);
+  endfunction
+
   always_comb begin
-    assume (!any_qp.enabled || (any_qp.mtu_log2 >= MTU_LOG2_MIN && any_qp.mtu_log2 <= MTU_LOG2_MAX));
+    assume (in_range(any_qp));
     assume (index_o != any_index || context_i == any_qp);
+    assume (in_range(context_i));
     assume (psn_index_o != any_index || psn_i == table_q);
   end
 
@@ -242,8 +252,22 @@ module roce_segment_formal
     end
   end
 
+  logic right_mtus;
+  always_comb begin
+    right_mtus = 1'b1;
+    for (int unsigned k = 0; k < 5; k++) begin
+      if (mtu_is_q[k] != (context_q.mtu_log2 == MTU_LOG2_MIN + 4'(k)) ||
+          (look_q.length != '0 && single_q[k] != (look_q.length <= 32'd256 << k)) ||
+          full_q[k] != ((look_q.length & (32'd256 << k) - 1) == '0) ||
+          full_words_q[k] != (((look_q.length[12:0] + 13'd3) & ~13'd3 & 13'((32'd256 << k) - 1)) == '0)) begin
+        right_mtus = 1'b0;
+      end
+    end
+  end
+
   always_comb begin
     if (!rst) begin
+      i_step : assert (in_step);
       i_count : assert (count == accepted_q - ended_q);
       i_wait : assert (m_axis_pkt_tvalid ? wait_q <= 2'd2 : wait_q <= 2'(valid_q));
       i_filled : assert (look_valid_q || !skid_valid_q);
@@ -254,8 +278,9 @@ module roce_segment_formal
       i_first : assert (!valid_q || first_q == !rest);
       i_last : assert (!valid_q || last_q == (status_q != OK || more_q == '0));
       if (look_valid_q) begin
-        i_looked : assert (extent_q == look_q.length - 1'b1 && (look_q.qp != any_index || context_q == any_qp));
-        i_words : assert (words_q == 11'((look_q.length[12:0] + 13'd3) >> 2));
+        i_looked : assert (extent_q == 33'(look_q.length) - 1'b1 && (look_q.qp != any_index || context_q == any_qp));
+        i_words : assert (words_q == 10'((look_q.length[11:0] + 12'd3) >> 2));
+        i_mtus : assert (right_mtus && in_range(context_q));
       end
       if (in_skid || in_look) i_whole : assert (!begun_q && left_q == message.length && address_nq == message.address);
       if (in_skid) i_skid : assert (skid_q == message);
@@ -285,5 +310,9 @@ endmodule
 bind roce_segment roce_segment_formal u_formal (
     .skid_q(u_skid.skid_q),
     .skid_valid_q(u_skid.skid_valid_q),
+    .look_valid_q(look_valid_q[0]),
+    .valid_q(valid_q[0]),
+    .in_step((u_skid.skid_valids_q == '0 || &u_skid.skid_valids_q) && (look_valid_q == '0 || &look_valid_q) &&
+        (valid_q == '0 || &valid_q) && (pkt_valid_q == '0 || &pkt_valid_q)),
     .*
 );
