@@ -31,6 +31,7 @@ from cocotb_tools.runner import Verilator, VerilatorControlFile
 from flat_ports import write_wrapper
 from framelane.driver.simulated.toolchain import (
     COMPILED,
+    IN_PIECES,
     gateware_root,
     headers,
     packages,
@@ -156,7 +157,7 @@ def run(
             parameters=parameters,
             build_dir=build_dir,
             build_args=[
-                *("--assert", "-Wno-fatal", "-CFLAGS", f"-include {headers()}", *UNKNOWN),
+                *("--assert", "-Wno-fatal", "-CFLAGS", f"-include {headers()}", *IN_PIECES, *UNKNOWN),
                 *(f"-I{folder}" for folder in folders),
                 *build_args,
             ],

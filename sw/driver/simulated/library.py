@@ -14,6 +14,7 @@ from typing import Any
 from framelane.base.errors import SimulationError
 from framelane.driver.simulated.toolchain import (
     COMPILED,
+    IN_PIECES,
     gateware_root,
     headers,
     packages,
@@ -76,7 +77,7 @@ class Design:
         parameters = {**self.parameters, **({"DataW": width} if width else {})}
         with tempfile.TemporaryDirectory(prefix=f"{target.stem}_", dir=target.parent) as work:
             command = [
-                *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal"),
+                *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal", *IN_PIECES),
                 *("--prefix", "Vtop", "--top-module", self.top, "-Mdir", work, "-o", "design.so"),
                 *("-CFLAGS", f"-fPIC -include {headers('-fPIC')}", "-LDFLAGS", "-shared", "-MAKEFLAGS", COMPILED),
                 *(f"-G{name}={value}" for name, value in parameters.items()),
