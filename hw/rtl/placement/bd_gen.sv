@@ -65,6 +65,8 @@ module bd_gen
   placed_t placed_tdata, ready_tdata;
   logic chosen_tvalid, chosen_tready, queued_tvalid, queued_tready;
   logic placed_tvalid, placed_tready, ready_tvalid, ready_tready;
+  count_t count_tdata;
+  logic count_tvalid, count_tready;
   logic select_idle, place_idle, rows_idle;
 
   bd_select #(
@@ -116,12 +118,25 @@ module bd_gen
       .m_axis_placed_tdata (placed_tdata),
       .m_axis_placed_tvalid(placed_tvalid),
       .m_axis_placed_tready(placed_tready),
-      .m_axis_count_tdata,
-      .m_axis_count_tvalid,
-      .m_axis_count_tready,
+      .m_axis_count_tdata  (count_tdata),
+      .m_axis_count_tvalid (count_tvalid),
+      .m_axis_count_tready (count_tready),
       .refusal_o,
       .refusal_valid_o,
       .idle_o              (place_idle)
+  );
+
+  axis_reg #(
+      .DataW($bits(count_t))
+  ) u_count (
+      .clk,
+      .rst,
+      .s_axis_tdata (count_tdata),
+      .s_axis_tvalid(count_tvalid),
+      .s_axis_tready(count_tready),
+      .m_axis_tdata (m_axis_count_tdata),
+      .m_axis_tvalid(m_axis_count_tvalid),
+      .m_axis_tready(m_axis_count_tready)
   );
 
   axis_reg #(
@@ -157,6 +172,6 @@ module bd_gen
       .idle_o              (rows_idle)
   );
 
-  assign idle_o = select_idle && place_idle && rows_idle && !queued_tvalid && !ready_tvalid;
+  assign idle_o = select_idle && place_idle && rows_idle && !queued_tvalid && !ready_tvalid && !m_axis_count_tvalid;
 
 endmodule

@@ -55,7 +55,7 @@ module bd_place
     SKIPPED,   // counts numbers that never came
     SLOT,      // the slot after the last, or number modulo slots
     OFFSET,    // of the rectangle in its slot
-    FIT,       // where the rectangle ends
+    FIT,       // where its last row begins
     CREDIT,    // is there any? And room in the QP?
     DROPPED,   // counts the frame that had none
     ADDRESS,   // of the slot
@@ -72,24 +72,27 @@ module bd_place
   } known_t;
 
   state_e state_q, state_d;
+  (* keep, dont_merge *)logic [1:0] index_q;  // the state is INDEX: twice, so that neither drives too much
   logic refused_q, refused_d;  // the frame ends here: to be counted, and reported
   refusal_e reason_q, reason_d;
-  chosen_t chosen_q;
+  chosen_t chosen;  // stays until its last step
   flow_t flow;
   destination_t to_q;
   known_t known, known_q;
   known_t memory[Destinations];
   logic [Destinations-1:0] seen_q;
   logic [8:0] entry_q;
-  logic seen, outside_table, fits, has_credit, write;
+  logic seen, known_valid_q, consecutive_q, outside_table, fits, has_credit, write;
   logic [63:0] number_q, offset_q, address_q, source_q, gap, gap_q;
   logic [31:0] slot_q, slot_next_q, slot_after, row_bytes, total_q;
 
-  // Of registers that stay as they are for steps before it is asked for: a cycle behind them
+  // Of registers that stay as they are for steps before it is asked for: a cycle or two behind them
   logic within_q, trailer_fits_q, merged_q;
-  logic [63:0] dropped_q, source_base_q;
+  logic [63:0] dropped_q, source_base_q, source_first_q;
+  logic [32:0] beside_q;  // bytes of a slot beside a row; negative: the row is longer
 
-  assign flow = chosen_q.flow;
+  assign chosen = s_axis_chosen_tdata;
+  assign flow = chosen.flow;
   assign row_bytes = 32'(flow.width) << (flow.wide ? 2 : 1);
   assign outside_table = entry_q >= 9'(Destinations);
   assign seen = !outside_table && seen_q[INDEX_W'(entry_q)];
@@ -101,7 +104,7 @@ module bd_place
   assign admit_o = state_q == CREDIT && !refused_q && has_credit;
 
   // The two serial units. A step that computes starts one in its first cycle, and goes on when that has ended.
-  logic began_q, ended, consecutive, divide, divided, scale, scaled;
+  logic computes, began_q, ended, divide, divided, scale, scaled;
   logic [63:0] dividend, quotient, value, addend, result;
   logic [31:0] divisor, remainder, factor;
 
@@ -128,19 +131,21 @@ module bd_place
   );
 
   assign ended = began_q && divided && scaled;
-  assign consecutive = seen && gap_q == '0;
-  assign fits = result <= 64'(to_q.slot_bytes) && trailer_fits_q;
+  assign fits = !beside_q[32] && result <= 64'(beside_q[31:0]) && trailer_fits_q;
 
   always_ff @(posedge clk) begin
     within_q <= number_q < to_q.window_end;
     trailer_fits_q <= 64'(to_q.trailer_offset) + TRAILER_BYTES <= 64'(to_q.slot_bytes);
     slot_next_q <= slot_q + 1;
     dropped_q <= known_q.dropped + gap_q;
-    source_base_q <= chosen_q.frame.address + 64'(flow.source_offset);
+    beside_q <= 33'(to_q.slot_bytes) - 33'(row_bytes);
+    source_base_q <= chosen.frame.address + 64'(flow.source_offset);
+    source_first_q <= source_base_q + (64'(flow.x0) << (flow.wide ? 2 : 1));
     merged_q <= flow.height == 16'd1 || (row_bytes == flow.source_pitch && row_bytes == flow.destination_pitch);
   end
 
   always_comb begin
+    computes = 1'b1;
     divide = 1'b0;
     dividend = number_q;
     divisor = flow.bunch;
@@ -161,7 +166,7 @@ module bd_place
         addend = offset_q;
       end
       SLOT: begin
-        divide  = !consecutive;
+        divide  = !consecutive_q;
         divisor = to_q.n_slots;
       end
       OFFSET: begin
@@ -174,7 +179,7 @@ module bd_place
         scale  = 1'b1;
         value  = 64'(flow.destination_pitch);
         factor = 32'(flow.height) - 1;
-        addend = offset_q + 64'(row_bytes);
+        addend = offset_q;
       end
       ADDRESS: begin
         scale  = 1'b1;
@@ -186,14 +191,14 @@ module bd_place
         scale  = 1'b1;
         value  = 64'(flow.source_pitch);
         factor = 32'(flow.y0);
-        addend = source_base_q + (64'(flow.x0) << (flow.wide ? 2 : 1));
+        addend = source_first_q;
       end
       TOTAL: begin
         scale  = 1'b1;
         value  = 64'(row_bytes);
         factor = 32'(flow.height);
       end
-      default: ;
+      default: computes = 1'b0;
     endcase
   end
 
@@ -215,7 +220,7 @@ module bd_place
         refused_d = 1'b1;
         state_d   = DROPPED;
         if (outside_table || !to_q.enabled || to_q.n_slots == '0) reason_d = BAD_DESTINATION;
-        else if (seen && number_q < known_q.next) reason_d = BACKWARDS;
+        else if (known_valid_q && number_q < known_q.next) reason_d = BACKWARDS;
         else begin
           refused_d = 1'b0;
           state_d   = number_q == known_q.next ? SLOT : SKIPPED;
@@ -251,10 +256,9 @@ module bd_place
     state_q   <= state_d;
     refused_q <= refused_d;
     reason_q  <= reason_d;
-    began_q   <= state_d == state_q;
+    began_q   <= computes && !ended;
     unique case (state_q)
       IDLE: begin
-        chosen_q <= s_axis_chosen_tdata;
         number_q <= s_axis_chosen_tdata.index;
         entry_q  <= '0;
       end
@@ -268,20 +272,25 @@ module bd_place
         number_q <= quotient;
         entry_q  <= 9'(flow.first_destination) + 9'(remainder);
       end
-      INDEX: begin
-        if (ended) number_q <= result;
-        to_q <= destination_i;  // asked for since the step before
-        known_q <= memory[INDEX_W'(entry_q)];
-        if (!seen) known_q <= '0;  // numbers begin with 0
+      INDEX: if (ended) number_q <= result;
+      CHECK: begin
+        gap_q <= gap;
+        consecutive_q <= known_valid_q && number_q == known_q.next;
       end
-      CHECK: gap_q <= gap;
-      SLOT: if (ended) slot_q <= consecutive ? known_q.slot : remainder;
+      SLOT: if (ended) slot_q <= consecutive_q ? known_q.slot : remainder;
       OFFSET: if (ended) offset_q <= result;
       ADDRESS: if (ended) address_q <= result;
       SOURCE: if (ended) source_q <= result;
       TOTAL: if (ended) total_q <= result[31:0];
       default: ;
     endcase
+    index_q <= {2{state_d == INDEX}};
+    if (index_q[0]) to_q <= destination_i;  // asked for since the step before
+    if (index_q[1]) begin
+      known_q <= memory[INDEX_W'(entry_q)];
+      if (!seen) known_q <= '0;  // numbers begin with 0
+      known_valid_q <= seen;
+    end
     if (write) begin
       memory[INDEX_W'(entry_q)] <= known;
       seen_q[INDEX_W'(entry_q)] <= 1'b1;
@@ -293,35 +302,36 @@ module bd_place
   end
 
   assign destination_index_o = entry_q[7:0];
-  assign s_axis_chosen_tready = state_q == IDLE;
+  assign s_axis_chosen_tready = (state_q == DROPPED && m_axis_count_tready) ||
+      (state_q == OFFER && m_axis_placed_tready);
   assign idle_o = state_q == IDLE;
   assign refusal_valid_o = state_q == DROPPED && refused_q && m_axis_count_tready;
   assign refusal_o = '{
-          number: chosen_q.frame.number,
+          number: chosen.frame.number,
           destination: entry_q[7:0],
-          flow: chosen_q.id,
+          flow: chosen.id,
           reason: reason_q
       };
 
   assign m_axis_count_tvalid = state_q == SELECTED || state_q == SKIPPED || state_q == DROPPED;
   always_comb begin
-    m_axis_count_tdata = '{amount: 64'd1, index: flow_counter(chosen_q.id, FLOW_SELECTED)};
+    m_axis_count_tdata = '{amount: 64'd1, index: flow_counter(chosen.id, FLOW_SELECTED)};
     if (state_q == SKIPPED) begin
       m_axis_count_tdata.index = destination_counter(entry_q[7:0], DESTINATION_SKIPPED);
       m_axis_count_tdata.amount = gap_q;
     end else if (state_q == DROPPED && refused_q) begin
-      m_axis_count_tdata.index = flow_counter(chosen_q.id, FLOW_REFUSED);
+      m_axis_count_tdata.index = flow_counter(chosen.id, FLOW_REFUSED);
     end else if (state_q == DROPPED) begin
       m_axis_count_tdata.index = destination_counter(entry_q[7:0], DESTINATION_DROPPED);
     end
   end
 
   logic unused;
-  assign unused = ^{chosen_q, flow, to_q};
+  assign unused = ^{chosen, flow, to_q};
 
   assign m_axis_placed_tvalid = state_q == OFFER;
   assign m_axis_placed_tdata = '{
-          over: chosen_q.over,
+          over: chosen.over,
           destination_index: entry_q[7:0],
           qp: to_q.qp,
           max_length: flow.max_length,
@@ -333,12 +343,12 @@ module bd_place
           destination: address_q + offset_q,
           trailer_at: address_q + 64'(to_q.trailer_offset),
           trailer: '{
-              detector_frame: chosen_q.frame.number,
+              detector_frame: chosen.frame.number,
               frames_dropped: dropped_q,
               packets: '0,
               payload_bytes: total_q,
-              bunch_id: chosen_q.frame.bunch_id,
-              timestamp_ns: chosen_q.frame.timestamp_ns,
+              bunch_id: chosen.frame.bunch_id,
+              timestamp_ns: chosen.frame.timestamp_ns,
               frame_number: number_q,
               slot: slot_q,
               source: 16'(flow.source)

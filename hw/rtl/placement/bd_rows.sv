@@ -43,7 +43,7 @@ module bd_rows
   } state_e;
 
   state_e state_q, state_d;
-  placed_t placed_q;
+  placed_t placed;  // stays until its last step
   logic [63:0] source_q, destination_q, next_source_q, next_destination_q;  // of the transfer, of the next row
   logic [31:0] length_q, rest_q;  // bytes of the transfer, of the row behind it
   logic row_ends_q, last_row_q;
@@ -54,9 +54,10 @@ module bd_rows
   logic [31:0] first_length, first_length_q, first_rest, first_rest_q;
   logic first_ends, first_ends_q;
 
-  assign first_ends = placed_q.row_bytes <= placed_q.max_length;
-  assign first_length = first_ends ? placed_q.row_bytes : placed_q.max_length;
-  assign first_rest = placed_q.row_bytes - placed_q.max_length;
+  assign placed = s_axis_placed_tdata;
+  assign first_ends = placed.row_bytes <= placed.max_length;
+  assign first_length = first_ends ? placed.row_bytes : placed.max_length;
+  assign first_rest = placed.row_bytes - placed.max_length;
   assign taken = m_axis_bd_tvalid && m_axis_bd_tready;
   assign bd_done = bd_done_q || taken;
   assign contents_done = contents_done_q || (m_axis_trailer_tvalid && m_axis_trailer_tready);
@@ -80,15 +81,14 @@ module bd_rows
     if (taken) offered_q <= offered_q + 1'b1;
     unique case (state_q)
       IDLE: begin
-        placed_q <= s_axis_placed_tdata;
         source_q <= s_axis_placed_tdata.source;
         destination_q <= s_axis_placed_tdata.destination;
         rows_q <= s_axis_placed_tdata.rows;
         last_row_q <= s_axis_placed_tdata.rows == 16'd1;
       end
       LOOK: begin
-        next_source_q <= source_q + 64'(placed_q.source_pitch);
-        next_destination_q <= destination_q + 64'(placed_q.destination_pitch);
+        next_source_q <= source_q + 64'(placed.source_pitch);
+        next_destination_q <= destination_q + 64'(placed.destination_pitch);
         first_length_q <= first_length;
         first_rest_q <= first_rest;
         first_ends_q <= first_ends;
@@ -101,8 +101,8 @@ module bd_rows
         if (row_ends_q) begin
           source_q <= next_source_q;
           destination_q <= next_destination_q;
-          next_source_q <= next_source_q + 64'(placed_q.source_pitch);
-          next_destination_q <= next_destination_q + 64'(placed_q.destination_pitch);
+          next_source_q <= next_source_q + 64'(placed.source_pitch);
+          next_destination_q <= next_destination_q + 64'(placed.destination_pitch);
           length_q <= first_length_q;
           rest_q <= first_rest_q;
           row_ends_q <= first_ends_q;
@@ -111,9 +111,9 @@ module bd_rows
         end else begin
           source_q <= source_q + 64'(length_q);
           destination_q <= destination_q + 64'(length_q);
-          length_q <= rest_q <= placed_q.max_length ? rest_q : placed_q.max_length;
-          rest_q <= rest_q - placed_q.max_length;
-          row_ends_q <= rest_q <= placed_q.max_length;
+          length_q <= rest_q <= placed.max_length ? rest_q : placed.max_length;
+          rest_q <= rest_q - placed.max_length;
+          row_ends_q <= rest_q <= placed.max_length;
         end
       end
       default: ;
@@ -147,8 +147,9 @@ module bd_rows
     if (state_q == LOOK) packets_q <= '0;
   end
 
-  assign s_axis_placed_tready = state_q == IDLE;
-  assign mtu_index_o = placed_q.qp;
+  assign s_axis_placed_tready = (state_q == TRAILER && bd_done && contents_done) ||
+      (state_q == OVER && m_axis_over_tready);
+  assign mtu_index_o = placed.qp;
   assign idle_o = state_q == IDLE;
 
   assign m_axis_bd_tvalid = state_q == ROWS || (state_q == TRAILER && !bd_done_q);
@@ -156,29 +157,29 @@ module bd_rows
     m_axis_bd_tdata = '{
         imm: '0,
         last: 1'b0,
-        destination_index: placed_q.destination_index,
-        qp: placed_q.qp,
+        destination_index: placed.destination_index,
+        qp: placed.qp,
         length: length_q,
         destination: destination_q,
         source: source_q
     };
     if (state_q == TRAILER) begin
-      m_axis_bd_tdata.imm = {placed_q.trailer.source[7:0], placed_q.trailer.frame_number[23:0]};
+      m_axis_bd_tdata.imm = {placed.trailer.source[7:0], placed.trailer.frame_number[23:0]};
       m_axis_bd_tdata.last = 1'b1;
       m_axis_bd_tdata.length = TRAILER_BYTES;
-      m_axis_bd_tdata.destination = placed_q.trailer_at;
+      m_axis_bd_tdata.destination = placed.trailer_at;
       m_axis_bd_tdata.source = '0;
     end
   end
 
   assign m_axis_trailer_tvalid = state_q == TRAILER && !contents_done_q;
   always_comb begin
-    m_axis_trailer_tdata = placed_q.trailer;
+    m_axis_trailer_tdata = placed.trailer;
     m_axis_trailer_tdata.packets = packets;
   end
 
   logic unused;
-  assign unused = ^placed_q;
+  assign unused = ^placed;
 
   assign m_axis_over_tvalid = state_q == OVER;
   assign m_axis_over_tdata = offered_q;

@@ -32,10 +32,15 @@ module bd_select
     $error("%m: Flows = %0d must be 1 to 8", Flows);
   end
 
-  typedef enum logic [2:0] {
+  localparam int unsigned COPIES = 2;
+  localparam int unsigned FRAME_PART = ($bits(frame_t) + COPIES - 1) / COPIES;
+  localparam int unsigned FLOW_PART = $bits(flow_t) / COPIES;
+
+  typedef enum logic [3:0] {
     IDLE,    // waits for a frame
     READ,    // the table looks up a flow
-    CHECK,   // the flow is there: may it take the frame?
+    TAKE,    // the flow is there: is it one for this frame, can it be served, how far behind its first frame is this?
+    CHECK,   // may it take the frame?
     DIVIDE,  // periods since its first frame, and the place in the period
     SCALE,   // frames taken in those periods
     COUNT,   // were there enough?
@@ -44,29 +49,26 @@ module bd_select
   } state_e;
 
   state_e state_q, state_d;
+  (* keep, dont_merge *)logic [COPIES-1:0] idle_q, take_q;  // the state is IDLE, TAKE: for each part of what it loads
   frame_t frame_q;
   flow_t  flow_q;
   logic [7:0] id_q;
-  logic [63:0] index_q, number, since;
-  logic bad, bad_q, candidate, next;
+  logic [63:0] index_q, number, since, since_q;
+  logic early, bad_q, candidate_q, next;
 
   logic start_divide, divided, start_scale, scaled;
   logic [63:0] quotient, scale_result;
   logic [31:0] remainder;
 
   assign number = flow_i.by_kind ? frame_q.kind_index : frame_q.number;
-  assign since = number - flow_i.first;
-  assign candidate = flow_i.enabled && !(flow_i.by_kind && flow_i.kind != frame_q.kind) && number >= flow_i.first;
-  assign bad = flow_i.period == '0 || flow_i.burst == '0 || flow_i.bunch == '0 || flow_i.destinations == '0 ||
-      flow_i.width == '0 || flow_i.height == '0 || flow_i.max_length == '0 || (flow_i.height != 16'd1 &&
-      flow_i.destination_pitch < 32'(flow_i.width) << (flow_i.wide ? 2 : 1));
+  assign {early, since} = {1'b0, number} - {1'b0, flow_i.first};
 
   serial_divide u_divide (
       .clk,
       .rst,
       .start_i    (start_divide),
-      .dividend_i (since),
-      .divisor_i  (flow_i.period),
+      .dividend_i (since_q),
+      .divisor_i  (flow_q.period),
       .done_o     (divided),
       .quotient_o (quotient),
       .remainder_o(remainder)
@@ -90,10 +92,11 @@ module bd_select
     start_scale = 1'b0;
     unique case (state_q)
       IDLE: if (s_axis_frame_tvalid) state_d = armed_i ? READ : OVER;
-      READ: state_d = CHECK;
+      READ: state_d = TAKE;
+      TAKE: state_d = CHECK;
       CHECK:
-      if (!candidate) next = 1'b1;
-      else if (bad) state_d = OFFER;
+      if (!candidate_q) next = 1'b1;
+      else if (bad_q) state_d = OFFER;
       else begin
         start_divide = 1'b1;
         state_d = DIVIDE;
@@ -117,17 +120,28 @@ module bd_select
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
-    if (state_q == IDLE) begin
-      frame_q <= s_axis_frame_tdata;
-      id_q <= '0;
+    idle_q <= {COPIES{state_d == IDLE}};
+    take_q <= {COPIES{state_d == TAKE}};
+    if (idle_q[0]) frame_q[FRAME_PART-1:0] <= s_axis_frame_tdata[FRAME_PART-1:0];
+    if (idle_q[1]) frame_q[$bits(frame_t)-1:FRAME_PART] <= s_axis_frame_tdata[$bits(frame_t)-1:FRAME_PART];
+    for (int unsigned c = 0; c < COPIES; c++) begin
+      if (take_q[c]) flow_q[c*FLOW_PART+:FLOW_PART] <= flow_i[c*FLOW_PART+:FLOW_PART];
     end
-    if (state_q == CHECK) begin
-      flow_q <= flow_i;
-      bad_q  <= bad;
+    if (state_q == IDLE) id_q <= '0;
+    if (state_q == TAKE) begin
+      since_q <= since;
+      candidate_q <= flow_i.enabled && !(flow_i.by_kind && flow_i.kind != frame_q.kind) && !early;
+      bad_q <= flow_i.period == '0 || flow_i.burst == '0 || flow_i.bunch == '0 || flow_i.destinations == '0 ||
+          flow_i.width == '0 || flow_i.height == '0 || flow_i.max_length == '0 || (flow_i.height != 16'd1 &&
+          flow_i.destination_pitch < 32'(flow_i.width) << (flow_i.wide ? 2 : 1));
     end
     if (state_q == SCALE) index_q <= scale_result;
-    if (next && state_d == READ) id_q <= id_q + 1'b1;
-    if (rst) state_q <= IDLE;
+    if (next) id_q <= id_q + 1'b1;
+    if (rst) begin
+      state_q <= IDLE;
+      idle_q  <= '1;
+      take_q  <= '0;
+    end
   end
 
   assign flow_index_o = id_q;

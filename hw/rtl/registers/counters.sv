@@ -62,7 +62,7 @@ module counters
   } visit_t;
 
   state_e state_q;
-  visit_t visit, visit1_q, visit2_q, visit3_q;
+  visit_t visit, visit1_q, visit2_q, visit3_q, visit4_q;
   index_t visit_q;  // turn, or counter of the pass
   logic want_clear_q, want_copy_q, in_pass, round_over, pass_over;
 
@@ -70,7 +70,7 @@ module counters
   assign round_over = state_q == ROUND && visit_q == index_t'(TURNS - 1);
   assign pass_over = in_pass && visit_q == index_t'(Counters - 1);
   assign busy_o = in_pass || want_clear_q || want_copy_q || snapshot_i || clear_i || visit1_q.copy || visit2_q.copy ||
-      visit3_q.copy;
+      visit3_q.copy || visit4_q.copy;
 
   always_ff @(posedge clk) begin
     visit_q <= visit_q + 1'b1;
@@ -120,10 +120,11 @@ module counters
     end
   end
 
-  // One addition: choose; read; add; write. A counter may be visited again three cycles later: the stream waits so long, also at the
-  // begin of a round for the last counters of a pass.
-  logic [63:0] amount, amount1_q, amount2_q;
-  logic clear1_q, clear2_q;
+  // One addition: choose; read; take the memory's output; add; write. A counter may be visited again four cycles later: the stream
+  // waits so long, also at the begin of a round for the last counters of a pass.
+  waiting_t visited1_q;
+  logic [63:0] streamed1_q, amount2_q, amount3_q;
+  logic from_stream1_q, clear1_q, clear2_q, clear3_q;
   logic stream_turn, stream_knows;
   logic [1:0] streamed_q;  // the last two turns were the stream's
 
@@ -133,36 +134,41 @@ module counters
 
   always_comb begin
     visit = '{valid: in_pass || visits != '0, copy: in_pass, index: in_pass ? visit_q : index_t'(pulse)};
-    amount = 64'(visited);
     if (stream_turn) begin
       visit.valid = s_axis_count_tvalid && stream_knows;
       visit.index = index_t'(s_axis_count_tdata.index);
-      amount = s_axis_count_tdata.amount;
     end
   end
 
   logic [63:0] live[Counters];
   logic [63:0] shown[Counters];
-  logic [63:0] old_q, sum_q;
+  logic [63:0] read_q, old_q, sum_q;
 
   always_ff @(posedge clk) begin
     streamed_q <= {streamed_q[0], stream_turn && s_axis_count_tvalid};
     visit1_q <= visit;
-    amount1_q <= amount;
+    visited1_q <= visited;
+    streamed1_q <= s_axis_count_tdata.amount;
+    from_stream1_q <= stream_turn;
     clear1_q <= state_q == CLEAR;
-    old_q <= live[visit1_q.index];
+    read_q <= live[visit1_q.index];
     visit2_q <= visit1_q;
-    amount2_q <= amount1_q;
+    amount2_q <= from_stream1_q ? streamed1_q : 64'(visited1_q);
     clear2_q <= clear1_q;
-    sum_q <= (clear2_q ? '0 : old_q) + amount2_q;
+    old_q <= read_q;
     visit3_q <= visit2_q;
-    if (visit3_q.valid) live[visit3_q.index] <= sum_q;
-    if (visit3_q.valid && visit3_q.copy) shown[visit3_q.index] <= sum_q;
+    amount3_q <= amount2_q;
+    clear3_q <= clear2_q;
+    sum_q <= (clear3_q ? '0 : old_q) + amount3_q;
+    visit4_q <= visit3_q;
+    if (visit4_q.valid) live[visit4_q.index] <= sum_q;
+    if (visit4_q.valid && visit4_q.copy) shown[visit4_q.index] <= sum_q;
     if (rst) begin
       streamed_q <= '0;
       visit1_q.valid <= 1'b0;
       visit2_q.valid <= 1'b0;
       visit3_q.valid <= 1'b0;
+      visit4_q.valid <= 1'b0;
     end
   end
 
