@@ -88,15 +88,17 @@ module mm2s
   );
 
   // Address side: whole beats, cut at every multiple of the longest burst, which is also a cut at every 4 KiB. In one cycle a burst is
-  // cut, from the next on it is on offer.
+  // cut, from the next on it is on offer, if there is room.
   logic [63-LANES_W:0] address_q;  // in beats
   beats_t unasked_q;  // beats of the command not yet asked for
   burst_t whole_q, burst_q, spent_q;  // up to the next cut; on offer; asked for in the last cycle
-  room_t room_q;  // beats for which there is room
-  logic busy_q, cut_q, last_q, info_ready, asked, fits, came, passed_q, passes;
+  room_t room, room_q;  // beats for which there is room
+  logic [7:0] len_q;
+  logic busy_q, cut_q, offered_q, last_q, cuts, info_ready, asked, came, passed_q, passes;
 
-  assign fits = room_q[ROOM_W-1:MAX_W] != '0;
-  assign asked = cut_q && fits && m_axi_i.arready;
+  assign room  = room_q - room_t'(spent_q) + room_t'(passed_q);
+  assign cuts  = busy_q && !cut_q;
+  assign asked = offered_q && m_axi_i.arready;
   assign load = command_valid && info_ready && (!busy_q || (asked && last_q));
 
   always_ff @(posedge clk) begin
@@ -106,9 +108,10 @@ module mm2s
       whole_q <= burst_t'(1 << MAX_W);
       busy_q <= !last_q;
       cut_q <= 1'b0;
-    end else if (busy_q && !cut_q) begin
+    end else if (cuts) begin
       last_q  <= unasked_q <= beats_t'(whole_q);
       burst_q <= unasked_q <= beats_t'(whole_q) ? burst_t'(unasked_q) : whole_q;
+      len_q   <= unasked_q <= beats_t'(whole_q) ? 8'(unasked_q - 1'b1) : 8'(whole_q - 1'b1);
       cut_q   <= 1'b1;
     end
     if (load) begin
@@ -119,10 +122,12 @@ module mm2s
     end
     spent_q <= asked ? burst_q : '0;
     passed_q <= passes;
-    room_q <= room_q - room_t'(spent_q) + room_t'(passed_q);
+    room_q <= room;
+    offered_q <= !asked && (cut_q || cuts) && room[ROOM_W-1:MAX_W] != '0;
     if (rst) begin
       busy_q <= 1'b0;
       cut_q <= 1'b0;
+      offered_q <= 1'b0;
       spent_q <= '0;
       passed_q <= 1'b0;
       room_q <= room_t'(Beats);
@@ -131,18 +136,19 @@ module mm2s
 
   assign m_axi_o = '{
           araddr: {address_q, LANES_W'(0)},
-          arlen: 8'(burst_q - 1'b1),
+          arlen: len_q,
           arsize: 3'(LANES_W),
           arburst: 2'b01,  // INCR
           arcache: 4'b0011,  // normal memory, not cacheable, bufferable
           arprot: 3'b000,
-          arvalid: cut_q && fits,
+          arvalid: offered_q,
           rready: 1'b1  // there is room for all that was asked for
       };
 
   // Data side: what the memory gives, beside what its command says of it. `failed`: the bytes of this beat are wrong.
   typedef struct packed {
     lane_t       offset;
+    logic        one_beat;
     beats_t      beats;
     logic [31:0] length;
   } info_t;
@@ -153,6 +159,7 @@ module mm2s
     logic             first;
     logic             last;
     lane_t            offset;
+    logic             single;  // the command's bytes fill one beat at most
     logic [31:0]      length;
     logic [DataW-1:0] data;
   } beat_t;
@@ -186,7 +193,7 @@ module mm2s
   ) u_info (
       .clk,
       .rst,
-      .s_axis_tdata ({lane_t'(command.read.address), command_beats, command.read.length}),
+      .s_axis_tdata ({lane_t'(command.read.address), command_beats == beats_t'(1), command_beats, command.read.length}),
       .s_axis_tvalid(load),
       .s_axis_tready(info_ready),
       .m_axis_tdata (next_info),
@@ -202,7 +209,7 @@ module mm2s
       info_q <= next_info;
       info_valid_q <= next_valid;
       first_q <= 1'b1;
-      final_q <= next_info.beats == beats_t'(1);
+      final_q <= next_info.one_beat;
     end else if (passes) begin
       info_q.beats <= info_q.beats - 1'b1;
       first_q <= 1'b0;
@@ -217,6 +224,7 @@ module mm2s
           first: first_q,
           last: final_q,
           offset: info_q.offset,
+          single: info_q.length <= 32'(KeepW),
           length: info_q.length,
           data: data_in
       };
@@ -247,6 +255,7 @@ module mm2s
   logic [DataW-1:0] previous_q, data;
   logic [KeepW-1:0] earlier, keep;
   logic [31:0] left, left_q;  // bytes of the command not yet given, this beat's included
+  logic last_left_q;  // they fill one beat at most
   logic whole, waits, rest_q, previous_failed_q, valid, failed, last, ready;
 
   assign now = beat[STAGES];
@@ -255,7 +264,7 @@ module mm2s
   assign en = ready && !rest_q;
   assign valid = rest_q || (now.valid && !waits);
   assign left = now.first && !rest_q ? now.length : left_q;
-  assign last = left <= 32'(KeepW);
+  assign last = now.first && !rest_q ? now.single : last_left_q;
   assign keep = last ? ~(~KeepW'(0) << left[LANES_W:0]) : '1;
   assign earlier = rest_q ? '1 : whole ? '0 : ~(~KeepW'(0) << ((LANES_W + 1)'(KeepW) - (LANES_W + 1)'(now.offset)));
   assign failed = (now.failed && !rest_q) || (previous_failed_q && earlier != '0);
@@ -269,6 +278,7 @@ module mm2s
       previous_q <= now.data;
       previous_failed_q <= now.failed;
       left_q <= waits ? now.length : left - 32'(KeepW);
+      last_left_q <= waits ? now.single : left <= 32'(2 * KeepW);
       rest_q <= now.last && !waits && !last;
     end
     if (ready && rest_q) rest_q <= 1'b0;
@@ -289,7 +299,7 @@ module mm2s
   );
 
   logic unused;
-  assign unused = ^{m_axi_i.rlast, data_ready, command.more};
+  assign unused = ^{m_axi_i.rlast, data_ready, command.more, info_q.one_beat};
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin

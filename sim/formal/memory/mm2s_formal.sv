@@ -29,7 +29,9 @@ module mm2s_formal
     input logic [33-$clog2(DataW/8)-1:0] unasked_q,
     input logic              last_q,
     input logic              busy_q,
-    input logic              cut_q
+    input logic              cut_q,
+    input logic              offered_q,
+    input logic [7:0]        len_q
 );
 
   localparam int unsigned MOST = 4096 / (DataW / 8) < MaxBurst ? 4096 / (DataW / 8) : MaxBurst;
@@ -60,6 +62,8 @@ module mm2s_formal
       if (m_axi_o.arvalid) a_burst : assert (32'(m_axi_o.arlen) < MOST);
 
       if (cut_q) i_burst : assert (busy_q && last_q == (unasked_q <= whole) && 32'(burst) == (last_q ? 32'(unasked_q) : 32'(whole)));
+      if (cut_q) i_len : assert (32'(len_q) + 1 == 32'(burst));
+      if (offered_q) i_offered : assert (cut_q && 32'(room_q) >= MOST);
       if (busy_q) i_whole : assert (unasked_q != '0 && whole != '0 && 32'(whole) <= MOST);
       i_cut : assert (spent == '0 || !cut_q);
       i_room : assert (count_t'(room_q) + count_t'(passed_q) + held + owed_q == count_t'(Beats) + count_t'(spent));
