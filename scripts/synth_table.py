@@ -17,11 +17,19 @@ ALLOWED_PERCENT = {"logic": 5, "memory": 5, "flops": 5, "carries": 5, "fanout": 
 
 WIDE_CARRIES: dict[str, str] = {
     "serial_scale": "the sum of 64 bits, which is also taken over or not",
+    "jf_constants": "where a plane begins, from the pitch of planes",
+    "jf_lane": "the product, whose multiplier is made of LUTs here",
+    "frame_store": "the beats of a frame that are left, one less",
+    "read_guard": "what is owed, and due beside it: two sums of 16 bits",
     "slot_ring": "the next slot's number, compared with that of slots",
     "bd_select": "a frame's number less the flow's first, 64 bits, and the choice of the number before it",
     "bd_place": "frames dropped, 64 bits, one more where there is no room for this one",
     "bd_rows": "the rest of a row, compared with the longest transfer, and the choice that depends on it",
     "bd_gen": "that of `bd_select`",
+    "dcqcn": "the least rate, of two, compared with that which a notification leaves",
+    "rc_protocol": "the difference of two PSNs, and the sum in the time of a timer",
+    "rc_ring": "descriptors that are wanted and announced, three sums, compared with the depth",
+    "rc_requester": "that of `rc_ring`",
     "counters": "the sum of 64 bits, from 0 where a counter is cleared",
     "registers": "that of `counters`",
 }
@@ -32,7 +40,7 @@ RATCHETS = {
     "levels_with_carries": ("levels with carry chains as one each", LEVELS),
 }
 """Columns whose limit not every block keeps yet: what they count, the limit."""
-NOT_YET: dict[str, dict[str, int]] = {"fanout": {}, "levels_with_carries": {}}
+NOT_YET: dict[str, dict[str, int]] = {"fanout": {}, "levels_with_carries": {"rc_ring": 15, "rc_requester": 15}}
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""
 
 HEAD = Path(__file__).parent / "templates" / "area.md"
