@@ -51,6 +51,8 @@ def flip_bit(frame: bytes, chance: random.Random) -> bytes:
 class RcRemote:
     """`receivers` by the QP number that packets for them name; those in `silent` hear nothing.
 
+    Each answers so long after it has heard as `slowness` says of it, at once where it says nothing.
+
     `there` is the way to them, `back` the way of their acknowledgements, both with the same `impairments` at first.
     Times in any unit, the same everywhere. Other packets, and damaged ones, are dropped.
     """
@@ -58,6 +60,7 @@ class RcRemote:
     def __init__(self, receivers: dict[int, RcResponder], impairments: LinkImpairments, seed: int) -> None:
         self.receivers = receivers
         self.silent: set[int] = set()
+        self.slowness: dict[int, int] = {}
         self.there: LossyNetwork[bytes] = LossyNetwork(impairments, 2 * seed, flip_bit)
         self.back: LossyNetwork[bytes] = LossyNetwork(impairments, 2 * seed + 1, flip_bit)
         self.damaged = 0
@@ -88,5 +91,6 @@ class RcRemote:
             self.damaged += 1
             return
         if headers.dest_qpn in self.receivers and headers.dest_qpn not in self.silent:
+            answers = now + self.slowness.get(headers.dest_qpn, 0)
             for event in self.receivers[headers.dest_qpn].receive(headers, payload):
-                self.back.send(now, acknowledgement(event, headers.dst, headers.src))
+                self.back.send(answers, acknowledgement(event, headers.dst, headers.src))

@@ -86,6 +86,16 @@ def test_a_silent_receiver_hears_nothing() -> None:
     assert memory == bytes(16)
 
 
+def test_a_slow_receiver_places_at_once_and_answers_late() -> None:
+    there, memory = remote(LinkImpairments(delay=10))
+    there.slowness[0x11] = 500
+    there.send(0, [write(0)])
+    assert there.due(10) == []
+    assert memory != bytes(16)
+    assert there.next_arrival() == 520
+    assert len(there.due(520)) == 1
+
+
 @pytest.mark.parametrize("length", [8, 256])
 def test_a_message_that_goes_on_behind_its_length_is_refused_before_a_byte_of_it_is_placed(length: int) -> None:
     memory = bytearray(512)

@@ -7,7 +7,7 @@ from framelane.base.errors import SimulationError
 from framelane.bench.page_template import page_parts
 from framelane.bench.runner import Measurement, Target
 from framelane.bench.transmitter.rc_run import BUS, CLOCK_HZ, IMAGES, MTU, RcRun, Traffic
-from framelane.driver.board.network import gives_up_after_s
+from framelane.driver.board.network import gives_up_after_s, timeout_s
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.models.rc.lossy_network import LinkImpairments
 from framelane.models.rc.rc_protocol import RcLimits, RcReason, RcState
@@ -17,8 +17,13 @@ DEPTHS = (64, 128, 256, 512, 1024)
 QPS = 8
 SILENT, SLOW, DEAD = 5, 6, 7
 TROUBLED = (SILENT, SLOW, DEAD)
-"""Queue pairs of which the receiver falls silent, gives credit for every fourth of its frames, or is in error."""
+"""Queue pairs of which the receiver never answers; answers late; or stops answering after it has had frames.
+
+The slow one answers after half a time-out, and gives credit for every fourth of its frames.
+"""
 SLOWNESS = 4
+DIES = 0.2
+"""When the third one stops: so many of the store's slots could have been filled by then."""
 TRAFFIC = Traffic(MTU, 3)
 PERIOD = 500
 """Cycles from one frame of the detector to the next: a little more than the place of a frame takes."""
@@ -27,7 +32,7 @@ WINDOW = 8
 DELAY = 125
 USED = 0.9
 """Of the store's slots, how many may fill until the silent queue pair gives up."""
-ROUNDS = 1.25
+ROUNDS = 1.5
 """How often the detector would fill the store meanwhile."""
 LIMIT = 0.98
 _PARTS = page_parts("rc_store")
@@ -67,15 +72,17 @@ def store_row(depth: int, *, beside: bool, at: float = inf) -> dict[str, Any]:
     impairments = LinkImpairments(delay=DELAY)
     with RcRun(limits, impairments, traffic=TRAFFIC, qps=QPS, in_turn=True, credit=credit) as run:
         registers = RegisterFile(run.board)
-        registers.write_register("rc_start", {"psn": 0, "qp": DEAD})
-        registers.write_register("rc_command", {"close": 1})
-        run.remote.silent.add(sorted(run.remote.receivers)[SILENT])
+        numbers = sorted(run.remote.receivers)
+        run.remote.silent.add(numbers[SILENT])
+        run.remote.slowness[numbers[SLOW]] = round(timeout_s(limits.timeout) * CLOCK_HZ / 2)
         others = [k for k in range(QPS) if k not in TROUBLED]
         start, seen, lost, most, arrived = run.board.cycle, 0, 0, 0, 0
         while run.board.cycle < start + ROUNDS * depth * PERIOD:
             while seen * PERIOD <= run.board.cycle - start:
                 if beside and seen % (QPS * SLOWNESS) == 0:
                     registers[f"destination[{SLOW}].window_end"] = seen // QPS + 1
+                if seen >= DIES * depth:
+                    run.remote.silent.add(numbers[DEAD])
                 held = run.offered - run.board.released
                 if (held >= most or not beside) and run.board.cycle - start <= at:
                     most, arrived = max(most, held), sum(run.frames(k) for k in others)
@@ -106,11 +113,13 @@ def store_row(depth: int, *, beside: bool, at: float = inf) -> dict[str, Any]:
 def _check_troubled(run: RcRun) -> None:
     pairs = run.driver.queue_pairs()
     found = {k: (pairs[k].state, pairs[k].reason) for k in (SILENT, DEAD)}
-    wanted = {SILENT: (RcState.ERROR, RcReason.TIMEOUT), DEAD: (RcState.ERROR, RcReason.CLOSED)}
+    wanted = dict.fromkeys(found, (RcState.ERROR, RcReason.TIMEOUT))
     if found != wanted:
         raise SimulationError(f"the silent and the dead queue pair should be {wanted}, they are {found}")
-    if not run.frames(SLOW):
-        raise SimulationError("the slow receiver got no frame")
+    if not run.frames(SLOW) or pairs[SLOW].state is RcState.ERROR:
+        raise SimulationError(f"the slow receiver got {run.frames(SLOW)} frames, its queue pair is {pairs[SLOW]}")
+    if not run.frames(DEAD) or run.frames(SILENT):
+        raise SimulationError(f"the dead receiver got {run.frames(DEAD)} frames, the silent one {run.frames(SILENT)}")
 
 
 def measure() -> Measurement:
@@ -130,7 +139,7 @@ def page(pairs: list[list[dict[str, Any]]]) -> str:
     """The whole page."""
     head = _PARTS["head"].format(
         **{"bus": BUS, "clock": CLOCK_HZ / 1e6, "qps": QPS, "rows": TRAFFIC.rows, "mtu": MTU, "slowness": SLOWNESS},
-        **{"used": USED, "period": PERIOD / CLOCK_HZ * 1e6},
+        **{"used": USED, "dies": DIES, "period": PERIOD / CLOCK_HZ * 1e6},
     )
     return head + "".join(line(alone, beside) for alone, beside in pairs)
 
