@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,10 @@ def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci, 
         "socket": lambda: open_socket(str(tmp_path / "board.sock")),
         "udp": lambda: UdpRegisters("127.0.0.1", served.port),
     }
-    servers = {"socket": lambda: serve_board(tmp_path / "board.sock"), "udp": serve_datagrams}
+    servers: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
+        "socket": lambda: serve_board(tmp_path / "board.sock"),
+        "udp": serve_datagrams,
+    }
     with (
         servers.get(request.param, contextlib.nullcontext)() as served,
         contextlib.closing(makers[request.param]()) as registers,

@@ -36,10 +36,16 @@ def test_a_board_is_opened_by_its_host(board: DatagramBoard) -> None:
 
 def test_what_is_lost_is_sent_again_and_each_write_is_done_once(board: DatagramBoard) -> None:
     registers = UdpRegisters("127.0.0.1", board.port)
-    turn, written = itertools.cycle([True, False, True, False, False, False]), []
+    turn = itertools.cycle([True, False, True, False, False, False])
+    written: list[int] = []
     board.lose = lambda _: next(turn)
     write = board.registers.write
-    board.registers.write = lambda offset, value: (written.append(offset), write(offset, value))[1]  # type: ignore[method-assign]
+
+    def noted(offset: int, value: int) -> None:
+        written.append(offset)
+        write(offset, value)
+
+    board.registers.write = noted  # type: ignore[method-assign]
     for k in range(5):
         registers.write(TABLE + 4 * k, k)
     assert [registers.read(TABLE + 4 * k) for k in range(5)] == list(range(5))
