@@ -22,6 +22,14 @@ Path("board.toml").write_text("""
 mac = "02:00:00:00:00:01"
 ip = "10.0.0.1"
 
+[source]
+rows = 512
+columns = 1024
+
+[store]
+base = 0
+slots = 16
+
 [[receiver]]
 name = "disk"
 session = "session.json"

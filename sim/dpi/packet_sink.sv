@@ -1,6 +1,7 @@
 // Gives the packets that leave to C++ (board.cpp), whose clock runs here. For simulation only.
 module packet_sink #(
-    parameter int unsigned DataW = 512,
+    parameter int unsigned DataW  = 512,
+    parameter bit          Cycles = 1'b1,  // 0: the clock runs elsewhere
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -24,7 +25,7 @@ module packet_sink #(
   import "DPI-C" function bit board_ready();
 
   always_ff @(posedge clk) begin
-    board_clock();
+    if (Cycles) board_clock();
     if (s_axis_tvalid && s_axis_tready) board_beat(KeepW, s_axis_tdata, s_axis_tkeep, s_axis_tlast);
     s_axis_tready <= board_ready();
     if (rst) s_axis_tready <= 1'b0;

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "Vtop.h"
+#include "axil_master.hpp"
 #include "board.hpp"
 #include "verilated.h"
 
@@ -35,8 +36,7 @@ struct Simulation {
     // As after power-up.
     void reset() {
         feed = {};
-        top.s_axil_bready = top.s_axil_rready = 1;
-        top.s_axil_wstrb = 0xf;
+        AxilMaster::reset(top);
         top.rst = 1;
         for (int k = 0; k < 4; k++) step();
         top.rst = 0;
@@ -45,33 +45,10 @@ struct Simulation {
 
     // One access over AXI4-Lite; false where it is not answered.
     bool write(uint32_t offset, uint32_t value) {
-        top.s_axil_awaddr = offset;
-        top.s_axil_wdata = value;
-        top.s_axil_wvalid = 1;  // address and data in the same cycle, each until it is taken
-        top.s_axil_awvalid = 1;
-        for (int k = 0; top.s_axil_awvalid || top.s_axil_wvalid; k++) {
-            if (k == ANSWER) return false;
-            top.eval();
-            const bool address = top.s_axil_awready, data = top.s_axil_wready;
-            step();
-            if (address) top.s_axil_awvalid = 0;
-            if (data) top.s_axil_wvalid = 0;
-        }
-        if (!await(top.s_axil_bvalid)) return false;
-        step();
-        return true;
+        return AxilMaster::write(top, offset, value, [this] { step(); });
     }
-
     bool read(uint32_t offset, uint32_t* value) {
-        top.s_axil_araddr = offset;
-        top.s_axil_arvalid = 1;
-        if (!await(top.s_axil_arready)) return false;
-        step();
-        top.s_axil_arvalid = 0;
-        if (!await(top.s_axil_rvalid)) return false;
-        *value = top.s_axil_rdata;
-        step();
-        return true;
+        return AxilMaster::read(top, offset, value, [this] { step(); });
     }
 
     // Runs until the interrupt is up, but for `cycles` at most; whether it is.
@@ -86,20 +63,6 @@ struct Simulation {
         board.last_activity = board.cycle;
         while (!feed.empty() || !top.idle_o) {
             if (board.cycle - board.last_activity > patience) return false;
-            step();
-        }
-        return true;
-    }
-
-  private:
-    // Cycles in which an access to a register must be answered.
-    static constexpr int ANSWER = 2000;
-
-    template <typename Signal>
-    bool await(const Signal& signal) {
-        top.eval();
-        for (int k = 0; !signal; k++) {
-            if (k == ANSWER) return false;
             step();
         }
         return true;

@@ -22,7 +22,7 @@ from framelane.demo.sources import FileSource, RecordedSource, SimulatedSource, 
 from framelane.demo.summary import Summary
 from framelane.driver.simulated.library import WIDTHS
 from framelane.driver.simulated.verilated import TxSimulator
-from framelane.driver.simulated.verilated_stream import TxStreamSimulator, lay_out
+from framelane.driver.simulated.verilated_top import TopSimulator, lay_out
 from framelane.files.linked_files import with_linked
 from framelane.files.recorded_file import RecordedFile
 from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
@@ -188,14 +188,14 @@ def _source(options: DemoOptions, path: Path | None, stack: contextlib.ExitStack
     return SimulatedSource(options.modules or 1, options.frames or sources.DEFAULT_FRAMES, options.seed)
 
 
-def _transmitter(width: int, session: Session, fixed: FixedCalibration) -> TxSimulator | TxStreamSimulator:
+def _transmitter(width: int, session: Session, fixed: FixedCalibration) -> TxSimulator | TopSimulator:
     """The gateware that sends what `session` wants, with the bus of `width` bits."""
     config = session.tx_config()
     if session.pixels == "raw":
         return TxSimulator(config, width, window_end=session.window_end)
     ring, correction = lay_out(fixed)
     config = replace(config, flows=tuple(replace(flow, source_offset=correction.offset) for flow in config.flows))
-    return TxStreamSimulator(config, ring, correction, width, window_end=session.window_end)
+    return TopSimulator(config, ring, correction, width, window_end=session.window_end)
 
 
 def _process(session: Session, fixed: FixedCalibration, judging: Judging) -> Process:

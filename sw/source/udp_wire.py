@@ -35,6 +35,7 @@ class UdpWire:
         """Of each end the MAC that the packets have named, which a socket does not tell."""
         self.lost = 0
         self.faults: list[str] = []
+        self._said: set[str] = set()
 
     def send(self, packets: list[bytes]) -> None:
         """Send them, in order for each path."""
@@ -114,17 +115,24 @@ class UdpWire:
         return self._paths[source]
 
     def _fault(self, sentence: str) -> None:
-        if sentence not in self.faults:
+        if sentence not in self._said:
+            self._said.add(sentence)
             self.faults.append(sentence)
 
-    def close(self) -> None:
-        """Free the sockets. May be called twice."""
+    def close_paths(self) -> None:
+        """Free what is sent from: a source's UDP port may be another one by now. What packets need is opened anew."""
         for path in self._paths.values():
             path.close()
+        self._paths.clear()
+
+    def close(self) -> None:
+        """Free all sockets, as for other sources. What packets need is opened anew."""
+        self.close_paths()
         for ear in self._ears.values():
             ear.close()
-        self._paths.clear()
         self._ears.clear()
+        self._macs.clear()
+        self._said.clear()
 
 
 def _in_use(error: OSError) -> bool:

@@ -19,6 +19,7 @@ def board_toml(tmp_path: Path, make_session: MakeSession) -> Path:
     path = tmp_path / "board.toml"
     path.write_text(
         '[transmitter]\nmac = "02:00:00:00:00:01"\nip = "10.0.0.1"\n'
+        "[source]\nrows = 16\ncolumns = 100\n[store]\nbase = 0\nslots = 4\n"
         '[[receiver]]\nname = "disk"\nsession = "session.json"\n'
         '[[flow]]\nname = "all"\nreceivers = ["disk"]\n'
     )

@@ -226,7 +226,10 @@ def test_a_simulated_transmitter_needs_no_board(run_cli: RunCli, example: Path) 
     status, out, err = run_cli("board", "probe", "--board", "sim")
     assert (status, err) == (0, "")
     assert "transmitter, registers 1." in out
-    example.write_text(EXAMPLE.replace("clock_hz", "# clock_hz"))
+    assert "frames in a store of its own, corrected on the way there if wanted\n" in out
+    assert "RC on the first 16 queue pairs" in out
+    store = EXAMPLE.replace("# [store]", "[store]").replace("# base =", "base =").replace("# slots =", "slots =")
+    example.write_text(store.replace("# clock_hz", "clock_hz"))
     status, out, err = run_cli("board", "configure", example, "--board", "sim")
     assert (status, err) == (0, "")
     assert out.endswith("configured, not armed\n")

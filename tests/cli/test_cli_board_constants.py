@@ -13,7 +13,7 @@ import pytest
 from framelane.calibration.calibration_file import write_calibration
 from framelane.driver.registers.recording import RecordingRegisters
 from framelane.driver.registers.register_file import RegisterFile
-from framelane.driver.simulated.verilated_stream import SimulatedStream
+from framelane.driver.simulated.verilated_top import SimulatedTop
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_calibration import Calibration
 from framelane.models.jungfrau.jf_correct import guard
@@ -229,7 +229,7 @@ def test_a_board_brought_up_by_the_commands_sends_what_the_host_would_compute(
     expecting(config, fraction_bits=2)
     output = config.with_name("constants.bin")
     raw = np.random.default_rng(11).integers(0, 1 << 16, (16, 100), np.uint16)
-    with SimulatedStream() as board, found(board):
+    with SimulatedTop() as board, found(board):
         assert run_cli("board", "constants", config, "--output", output)[0] == 0
         board.write_memory(0x1_0000, output.read_bytes())
         assert run_cli("board", "configure", config)[0] == 0

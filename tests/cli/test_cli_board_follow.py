@@ -1,5 +1,6 @@
 """`framelane board follow`: the board is armed with the credit of its receivers, and disarmed when the run ends."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -16,6 +17,7 @@ from framelane.driver.registers.register_file import RegisterFile
 from framelane.session.link_key import LinkKey
 from framelane.session.session import Session
 from framelane.session.session_server import SessionServer
+from serve_board import serving
 
 MakeSession = Callable[..., Session]
 RunCli = Callable[..., tuple[int, str, str]]
@@ -33,9 +35,39 @@ receivers = ["disk"]
 NODE = {"mac": "02:00:00:00:00:01", "ip": "127.0.0.2"}
 
 
+class ServedTransmitter(RecordingRegisters):
+    """One of paper that can be served: with room for the example of docs/board.md, and a memory that keeps nothing."""
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Take it."""
+
+    def interrupt(self) -> bool:
+        return False
+
+
 @pytest.fixture
-def transmitter(make_found: Callable[..., RecordingRegisters]) -> RecordingRegisters:
-    return make_found()
+def served() -> Iterator[contextlib.ExitStack]:
+    """What serves the board; closed, the board has gone."""
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(params=["here"])
+def transmitter(
+    request: pytest.FixtureRequest,
+    make_found: Callable[..., RecordingRegisters],
+    make_transmitter: Callable[..., Any],
+    served: contextlib.ExitStack,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> RecordingRegisters:
+    """Make a board that every command finds: here, or that is `served` by another thread."""
+    if request.param == "here":
+        return make_found()
+    board = ServedTransmitter(make_transmitter(sizes=16 | 4 << 12 | 16 << 16))
+    served.enter_context(serving(tmp_path / "board.sock", board))
+    monkeypatch.setenv("FRAMELANE_BOARD", f"sim:{tmp_path / 'board.sock'}")
+    return board
 
 
 @pytest.fixture
@@ -88,6 +120,10 @@ def test_credit_reaches_the_board_until_ctrl_c_which_disarms_it_and_tells_the_re
     assert server.reports[0].ended
 
 
+WHEREVER = pytest.mark.parametrize("transmitter", ["here", "served"], indirect=True)
+
+
+@WHEREVER
 def test_the_board_is_disarmed_when_a_receiver_goes(
     run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
 ) -> None:
@@ -101,6 +137,7 @@ def test_the_board_is_disarmed_when_a_receiver_goes(
     assert RegisterFile(transmitter)["control.arm"] == 0
 
 
+@WHEREVER
 def test_a_receiver_that_was_started_anew_arms_nothing(
     run_cli: RunCli,
     transmitter: RecordingRegisters,
@@ -117,6 +154,7 @@ def test_a_receiver_that_was_started_anew_arms_nothing(
     assert RegisterFile(transmitter)["control.arm"] == 0
 
 
+@WHEREVER
 def test_where_no_receiver_answers_nothing_is_armed(
     run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path
 ) -> None:
@@ -169,6 +207,20 @@ def test_a_board_that_somebody_else_disarms_is_followed_no_more(
     thread.join()
     assert (status, err) == (0, "")
     assert "somebody else has disarmed the board" in out
+
+
+@pytest.mark.parametrize("transmitter", ["served"], indirect=True)
+def test_a_board_that_goes_is_said_and_nothing_else(
+    run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path, served: contextlib.ExitStack
+) -> None:
+    assert run_cli("board", "configure", file)[0] == 0
+    thread = later(lambda: server.publish(9), served.close, lambda: server.publish(10))
+    status, out, err = run_cli("board", "follow", file)
+    thread.join()
+    assert status == 2
+    assert "armed, 1 receivers give credit" in out
+    gone = f"the board at {file.parent / 'board.sock'} has gone: its `framelane board serve` was ended, and its state"
+    assert err == f"framelane: {gone} with it\n"
 
 
 @pytest.mark.parametrize("port", [0, 65536, True, "4790"])

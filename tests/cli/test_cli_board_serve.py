@@ -123,7 +123,7 @@ def test_the_rehearsal_of_the_page_is_what_happens(tmp_path: Path, terminals: Te
     serving.send_signal(signal.SIGINT)
     out, _ = serving.communicate(timeout=DEADLINE_S)
     assert serving.returncode == 0
-    assert "ended: the detector has sent 40 frames, the board 2640 packets\n" in out
+    assert "ended: the detector has sent 40 frames, the board 2641 packets\n" in out, "one announces its address"
     assert not (tmp_path / "board.sock").exists()
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from framelane.demo import demo
 from framelane.driver.registers.entries import FrameRing
-from framelane.driver.simulated.verilated_stream import lay_out
+from framelane.driver.simulated.verilated_top import lay_out
 from framelane.models.jungfrau.jf_correct import PixelCode, correct_int16
 from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
 from framelane.models.memory.image_writer import Correction

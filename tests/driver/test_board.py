@@ -338,6 +338,50 @@ def test_a_board_that_does_not_arm_says_so(board: Board, config: TxConfig, trans
         board.arm()
 
 
+def test_a_board_that_refuses_its_addresses_says_that(board: Board, config: TxConfig, transmitter: Any) -> None:
+    board.configure(config)
+    write, errors = transmitter.write, RegisterFile(transmitter).find("errors").offset
+
+    def arming(offset: int, value: int) -> None:
+        if offset == 0x1C:
+            transmitter.words[errors] = 1 << 15
+        else:
+            write(offset, value)
+
+    transmitter.write = arming
+    with pytest.raises(BoardError, match=r"does not arm: bad_address: .* beyond .* mend \[store\] or \[correction\]"):
+        board.arm()
+
+
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        ({"store_slots": 17}, 0x4_0001_0000),
+        ({"store_base": 0xFFFF_FFFF_FFFF_0000}, 0x1_0000_0000_000F_0000),
+        ({"constants_pitch": 0xB000}, 0x4_0000_2000),
+    ],
+)
+def test_memory_that_the_board_does_not_have_is_not_armed(
+    make_transmitter: MakeTransmitter, config: TxConfig, words: dict[str, int], end: int
+) -> None:
+    """Though its base is there: addresses would begin at 0 again, and frames come to where constants are."""
+    transmitter = make_transmitter(capabilities=3 << 16 | 512, sizes=2 | 2 << 12 | 3 << 16 | 34 << 25)
+    recording = RecordingRegisters(transmitter)
+    board = Board(recording, timeout_s=0.3)
+    board.configure(config, FrameRing(0x3_FFF0_0000, 0x1_0000, 16))
+    put(transmitter, "correction", 1)
+    put(transmitter, "constants_base", 0x3_FFFC_0000)
+    put(transmitter, "constants_pitch", 0xA000)
+    board.arm()
+    board.disarm()
+    for name, value in words.items():
+        put(transmitter, name, value)
+    recording.accesses.clear()
+    with pytest.raises(BoardError, match=f"is not armed: .* end at {end:#x}, but addresses .* have 34 bits"):
+        board.arm()
+    assert written(recording) == []
+
+
 def test_credit_is_written_low_word_first(board: Board, config: TxConfig, recording: RecordingRegisters) -> None:
     board.configure(config)
     recording.accesses.clear()

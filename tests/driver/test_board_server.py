@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,9 +61,10 @@ class Client:
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ("", "'' is no request: say `read OFFSET`, `write OFFSET VALUE` or `memory ADDRESS HEX`"),
+        ("", "'' is no request: say `read OFFSET`, `write OFFSET VALUE`, `interrupt` or `memory ADDRESS HEX`"),
         ("read", "'read' is no request"),
         ("read 0x10 5", "is no request"),
+        ("interrupt 1", "is no request"),
         ("READ 0x10", "is no request"),
         ("read -4", "offset -0x4 is outside the map of 0x10000 bytes"),
         ("read 0x11", "offset 0x11 is no register"),
@@ -209,7 +211,7 @@ def test_an_answer_that_comes_late_is_nobodys(path: Path, monkeypatch: pytest.Mo
                 registers.read(SCRATCH)
             late.set()
             thread.join()
-            with pytest.raises(BoardError, match="are closed"):
+            with pytest.raises(BoardError, match=r"has not answered for 0\.1 s"):
                 registers.read(SCRATCH)
 
 
@@ -237,3 +239,15 @@ def test_what_is_no_board_is_not_believed(path: Path, answers: list[bytes], sent
         with pytest.raises(BoardError, match=sentence), contextlib.closing(open_socket(str(path))) as registers:
             registers.read(SCRATCH)
         thread.join()
+
+
+def test_an_interrupt_of_the_board_ends_the_waiting(path: Path, board: PaperBoard) -> None:
+    with contextlib.closing(open_socket(str(path))) as registers:
+        begun = time.monotonic()
+        assert not registers.wait_interrupt(0.1)
+        assert time.monotonic() - begun >= 0.1
+        raising = threading.Timer(0.1, lambda: setattr(board, "raised", True))
+        raising.start()
+        assert registers.wait_interrupt(10)
+        assert time.monotonic() - begun < 10
+        raising.join()

@@ -44,3 +44,30 @@ def test_each_packet_goes_to_its_address_and_a_tag_stays_behind(make_session: Ca
         assert wire_.lost == 2 * len(lonely)
         (fault,) = wire_.faults
         assert "cannot send from UDP 192.0.2.1" in fault
+
+
+def test_a_closed_wire_leaves_its_addresses_to_others_and_goes_on_with_the_next_packets(
+    make_session: Callable[..., Session],
+) -> None:
+    """As for a board that is configured for another address, or a queue pair that gets another port."""
+    session = make_session(service="RC")
+    source = str(session.source.ip)
+
+    def free(port: int) -> bool:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other, contextlib.suppress(OSError):
+            other.bind((source, port))
+            return True
+        return False
+
+    with contextlib.ExitStack() as held:
+        ear = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        ear.bind(("127.0.0.1", 0))
+        ear.settimeout(10)
+        port = ear.getsockname()[1]
+        wire_ = held.enter_context(contextlib.closing(UdpWire(port)))
+        for close, left in ((wire_.close_paths, (True, False)), (wire_.close, (True, True))):
+            wire_.send(packets(session))
+            assert ear.recvfrom(1 << 16)[1] == (source, session.src_port)
+            assert (free(session.src_port), free(port)) == (False, False)
+            close()
+            assert (free(session.src_port), free(port)) == left

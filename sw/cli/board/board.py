@@ -23,7 +23,7 @@ Address = Annotated[
         envvar="FRAMELANE_BOARD",
         metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|udp:HOST[:PORT]|sim:SOCKET|sim|sim:rc",
         help="Which board; sim:SOCKET: that of `framelane board serve`; sim: a fresh simulated one, for this one "
-        "command; sim:rc: one with RC and a receive path.",
+        "command; sim:rc: one without frame store and correction.",
     ),
 ]
 
@@ -45,8 +45,8 @@ def probe(board: Address) -> None:
 
 
 @app.command(
-    epilog="Exit status 0: nothing is wrong.\n\n1: something is wrong with the link or a queue pair: a sentence says "
-    "what, and what to do.\n\n2: the board cannot be read."
+    epilog="Exit status 0: nothing is wrong.\n\n1: something is wrong with the link, a queue pair, the Ethernet core "
+    "or memory: a sentence says what, and what to do.\n\n2: the board cannot be read."
 )
 def status(
     board: Address,
@@ -129,16 +129,13 @@ def serve(
     ] = None,
     port: Annotated[int, typer.Option(help="UDP port that the receivers listen on.")] = 4791,
     width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
-    rc: Annotated[
-        bool, typer.Option("--rc", help="The build with RC and a receive path, in place of frame store and correction.")
-    ] = False,
     memory: Annotated[int, typer.Option(help="Memory of the board, in MiB: for the frame store and constants.")] = 64,
     calibration: Annotated[
         Path | None, typer.Option(help="File to write: the detector's calibration, for [correction].")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Keep a simulated board, with frame store and correction, for the other commands, until Ctrl-C.
+    """Keep a simulated board, all of the gateware, for the other commands, until Ctrl-C.
 
     Its detector sends while the board is armed, and begins with frame 0 again when it is configured. Packets leave by
     UDP, from the address of [transmitter], which must be one of this machine (loopback: any 127.x.y.z).
@@ -154,7 +151,6 @@ def serve(
         frames=frames,
         port=port,
         width=width,
-        rc=rc,
         memory=memory,
         calibration=calibration,
         force=force,

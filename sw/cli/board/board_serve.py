@@ -11,19 +11,16 @@ from framelane.base.output import check_free, check_no_input
 from framelane.base.progress import say
 from framelane.base.stopping import stop_on_signals
 from framelane.calibration import write_calibration
+from framelane.driver.board.lonely_board import LonelyTop
 from framelane.driver.simulated.board_server import BoardServer
 from framelane.driver.simulated.board_socket import listening
-from framelane.driver.simulated.rc_stream import SLOTS, SimulatedRcStream
 from framelane.driver.simulated.served_board import Exposure, ServedBoard
-from framelane.driver.simulated.verilated_stream import SimulatedStream
-from framelane.models.placement.slots import SLOT_ALIGN
 from framelane.source.emulate_images import raw_images
 from framelane.source.udp_wire import UdpWire
 
 _MIB = 1 << 20
 _MOST_SIDE = (1 << 16) - 1
 _MOST_MEMORY_MIB = 16_384
-_NO_ROOM = f" as {SLOTS} were kept for a receiver that did not acknowledge them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +35,6 @@ class ServeOptions:
     frames: int | None
     port: int
     width: int
-    rc: bool
     memory: int
     calibration: Path | None
     force: bool
@@ -55,8 +51,6 @@ class ServeOptions:
             raise OptionError("{port}: UDP port {0} does not exist: give 1 to 65535", self.port)
         if not 0 < self.memory <= _MOST_MEMORY_MIB:
             raise OptionError("{memory}: {0} MiB cannot be: give 1 to {1}", self.memory, _MOST_MEMORY_MIB)
-        if self.rc and self.memory * _MIB < 2 * SLOTS * self.rows * self.columns + SLOTS * SLOT_ALIGN:
-            raise OptionError("{memory}: {0} MiB have no room for {1} frames: give more", self.memory, SLOTS)
 
 
 def run(socket: Path, options: ServeOptions, console: Console) -> None:
@@ -74,21 +68,16 @@ def run(socket: Path, options: ServeOptions, console: Console) -> None:
         wire = held.enter_context(contextlib.closing(UdpWire(options.port)))
         exposure = Exposure(images, options.rate, options.frames)
         with console.status("build the simulator, if it is not there yet"):
-            board = _simulated(options)
+            board = LonelyTop(options.width)
         held.callback(board.close)
-
-        def hear() -> None:
-            if isinstance(board, SimulatedRcStream):
-                board.hear(wire.answers())
-
         memory, beat = options.memory * _MIB, options.width // 8
-        served = ServedBoard(board, exposure, wire.send, memory, beat_bytes=beat, hear=hear)
+        served = ServedBoard(board, exposure, wire, memory, beat_bytes=beat)
         server = held.enter_context(contextlib.closing(BoardServer(listener, served)))
         if options.calibration is not None:
             write_calibration(options.calibration, constants(), force=options.force)
         say(
             console,
-            f"a simulated board with {'RC' if options.rc else 'frame store and correction'}, its detector of "
+            "a simulated board with frame store, correction and RC, its detector of "
             f"{options.rows} x {options.columns} pixels, {options.memory} MiB of memory: Ctrl-C ends it",
         )
         say(console, f"in another terminal: export FRAMELANE_BOARD=sim:{socket.absolute()}")
@@ -98,16 +87,8 @@ def run(socket: Path, options: ServeOptions, console: Console) -> None:
             for fault in wire.faults[said:]:
                 say(console, f"{fault}; these packets are lost", style="red")
             said = len(wire.faults)
-    frames = board.lost if isinstance(board, SimulatedRcStream) else 0
-    no_room, lost = (f" ({n} of them lost{why})" if n else "" for n, why in ((frames, _NO_ROOM), (wire.lost, "")))
-    say(
-        console,
-        f"ended: the detector has sent {served.offered} frames{no_room}, the board {served.packets} packets{lost}",
-    )
-
-
-def _simulated(options: ServeOptions) -> SimulatedStream | SimulatedRcStream:
-    return SimulatedRcStream(options.width) if options.rc else SimulatedStream(options.width)
+    lost = f" ({wire.lost} of them lost)" if wire.lost else ""
+    say(console, f"ended: the detector has sent {served.offered} frames, the board {served.packets} packets{lost}")
 
 
 _ATTENDS_S = 0.01

@@ -36,7 +36,7 @@ def show(board: Board, console: Console, file: Path | None = None, as_json: bool
         if not as_json:
             say(console, f"the names of the receivers are not known: {error}", style="red")
     state, station, pairs = board.state(), board.station(), board.queue_pairs()
-    wrong = sentences(station, pairs, names)
+    wrong = state.sentences() + sentences(station, pairs, names)
     if as_json:
         document = {
             "wrong": wrong,
@@ -70,8 +70,8 @@ def show(board: Board, console: Console, file: Path | None = None, as_json: bool
 
 
 def show_troubles(board: Board, console: Console) -> None:
-    """A sentence for all that is wrong with the link and the queue pairs of RC."""
-    for sentence in sentences(board.station(), board.queue_pairs(), {}):
+    """A sentence for all that is wrong with the board's sides, the link and the queue pairs of RC."""
+    for sentence in board.state().sentences() + sentences(board.station(), board.queue_pairs(), {}):
         say(console, sentence, style="red")
 
 

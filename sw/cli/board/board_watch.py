@@ -44,6 +44,7 @@ class BoardWatch:
         self._away: dict[int, Reconnecting] = {}
         self._clients: list[SessionClient] = []
         self._dead: set[int] = set()
+        self._stuck: list[str] = []
         self._said: dict[int, str] = {}
         """Of each destination what was said last of it."""
         self._looked = monotonic()
@@ -65,7 +66,6 @@ class BoardWatch:
                 self._welcome(k, client)
         if monotonic() - self._looked >= LOOK_S:
             self._look()
-            self.disarmed = not self._board.state().armed
         return not self.disarmed
 
     def close(self) -> None:
@@ -103,6 +103,12 @@ class BoardWatch:
 
     def _look(self) -> None:
         self._looked = monotonic()
+        state = self._board.state()
+        self.disarmed = not state.armed
+        for sentence in state.sentences():
+            if sentence not in self._stuck:
+                say(self._console, sentence, style="red")
+        self._stuck = state.sentences()
         dead = {pair.index: pair for pair in self._board.queue_pairs() if pair.why}
         for index, pair in dead.items():
             if index not in self._dead:

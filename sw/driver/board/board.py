@@ -3,12 +3,18 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from math import ceil
 from typing import Self, cast
 
 from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.board import rearming
-from framelane.driver.board.board_readings import Capabilities, Counters, Errors, RefusedFrame, State
+from framelane.driver.board.board_readings import (
+    ADVICE,
+    Capabilities,
+    Counters,
+    Errors,
+    RefusedFrame,
+    State,
+)
 from framelane.driver.board.network import (
     Network,
     Write,
@@ -20,8 +26,15 @@ from framelane.driver.board.network import (
 )
 from framelane.driver.board.queue_pairs import QueuePair, QueuePairs
 from framelane.driver.board.station import StationRegisters, StationState
+from framelane.driver.board.watchdogs import Watchdogs
 from framelane.driver.registers.counter_registers import read_counters
-from framelane.driver.registers.entries import FrameRing, all_writes, check_fits, endpoint_writes
+from framelane.driver.registers.entries import (
+    FrameRing,
+    all_writes,
+    check_fits,
+    check_written_memory,
+    endpoint_writes,
+)
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import WORD, Interruptible, Registers
 from framelane.models.memory.image_writer import Correction
@@ -33,10 +46,10 @@ IDENTITY = 0x58544C46
 MAJOR = 1
 """Version of the register map that this software knows."""
 TIMEOUT_S = 2.0
-WATCHDOG_CYCLES, WATCHDOG_MAX = 1 << 16, 0xFFFF
-"""Unit of the register `watchdog`, and how many it holds."""
 _PAUSE_S = 0.0005
 """Seconds between two looks of one who waits, if the registers do not say otherwise (`pause_s`)."""
+_KEEPS_DISARMED = ("bad_address",)
+"""Bits of `errors` that say why a board does not arm."""
 _NO_BOARD = {
     WORD: "no device answers: has the board power, is its design loaded, is this its PCI BAR?",
     0: "nothing is there: is the design loaded and out of reset, is this its PCI BAR?",
@@ -176,15 +189,23 @@ class Board:
     def arm(self) -> None:
         """Send frames from the next one on, when all queue pairs have settled. Does nothing where that is so.
 
-        BoardError where no flow is enabled.
+        BoardError where no flow is enabled, or the frame store or constants do not lie in the board's memory.
         """
-        flows = range(self.probe().flows)
+        capabilities = self.probe()
+        flows = range(capabilities.flows)
         if not any(self.registers[f"flow[{index}].control.enabled"] for index in flows):
             raise BoardError("no flow is enabled: configure the board first (`framelane board configure FILE`)")
+        check_written_memory(self.registers, capabilities)
         for pair in self.queue_pairs():
             self._queue_pairs.wait_settled(pair.index)
         self.registers["control.arm"] = 1
-        self._wait(lambda state: state.armed, "it is not armed", "a reset was under way: configure it again")
+        try:
+            self._wait(lambda state: state.armed, "it is not armed", "a reset was under way: configure it again")
+        except BoardError as error:
+            wrong = [name for name in _KEEPS_DISARMED if name in self.errors().names]
+            if not wrong:
+                raise
+            raise BoardError(f"the board does not arm: {wrong[0]}: {ADVICE[wrong[0]]}") from error
 
     def disarm(self) -> None:
         """Send no frame but what has begun. Does nothing where that is so."""
@@ -230,12 +251,7 @@ class Board:
 
         0: for ever, as after power-up. ConfigError for times that the registers do not hold.
         """
-        unit_s = WATCHDOG_CYCLES / self.probe().clock_hz
-        units = {"mac": ceil(mac_s / unit_s), "memory": ceil(memory_s / unit_s)}
-        for name, value in units.items():
-            if not 0 <= value <= WATCHDOG_MAX:
-                raise ConfigError(f"the time of the {name} watchdog must be 0 to {WATCHDOG_MAX * unit_s:.3g} s")
-        self.registers.write_register("watchdog", units)
+        self._write([("watchdog", Watchdogs(mac_s, memory_s).units(self.probe().clock_hz))])
 
     def abort(self) -> None:
         """Reset the core without waiting for the Ethernet core or for memory; what was under way is lost.

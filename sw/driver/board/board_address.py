@@ -12,6 +12,7 @@ from framelane.driver.registers.udp_registers import open_udp
 from framelane.driver.registers.uio import open_uio_device
 
 _SERVED = "sim:"
+_LONELY = "sim", "sim:rc"
 _UDP = "udp:"
 _UIO = re.compile(r"uio:(?:/dev/)?(uio\d+)")
 _PCI = re.compile(r"pci:([0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?::([0-5]))?", re.IGNORECASE)
@@ -37,20 +38,17 @@ def open_board(address: str) -> Board:
 def open_registers(address: str, root: Path = ROOT) -> Registers:
     """The registers of a board; ConfigError for a text that names none.
 
-    `sim` is a fresh simulated one, `sim:rc` one with RC and a receive path, its link up and nobody at the other end.
-    `sim:SOCKET` is the simulated one that `framelane board serve` keeps at that socket. `udp:HOST` or `udp:HOST:PORT`
-    is a board whose registers are reached over the network (docs/integrating/udp_registers.md).
+    `sim` is a fresh simulated one, `sim:rc` one without frame store and correction, whose frames lie in its memory
+    already; their links are up, and nobody is at the other end. `sim:SOCKET` is the simulated one that `framelane board
+    serve` keeps at that socket. `udp:HOST` or `udp:HOST:PORT` is a board whose registers are reached over the network
+    (docs/integrating/udp_registers.md).
 
     BoardError where there is no such device, or it cannot be had; SimulationError where none can be simulated.
     """
-    if address == "sim":
-        from framelane.driver.simulated.verilated import SimulatedRegisters  # may build the simulator
+    if address in _LONELY:
+        from framelane.driver.board.lonely_board import LonelyRcBoard, LonelyTop
 
-        return SimulatedRegisters()
-    if address == "sim:rc":
-        from framelane.driver.board.lonely_board import LonelyBoard
-
-        return LonelyBoard()
+        return LonelyTop() if address == "sim" else LonelyRcBoard()  # may build the simulator
     if address.startswith(_SERVED):
         return open_socket(address.removeprefix(_SERVED))
     if address.startswith(_UDP):
@@ -67,7 +65,7 @@ def open_registers(address: str, root: Path = ROOT) -> Registers:
 
 def check_neighbours(address: str) -> None:
     """ConfigError where the board of that text has a link without neighbours that could answer."""
-    if address == "sim:rc":
+    if address in _LONELY:
         from framelane.driver.board.lonely_board import NOBODY
 
         raise ConfigError(NOBODY)

@@ -46,6 +46,18 @@ class State:
     mac_stuck: bool = False
     memory_stuck: bool = False
 
+    def sentences(self) -> list[str]:
+        """What stands still now, and what to do."""
+        said = []
+        if self.mac_stuck:
+            said.append(
+                "the Ethernet core takes no packets, and they are dropped: its link is down, a pause does not end, or "
+                "its clock stands"
+            )
+        if self.memory_stuck:
+            said.append("memory does not answer, and frames fail: check its controller, its clock and its calibration")
+        return said
+
 
 @dataclass(frozen=True, slots=True)
 class FlowCounters:
@@ -134,7 +146,7 @@ ADVICE = {
     "memory_timeout": "memory did not answer for too long, and reads ended with errors: frames of that time failed; "
     "check its controller, its clock and its calibration",
     "bad_address": "store_base, constants_base or a frame is beyond the memory's addresses (sizes.address_bits): mend "
-    "[transmitter] of the configuration",
+    "[store] or [correction] of the configuration, or what offers frames",
 }
 """For each bit of the register `errors`: what happened, and what to do."""
 

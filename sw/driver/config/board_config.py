@@ -7,6 +7,7 @@ from pathlib import Path
 from framelane.base.errors import ConfigError
 from framelane.driver.board.board_readings import Capabilities
 from framelane.driver.board.network import Network, check_flow, check_network
+from framelane.driver.board.watchdogs import Watchdogs
 from framelane.driver.config.board_document import BoardDocument, at, read_document, unusable
 from framelane.driver.config.board_flows import Ring, flow_of, take
 from framelane.driver.config.board_memory import Calibrate, correction_of, ring_of
@@ -32,6 +33,7 @@ class BoardConfig:
     ring: FrameRing | None
     correction: Correction | None
     network: Network
+    watchdogs: Watchdogs
     flows: tuple[str, ...]
     destinations: tuple[str, ...]
     credit: tuple[int, ...]
@@ -56,6 +58,9 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
     document = read_document(path)
     with at(path, "[transmitter]"):
         _check_clock(document, capabilities)
+    watchdogs = document.watchdog.times()
+    with at(path, "[watchdog]"):
+        watchdogs.units(capabilities.clock_hz)
     correction = correction_of(path, document, calibrate)
     frame_ring = ring_of(path, document, correction)
     rings: dict[str, Ring] = {}
@@ -97,7 +102,7 @@ def load(path: Path, capabilities: Capabilities, calibrate: Calibrate) -> BoardC
             check_flow(k, tx, network, capabilities)
     with at(path, "[[flow]]"):
         check_network(tx, network, capabilities)
-    return BoardConfig(tx, frame_ring, correction, network, names, tuple(served), credit, *by_destination)
+    return BoardConfig(tx, frame_ring, correction, network, watchdogs, names, tuple(served), credit, *by_destination)
 
 
 _OF_THE_QP = ("rate_gbps", "vlan", "priority", "dscp", "resolve", "gateway", "rc")

@@ -14,7 +14,14 @@ from framelane.base.documents import read_text
 from framelane.base.errors import ConfigError, InputError
 from framelane.base.validation import all_said, on_line, spelled, words
 from framelane.driver.config.document_types import NO_NUL, Name, PositiveNumber, PositiveU16, PositiveU32, Table
-from framelane.driver.config.network_document import DcqcnTable, Priority, RcTable, StationTable, VlanId
+from framelane.driver.config.network_document import (
+    DcqcnTable,
+    Priority,
+    RcTable,
+    StationTable,
+    VlanId,
+    WatchdogTable,
+)
 from framelane.models.jungfrau.jf_fixed import MAX_FRACTION_BITS
 from framelane.session.session_plan import U8, U16, U32, U64, Ip, Node, Positive
 
@@ -141,6 +148,7 @@ class BoardDocument(Table):
     transmitter: Transmitter
     station: StationTable | None = None
     dcqcn: DcqcnTable | None = None
+    watchdog: WatchdogTable = WatchdogTable()
     source: Source | None = None
     store: Store | None = None
     correction: CorrectionTable | None = None

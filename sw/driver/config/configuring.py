@@ -20,6 +20,7 @@ def configure(board: Board, file: AnyPath) -> BoardConfig:
     """
     config = load(Path(file), board.probe(), calibrate)
     tx = board.configure(config.tx, config.ring, config.correction, config.network)
+    board.set_watchdogs(config.watchdogs.mac_s, config.watchdogs.memory_s)
     for index, window_end in enumerate(config.credit):
         board.publish_credit(index, window_end)
     return replace(config, tx=tx)

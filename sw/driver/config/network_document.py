@@ -1,13 +1,25 @@
-"""The tables of the network in the file that configures a board: RC of a receiver, [station], [dcqcn]."""
+"""Tables of the file that configures a board: RC of a receiver, [station], [dcqcn], [watchdog]."""
 
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from framelane.driver.board.watchdogs import Watchdogs
 from framelane.driver.config.document_types import PositiveNumber, PositiveU16, Table
 
 Priority = Annotated[int, Field(ge=0, lt=8)]
 VlanId = Annotated[int, Field(gt=0, lt=4095)]
+
+
+class WatchdogTable(Table):
+    """[watchdog]: ms until packets are dropped before an Ethernet core, and accesses to memory fail; 0: never."""
+
+    mac_ms: Annotated[float, Field(ge=0, strict=False, allow_inf_nan=False)] = 0.0
+    memory_ms: Annotated[float, Field(ge=0, strict=False, allow_inf_nan=False)] = 0.0
+
+    def times(self) -> Watchdogs:
+        """As the board is told."""
+        return Watchdogs(self.mac_ms * 1e-3, self.memory_ms * 1e-3)
 
 
 class RcTable(Table):

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from framelane.base.errors import ConfigError
+from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.board.board_readings import Capabilities
 from framelane.driver.board.network import Write
 from framelane.driver.registers._register_map import REGISTERS
+from framelane.driver.registers.register_file import RegisterFile
 from framelane.models.jungfrau import jf_constants
 from framelane.models.jungfrau.jf_calibration import STAGES
 from framelane.models.memory.image_writer import Correction
@@ -56,11 +57,31 @@ def check_fits(
         ring.base + ring.slots * ring.slot_bytes if ring else 0,
         correction.base + jf_constants.PLANES * correction.pitch if correction else 0,
     )
-    if capabilities.address_bits and highest > 1 << capabilities.address_bits:
-        raise ConfigError(
-            f"the frame store or the constants end at {highest:#x}, but addresses of this build's memory have "
-            f"{capabilities.address_bits} bits: give them a lower base, or load a design with a larger AddrW"
-        )
+    if wrong := _beyond(highest, capabilities):
+        raise ConfigError(wrong)
+
+
+def check_written_memory(registers: RegisterFile, capabilities: Capabilities) -> None:
+    """Raise BoardError where the frame store or the constants, as the registers have them, are not in the memory."""
+    highest = 0
+    if capabilities.frame_store:
+        ring = FrameRing(**{field.name: registers[f"store_{field.name}"] for field in fields(FrameRing)})
+        highest = ring.base + ring.slots * ring.slot_bytes
+    if capabilities.correction and registers["correction.enabled"]:
+        end = registers["constants_base"] + jf_constants.PLANES * registers["constants_pitch"]
+        highest = max(highest, end)
+    if wrong := _beyond(highest, capabilities):
+        raise BoardError(f"the board is not armed: {wrong}")
+
+
+def _beyond(highest: int, capabilities: Capabilities) -> str:
+    """What is wrong with memory that ends there; nothing if it is in the build's."""
+    if not capabilities.address_bits or highest <= 1 << capabilities.address_bits:
+        return ""
+    return (
+        f"the frame store or the constants end at {highest:#x}, but addresses of this build's memory have "
+        f"{capabilities.address_bits} bits: give them a lower base, or load a design with a larger AddrW"
+    )
 
 
 def check_memory(ring: FrameRing, correction: Correction, beat: int = 1) -> None:

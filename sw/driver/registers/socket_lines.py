@@ -7,6 +7,8 @@
     board:  done
     client: memory 0x1000000 00ff41
     board:  done
+    client: interrupt
+    board:  0x00000000
     client: read 0x21
     board:  refused: offset 0x21 is no register: give a multiple of 4
 
@@ -57,7 +59,15 @@ class WriteMemory(NamedTuple):
         return f"memory {self.address:#x} {self.data.hex()}"
 
 
-Request = Read | Write | WriteMemory
+class Interrupt(NamedTuple):
+    """Whether the board's interrupt is up now is asked for."""
+
+    def line(self) -> str:
+        """As it is said."""
+        return "interrupt"
+
+
+Request = Read | Write | WriteMemory | Interrupt
 
 
 def request(line: str) -> Request:
@@ -68,11 +78,13 @@ def request(line: str) -> Request:
                 return Read(int(offset, 0))
             case ["write", offset, value]:
                 return Write(int(offset, 0), int(value, 0))
+            case ["interrupt"]:
+                return Interrupt()
             case ["memory", address, data] if len(data) <= 2 * CHUNK:
                 return WriteMemory(int(address, 0), bytes.fromhex(data))
     except ValueError:
         pass
     raise ValueError(
-        f"{line[:_MOST_QUOTED]!r} is no request: say `read OFFSET`, `write OFFSET VALUE` or `memory ADDRESS HEX`, "
-        f"{CHUNK} bytes at most"
+        f"{line[:_MOST_QUOTED]!r} is no request: say `read OFFSET`, `write OFFSET VALUE`, `interrupt` or "
+        f"`memory ADDRESS HEX`, {CHUNK} bytes at most"
     )

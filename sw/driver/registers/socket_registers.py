@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+import time
 from pathlib import Path
 
 from framelane.base.errors import BoardError, InputError
@@ -13,6 +14,7 @@ from framelane.driver.registers.socket_lines import (
     GREETING,
     MAX_LINE,
     REFUSED,
+    Interrupt,
     Read,
     Request,
     Write,
@@ -21,6 +23,8 @@ from framelane.driver.registers.socket_lines import (
 
 _ANSWER_S = 30.0
 """Within this time every request is answered."""
+_LOOK_S = 0.02
+"""Between two questions of one who waits for the interrupt."""
 _ADVICE = {
     errno.ENOENT: "there is none: start it by `framelane board serve --socket {0}`",
     errno.ECONNREFUSED: "the process that served it has gone: start it anew by `framelane board serve --socket {0}`",
@@ -42,6 +46,7 @@ class SocketRegisters:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._left = b""
+        self._why = ""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         self._socket.settimeout(_ANSWER_S)
         try:
@@ -69,7 +74,10 @@ class SocketRegisters:
         """See `Registers`."""
         self._check_open()
         check_access(offset, MAP_BYTES)
-        answer = self._ask(Read(offset))
+        return self._word(Read(offset))
+
+    def _word(self, request: Read | Interrupt) -> int:
+        answer = self._ask(request)
         try:
             return int(answer, 16)
         except ValueError:
@@ -80,6 +88,14 @@ class SocketRegisters:
         self._check_open()
         check_access(offset, MAP_BYTES, value)
         self._ask(Write(offset, value))
+
+    def wait_interrupt(self, timeout_s: float) -> bool:
+        """Wait until the board's interrupt is up, so long at most; whether it is. See `Interruptible`."""
+        self._check_open()
+        deadline = time.monotonic() + timeout_s
+        while not (up := self._word(Interrupt())) and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(_LOOK_S, left))
+        return bool(up)
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Put `data` at `address` of the board's memory. BoardError where it has no such address."""
@@ -92,6 +108,8 @@ class SocketRegisters:
         self._socket.close()
 
     def _check_open(self) -> None:
+        if self._why:
+            raise BoardError(self._why)
         if self._socket.fileno() < 0:
             raise BoardError(f"the registers at {self._path} are closed")
 
@@ -100,16 +118,14 @@ class SocketRegisters:
             self._socket.sendall(request.line().encode() + b"\n")
             answer = self._line()
         except TimeoutError as error:
-            self.close()  # an answer that comes late would be taken for the next one's
-            raise BoardError(
-                f"the board at {self._path} has not answered for {_ANSWER_S:g} s: is its process stopped?"
-            ) from error
+            # An answer that comes late would be taken for the next one's.
+            why = f"the board at {self._path} has not answered for {_ANSWER_S:g} s: is its process stopped?"
+            raise self._over(why) from error
         except OSError as error:
-            self.close()
             raise self._gone() from error
         if answer.startswith(REFUSED):
             raise BoardError(f"the board at {self._path} refuses: {answer.removeprefix(REFUSED)}")
-        if not isinstance(request, Read) and answer != DONE:
+        if not isinstance(request, Read | Interrupt) and answer != DONE:
             raise BoardError(f"the board at {self._path} has answered {answer[:40]!r}, not {DONE!r}")
         return answer
 
@@ -126,9 +142,15 @@ class SocketRegisters:
         return line.decode("ascii", "backslashreplace")
 
     def _gone(self) -> BoardError:
-        return BoardError(
+        return self._over(
             f"the board at {self._path} has gone: its `framelane board serve` was ended, and its state with it"
         )
+
+    def _over(self, why: str) -> BoardError:
+        """There is no board any more; whoever asks again is told the same."""
+        self.close()
+        self._why = why
+        return BoardError(why)
 
 
 def open_socket(path: str) -> SocketRegisters:

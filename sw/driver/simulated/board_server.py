@@ -8,7 +8,16 @@ from time import monotonic
 from typing import Protocol
 
 from framelane.base.errors import FramelaneError
-from framelane.driver.registers.socket_lines import DONE, GREETING, MAX_LINE, REFUSED, Read, Write, request
+from framelane.driver.registers.socket_lines import (
+    DONE,
+    GREETING,
+    MAX_LINE,
+    REFUSED,
+    Interrupt,
+    Read,
+    Write,
+    request,
+)
 
 _CHUNK = 1 << 12
 """Received at a time: then it is another client's turn."""
@@ -25,6 +34,8 @@ class Served(Protocol):
     def write(self, offset: int, value: int) -> None: ...
 
     def write_memory(self, address: int, data: bytes) -> None: ...
+
+    def interrupt(self) -> bool: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -107,6 +118,8 @@ class BoardServer:
                     return f"{self._board.read(offset):#010x}"
                 case Write(offset, value):
                     self._board.write(offset, value)
+                case Interrupt():
+                    return f"{self._board.interrupt():#010x}"
                 case asked:
                     self._board.write_memory(asked.address, asked.data)
         except (FramelaneError, ValueError) as error:

@@ -3,7 +3,7 @@
 One thread does it all, turn by turn: `BoardServer.attend` for the clients, then `ServedBoard.turn`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic, time_ns
 from typing import Protocol
@@ -28,8 +28,12 @@ _BEATS, _REST = 3, 2000
 """Clock cycles a beat of the image, and more, from frame to frame: in by one beat a cycle, out with headers."""
 
 
+_LEAVES = 500
+"""Clock cycles in which the MAC has what the core had left for it."""
+
+
 class Simulated(Registers, Protocol):
-    """What is served: a simulated transmitter that takes a detector's frames (`SimulatedStream`)."""
+    """What is served: a simulated transmitter that takes a detector's frames (`SimulatedTop`)."""
 
     @property
     def cycle(self) -> int: ...
@@ -41,6 +45,22 @@ class Simulated(Registers, Protocol):
     def step(self, cycles: int) -> None: ...
 
     def take(self) -> list[bytes]: ...
+
+    def interrupt(self) -> bool: ...
+
+    def receive(self, frame: bytes) -> None: ...
+
+
+class Wire(Protocol):
+    """The network behind the board (`framelane.source.udp_wire.UdpWire`)."""
+
+    def send(self, packets: list[bytes]) -> None: ...
+
+    def answers(self) -> Iterable[bytes]: ...
+
+    def close_paths(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +76,7 @@ class Exposure:
 
 
 class ServedBoard:
-    """`board` with a detector, and `memory_bytes` of memory; its packets go to `send`, and `hear` gives it others'.
+    """`board` with a detector, and `memory_bytes` of memory; its packets go to `wire`, whose answers come to it.
 
     `beat_bytes` of its bus.
 
@@ -67,19 +87,20 @@ class ServedBoard:
         self,
         board: Simulated,
         exposure: Exposure,
-        send: Callable[[list[bytes]], None],
+        wire: Wire,
         memory_bytes: int,
         *,
         beat_bytes: int = 64,
-        hear: Callable[[], None] = lambda: None,
     ) -> None:
-        self._board, self._exposure, self._send, self._hear = board, exposure, send, hear
+        self._board, self._exposure, self._wire = board, exposure, wire
         self._memory_bytes = memory_bytes
         self._beats = -(-exposure.images[0].nbytes // beat_bytes)
         registers = RegisterFile(board)
         self._status = registers.find("status")
         command = registers.find("command")
         self._command = command.offset
+        self._address = registers.find("local_ip").offset
+        self._pairs = {registers.find(f"qp[{k}].control").offset for k in range(registers["sizes.qps"])}
         (self._reset,) = (1 << field.lsb for field in command.register.fields if field.name == "reset")
         self._asked = -_LISTENS_S
         self._free_at = 0
@@ -102,6 +123,12 @@ class ServedBoard:
         self._board.write(offset, value)
         if offset == self._command and value & self._reset:
             self._number = 0
+        elif offset in self._pairs:
+            self._wire.close_paths()
+        elif offset == self._address:
+            self._board.step(_LEAVES)
+            self._leave()
+            self._wire.close()
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Put `data` at `address` of the memory; ConfigError outside it."""
@@ -112,6 +139,11 @@ class ServedBoard:
             )
         self._board.write_memory(address, data)
 
+    def interrupt(self) -> bool:
+        """Whether the board's interrupt is up."""
+        self._asked = monotonic()
+        return self._board.interrupt()
+
     def close(self) -> None:
         """See `Registers`: here it ends the board."""
         self._board.close()
@@ -120,7 +152,8 @@ class ServedBoard:
         """Let the detector send what is due, the clock run, and packets leave; how long may be waited for clients."""
         status = {f.name: f.of(self._board.read(self._status.offset)) for f in self._status.register.fields}
         begins, self._armed = bool(status["armed"]) and not self._armed, bool(status["armed"])
-        self._hear()
+        for frame in self._wire.answers():
+            self._board.receive(frame)
         now = monotonic()
         if begins:
             self._due = now
@@ -150,4 +183,4 @@ class ServedBoard:
         packets = self._board.take()
         if packets:
             self.packets += len(packets)
-            self._send(packets)
+            self._wire.send(packets)

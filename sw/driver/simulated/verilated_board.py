@@ -90,6 +90,9 @@ class SimulatedBoard(Simulation):
         self.cycles = 0
         """Clock cycles from the first frame's offer to the last beat, summed over the runs."""
         self._call("board_configure", latency, *stalls, seed)
+        self._power_up()
+
+    def _power_up(self) -> None:
         self._act("reset")
         self.step(_READY)
 
@@ -119,6 +122,11 @@ class SimulatedBoard(Simulation):
         """Run until the interrupt is up, so long at most by the board's clock, and a million cycles; whether it is."""
         cycles = min(timeout_s * RegisterFile(self)["clock_hz"], _WAIT_CYCLES)
         up: bool = self._act("interrupt", max(1, int(cycles)))
+        return up
+
+    def interrupt(self) -> bool:
+        """Whether it is up."""
+        up: bool = self._act("interrupt", 0)
         return up
 
     def hold(self, *, reads: bool = False, sink: bool = False) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from framelane.base.errors import InputError
+from framelane.driver.simulated.library import Signature
 from framelane.driver.simulated.simulation import split
 from framelane.driver.simulated.verilated import OFFERING, SimulatedRegisters
-from framelane.driver.simulated.verilated_board import U64, board_design
+from framelane.driver.simulated.verilated_board import U64, SimulatedBoard, board_design
 
 RC_QPS, RC_DEPTH = 16, 64
 """QPs that may be of RC, and descriptors of each that are kept."""
@@ -21,25 +22,15 @@ SLOW_HZ = 10_000_000
 MIN_FRAME = 60
 """Bytes of the shortest Ethernet frame, without FCS."""
 
+LINKING: dict[str, Signature] = {
+    "receive": (None, [ctypes.c_char_p, U64, ctypes.c_bool]),
+    "link": (None, [ctypes.c_bool]),
+}
+"""C functions of a transmitter with a receive path."""
 
-class SimulatedRcBoard(SimulatedRegisters):
-    """A simulated transmitter with RC and a station, as after power-up, its link down. Arguments: `SimulatedBoard`.
 
-    `clock_hz` is the clock that its timers count. Frames for it are queued by `receive`, and arrive while the clock
-    runs, back to back; those that left are taken. Not for use by several threads at once.
-    """
-
-    def __init__(self, width: int = 512, *, clock_hz: int = 250_000_000, **simulation: Any) -> None:
-        own = OFFERING | {
-            "step_until": (U64, [U64, U64]),
-            "receive": (None, [ctypes.c_char_p, U64, ctypes.c_bool]),
-            "waiting": (U64, []),
-            "link": (None, [ctypes.c_bool]),
-        }
-        parameters = {"ClockHz": clock_hz, "Station": 1, "Rc": 1}
-        parameters |= {"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD}
-        super().__init__(width, design=board_design("tx_rc", own, "tx_board", parameters), **simulation)
-        self.clock_hz = clock_hz
+class LinkedBoard(SimulatedBoard):
+    """A simulated transmitter with a receive path, its link down at first."""
 
     def link_up(self, up: bool) -> None:
         """Connect or disconnect the cable."""
@@ -54,6 +45,21 @@ class SimulatedRcBoard(SimulatedRegisters):
             raise InputError("a frame without bytes cannot arrive")
         padded = frame.ljust(MIN_FRAME, b"\0")
         self._act("receive", padded, len(padded), bad)
+
+
+class SimulatedRcBoard(LinkedBoard, SimulatedRegisters):
+    """A simulated transmitter with RC and a station, as after power-up, its link down. Arguments: `SimulatedBoard`.
+
+    `clock_hz` is the clock that its timers count. Frames for it are queued by `receive`, and arrive while the clock
+    runs, back to back; those that left are taken. Not for use by several threads at once.
+    """
+
+    def __init__(self, width: int = 512, *, clock_hz: int = 250_000_000, **simulation: Any) -> None:
+        own = OFFERING | LINKING | {"step_until": (U64, [U64, U64]), "waiting": (U64, [])}
+        parameters = {"ClockHz": clock_hz, "Station": 1, "Rc": 1}
+        parameters |= {"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD}
+        super().__init__(width, design=board_design("tx_rc", own, "tx_board", parameters), **simulation)
+        self.clock_hz = clock_hz
 
     @property
     def waiting(self) -> int:

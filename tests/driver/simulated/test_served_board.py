@@ -11,13 +11,33 @@ from framelane.driver.board.board import Board
 from framelane.driver.registers.entries import FrameRing
 from framelane.driver.simulated.served_board import Exposure, ServedBoard
 from framelane.driver.simulated.verilated_board import give_credit
-from framelane.driver.simulated.verilated_stream import SimulatedStream
+from framelane.driver.simulated.verilated_top import SimulatedTop
 from framelane.models.placement import trailer
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx import wire
 from framelane.session.session import Session
 
 MEMORY = 1 << 20
+
+
+class HeardWire:
+    """Keeps what is sent; nobody answers."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.closed: list[str] = []
+
+    def send(self, packets: list[bytes]) -> None:
+        self.sent += packets
+
+    def answers(self) -> list[bytes]:
+        return []
+
+    def close_paths(self) -> None:
+        self.closed.append("paths")
+
+    def close(self) -> None:
+        self.closed.append("all")
 
 
 def run(served: ServedBoard, done: Callable[[], bool]) -> None:
@@ -32,9 +52,10 @@ def test_the_detector_sends_while_the_board_is_armed_and_begins_anew_after_a_res
 ) -> None:
     session = make_session()
     images = [np.full((session.rows, session.columns), k + 1, np.uint16) for k in range(2)]
-    sent: list[bytes] = []
-    with SimulatedStream(64) as simulated:
-        served = ServedBoard(simulated, Exposure(images, rate=50.0, frames=3), sent.extend, MEMORY, beat_bytes=8)
+    wire_ = HeardWire()
+    sent = wire_.sent
+    with SimulatedTop() as simulated:
+        served = ServedBoard(simulated, Exposure(images, rate=50.0, frames=3), wire_, MEMORY)
         board = Board(served)
 
         def configure() -> None:
@@ -46,6 +67,7 @@ def test_the_detector_sends_while_the_board_is_armed_and_begins_anew_after_a_res
             return [end.detector_frame for end in map(trailer.unpack, ends) if end]
 
         configure()
+        assert set(wire_.closed) == {"all", "paths"}, "nothing of an earlier configuration stays bound"
         for _ in range(20):
             served.turn()
         assert (served.offered, sent) == (0, [])
@@ -72,8 +94,8 @@ def test_the_detector_sends_while_the_board_is_armed_and_begins_anew_after_a_res
 
 
 def test_memory_ends_somewhere() -> None:
-    with SimulatedStream(64) as simulated:
-        served = ServedBoard(simulated, Exposure([np.zeros((1, 1), np.uint16)]), lambda packets: None, MEMORY)
+    with SimulatedTop() as simulated:
+        served = ServedBoard(simulated, Exposure([np.zeros((1, 1), np.uint16)]), HeardWire(), MEMORY)
         served.write_memory(MEMORY - 2, b"ab")
         for address, data in ((MEMORY - 1, b"ab"), (-1, b"a"), (1 << 70, b"a")):
             with pytest.raises(ConfigError, match="are not in the memory of 0x100000 bytes"):

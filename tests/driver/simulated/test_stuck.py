@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import ConfigError
-from framelane.driver.board.board import WATCHDOG_CYCLES, Board
+from framelane.driver.board.board import Board
+from framelane.driver.board.watchdogs import WATCHDOG_CYCLES
 from framelane.driver.simulated.verilated import TxSimulator
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.tx import Tx

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from framelane.driver.registers.recording import PaperRegisters
-from framelane.driver.simulated.board_server import BoardServer
+from framelane.driver.simulated.board_server import BoardServer, Served
 from framelane.driver.simulated.board_socket import listening
 
 
@@ -18,19 +18,23 @@ class PaperBoard(PaperRegisters):
     def __init__(self) -> None:
         super().__init__()
         self.memory: dict[int, bytes] = {}
+        self.raised = False
 
     def read(self, offset: int) -> int:
         if offset == self.broken:
             raise RuntimeError("a fault")
         return super().read(offset)
 
+    def interrupt(self) -> bool:
+        return self.raised
+
     def write_memory(self, address: int, data: bytes) -> None:
         self.memory[address] = data
 
 
 @contextlib.contextmanager
-def serve_board(path: Path) -> Iterator[PaperBoard]:
-    board, over = PaperBoard(), threading.Event()
+def serving(path: Path, board: Served) -> Iterator[None]:
+    over = threading.Event()
 
     def serve() -> None:
         while not over.is_set():
@@ -40,7 +44,14 @@ def serve_board(path: Path) -> Iterator[PaperBoard]:
         thread = threading.Thread(target=serve)
         thread.start()
         try:
-            yield board
+            yield
         finally:
             over.set()
             thread.join()
+
+
+@contextlib.contextmanager
+def serve_board(path: Path) -> Iterator[PaperBoard]:
+    board = PaperBoard()
+    with serving(path, board):
+        yield board

@@ -1,15 +1,23 @@
-// The transmitter behind its frame store, with one memory for slots and constants in C++ (board.cpp): whole frames pass
-// without a Python step a beat. For simulation only.
-module tx_stream_board
+// framelane_top with the simulated host in C++ (board.cpp): one memory for slots and constants, a detector, a MAC. Each side has its own
+// clock; whole frames pass without a Python step a beat. For simulation only.
+module framelane_top_board
   import framelane_pkg::*;
   import jf_pkg::PLANES;
 #(
-    parameter int unsigned DataW = 512,
+    parameter int unsigned DataW   = 512,
+    parameter int unsigned RcQps   = 16,
+    parameter int unsigned RcDepth = 64,
+    parameter int unsigned RcAhead = 384,
 
-    localparam int unsigned KeepW = DataW / 8
+    localparam int unsigned KeepW = DataW / 8,
+    localparam int unsigned MacW = DataW > 512 ? 512 : DataW,
+    localparam int unsigned MacKeepW = MacW / 8
 ) (
     input logic clk,
     input logic rst,
+
+    input logic register_clk,
+    input logic register_rst,
 
     input  logic [15:0] s_axil_awaddr,
     input  logic [ 2:0] s_axil_awprot,
@@ -31,6 +39,8 @@ module tx_stream_board
     output logic        s_axil_rvalid,
     input  logic        s_axil_rready,
 
+    input  logic                    pixel_clk,
+    input  logic                    pixel_rst,
     input  logic        [DataW-1:0] s_axis_pixel_tdata,
     input  logic        [KeepW-1:0] s_axis_pixel_tkeep,
     input  logic                    s_axis_pixel_tlast,
@@ -38,8 +48,26 @@ module tx_stream_board
     input  logic                    s_axis_pixel_tvalid,
     output logic                    s_axis_pixel_tready,
 
+    input logic memory_clk,
+    input logic memory_rst,
+
+    input logic tx_clk,
+    input logic tx_rst,
+
+    input logic                rx_clk,
+    input logic                rx_rst,
+    input logic [    MacW-1:0] s_axis_rx_tdata,
+    input logic [MacKeepW-1:0] s_axis_rx_tkeep,
+    input logic                s_axis_rx_tlast,
+    input logic                s_axis_rx_tuser,
+    input logic                s_axis_rx_tvalid,
+    input logic                link_up_i,
+
     output logic        interrupt_o,
-    output logic        idle_o
+    output logic        idle_o,
+    output logic [31:0] core_ends_o,  // packets that have left the core, in clk
+    output logic [31:0] line_ends_o,  // packets that the MAC has taken, in tx_clk
+    output logic [63:0] gaps_o        // cycles without tvalid in packets at the MAC
 );
 
   // Reading: frames, then the planes of the constants. Writing: raw images, corrected ones.
@@ -63,34 +91,42 @@ module tx_stream_board
   logic [WRITES-1:0][KeepW-1:0] wstrb;
   logic [WRITES-1:0] awid, awvalid, awready, wvalid, wready, wlast, bvalid, bready;
 
-  logic [DataW-1:0] tdata;
-  logic [KeepW-1:0] tkeep;
-  logic tlast, tvalid, tready;
-  logic [15:0] mac_threshold;
+  logic [MacW-1:0] tdata;
+  logic [MacKeepW-1:0] tkeep;
+  logic tlast, tuser, tvalid;
+  bit tready;
   logic [1:0] unused_frame;
 
-  tx_stream #(
-      .DataW(DataW),
-      .Build(1)
-  ) u_tx_stream (
-      .m_axi_awid            (awid[0]),
-      .m_axi_awaddr          (awaddr[0]),
-      .m_axi_awlen           (awlen[0]),
-      .m_axi_awsize          (awsize[0]),
-      .m_axi_awburst         (awburst[0]),
-      .m_axi_awcache         (awcache[0]),
-      .m_axi_awprot          (awprot[0]),
-      .m_axi_awvalid         (awvalid[0]),
-      .m_axi_awready         (awready[0]),
-      .m_axi_wdata           (wdata[0]),
-      .m_axi_wstrb           (wstrb[0]),
-      .m_axi_wlast           (wlast[0]),
-      .m_axi_wvalid          (wvalid[0]),
-      .m_axi_wready          (wready[0]),
-      .m_axi_bid             (1'b0),
-      .m_axi_bresp           (bresp[0]),
-      .m_axi_bvalid          (bvalid[0]),
-      .m_axi_bready          (bready[0]),
+  framelane_top #(
+      .DataW  (DataW),
+      .Build  (1),
+      .RcQps  (RcQps),
+      .RcDepth(RcDepth),
+      .RcAhead(RcAhead),
+      .MacW   (MacW)
+  ) u_top (
+      .s_axis_frame_tdata     ('0),
+      .s_axis_frame_tvalid    (1'b0),
+      .s_axis_frame_tready    (unused_frame[0]),
+      .release_o              (unused_frame[1]),
+      .m_axi_awid             (awid[0]),
+      .m_axi_awaddr           (awaddr[0]),
+      .m_axi_awlen            (awlen[0]),
+      .m_axi_awsize           (awsize[0]),
+      .m_axi_awburst          (awburst[0]),
+      .m_axi_awcache          (awcache[0]),
+      .m_axi_awprot           (awprot[0]),
+      .m_axi_awvalid          (awvalid[0]),
+      .m_axi_awready          (awready[0]),
+      .m_axi_wdata            (wdata[0]),
+      .m_axi_wstrb            (wstrb[0]),
+      .m_axi_wlast            (wlast[0]),
+      .m_axi_wvalid           (wvalid[0]),
+      .m_axi_wready           (wready[0]),
+      .m_axi_bid              (1'b0),
+      .m_axi_bresp            (bresp[0]),
+      .m_axi_bvalid           (bvalid[0]),
+      .m_axi_bready           (bready[0]),
       .m_axi_corrected_awid   (awid[1]),
       .m_axi_corrected_awaddr (awaddr[1]),
       .m_axi_corrected_awlen  (awlen[1]),
@@ -142,22 +178,9 @@ module tx_stream_board
       .m_axis_tdata           (tdata),
       .m_axis_tkeep           (tkeep),
       .m_axis_tlast           (tlast),
+      .m_axis_tuser           (tuser),
       .m_axis_tvalid          (tvalid),
       .m_axis_tready          (tready),
-      .pixel_cut_i            (1'b0),
-      .pixel_restart_i        (1'b0),
-      .s_axis_frame_tdata     ('0),
-      .s_axis_frame_tvalid    (1'b0),
-      .s_axis_frame_tready    (unused_frame[0]),
-      .release_o              (unused_frame[1]),
-      .s_axis_rx_tdata        ('0),
-      .s_axis_rx_tkeep        ('0),
-      .s_axis_rx_tlast        (1'b0),
-      .s_axis_rx_tuser        (1'b0),
-      .s_axis_rx_tvalid       (1'b0),
-      .link_up_i              (1'b0),
-      .mac_threshold_o        (mac_threshold),
-      .mac_i                  ('0),
       .*
   );
 
@@ -166,8 +189,8 @@ module tx_stream_board
         .DataW(DataW),
         .Port (k)
     ) u_read (
-        .clk,
-        .rst,
+        .clk          (memory_clk),
+        .rst          (memory_rst),
         .s_axi_araddr (araddr[k]),
         .s_axi_arlen  (arlen[k]),
         .s_axi_arsize (arsize[k]),
@@ -187,8 +210,8 @@ module tx_stream_board
         .DataW(DataW),
         .Port (k)
     ) u_write (
-        .clk,
-        .rst,
+        .clk          (memory_clk),
+        .rst          (memory_rst),
         .s_axi_awaddr (awaddr[k]),
         .s_axi_awlen  (awlen[k]),
         .s_axi_awsize (awsize[k]),
@@ -207,10 +230,11 @@ module tx_stream_board
   end
 
   packet_sink #(
-      .DataW(DataW)
+      .DataW (MacW),
+      .Cycles(1'b0)
   ) u_sink (
-      .clk,
-      .rst,
+      .clk          (tx_clk),
+      .rst          (tx_rst),
       .s_axis_tdata (tdata),
       .s_axis_tkeep (tkeep),
       .s_axis_tlast (tlast),
@@ -218,7 +242,32 @@ module tx_stream_board
       .s_axis_tready(tready)
   );
 
+  mac_rule #(
+      .Asserts(1'b0)
+  ) u_rule (
+      .clk     (tx_clk),
+      .rst     (tx_rst),
+      .tvalid_i(tvalid),
+      .tready_i(tready),
+      .tlast_i (tlast),
+      .tuser_i (tuser),
+      .gaps_o
+  );
+
+  import "DPI-C" function void board_clock();
+
+  always_ff @(posedge clk) begin
+    board_clock();
+    core_ends_o <= core_ends_o + 32'(u_top.core_tvalid && u_top.core_tready && u_top.core_tlast);
+    if (rst) core_ends_o <= '0;
+  end
+
+  always_ff @(posedge tx_clk) begin
+    line_ends_o <= line_ends_o + 32'(tvalid && tready && tlast);
+    if (tx_rst) line_ends_o <= '0;
+  end
+
   logic unused;
-  assign unused = ^{arid, arcache, arprot, awid, awcache, awprot, mac_threshold, unused_frame};
+  assign unused = ^{arid, arcache, arprot, awid, awcache, awprot, unused_frame};
 
 endmodule

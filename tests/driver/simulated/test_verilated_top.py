@@ -1,4 +1,4 @@
-"""The Verilated transmitter behind its frame store: raw and corrected packets equal the model, faults are counted."""
+"""The Verilated gateware with six clocks: raw and corrected packets equal the model, faults are counted."""
 
 import dataclasses
 import random
@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from framelane.base.errors import InputError, SimulationError
+from framelane.base.errors import ConfigError, InputError, SimulationError
 from framelane.driver.registers.entries import FrameRing
 from framelane.driver.simulated.verilated_board import give_credit
-from framelane.driver.simulated.verilated_stream import TxStreamSimulator, lay_out
+from framelane.driver.simulated.verilated_top import Clocks, TopSimulator, lay_out
 from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.models.memory.frame_store import FrameInfo, FrameStore
@@ -22,12 +22,15 @@ from framelane.models.roce_tx import wire
 from framelane.models.tx import TxConfig
 from framelane.models.tx_stream import TxStream
 from framelane.session.session import Session
-from widths import some_widths
+from widths import some_of
 
 MakeSession = Callable[..., Session]
 ROWS, COLUMNS = 33, 77
 """No whole number of beats, of lines or of pages."""
 PAGE = 4096
+WIDTHS = some_of(
+    "framelane_top behind the driver", [(64, Clocks()), (512, Clocks(pixel=3001, memory=7019, tx=3103, rx=3109))]
+)
 
 
 @pytest.fixture
@@ -70,14 +73,16 @@ def numbers(packets: list[bytes]) -> list[int]:
 
 
 @pytest.mark.parametrize("high_gain", [False, True])
-@pytest.mark.parametrize("width", some_widths("tx_stream behind the driver"))
-def test_raw_and_corrected_packets_equal_the_model(width: int, high_gain: bool, session: Session) -> None:
+@pytest.mark.parametrize(("width", "clocks"), WIDTHS)
+def test_raw_and_corrected_packets_equal_the_model(
+    width: int, clocks: Clocks, high_gain: bool, session: Session
+) -> None:
     chance = random.Random(width)
     ring, correction = lay_out(constants(high_gain), slots=3)
     config = both_images(session, correction.offset)
     model = golden(config, ring, correction)
-    with TxStreamSimulator(
-        config, ring, correction, width, latency=60, memory_stall=0.2, sink_stall=0.3, seed=5
+    with TopSimulator(
+        config, ring, correction, width, clocks=clocks, latency=60, memory_stall=0.2, sink_stall=0.3, seed=5
     ) as simulator:
         for number in (0, 1, 5, 6, 1 << 40):
             info = FrameInfo(number, chance.getrandbits(64), chance.getrandbits(64), chance.randrange(8))
@@ -87,6 +92,7 @@ def test_raw_and_corrected_packets_equal_the_model(width: int, high_gain: bool, 
             assert packets == model.frame(info, pixels.tobytes())
             assert {wire.parse(packet)[0].dest_qpn for packet in packets} == {session.qpn, 0x22}
         counters = simulator.board.counters()
+        assert simulator.gaps == 0
     assert (counters.frames, counters.mismatches, counters.constant_errors, counters.read_errors) == (5, 0, 0, 0)
 
 
@@ -94,7 +100,7 @@ def test_without_a_correction_the_store_has_raw_images_only(session: Session) ->
     chance = random.Random(2)
     ring, config = FrameRing(PAGE, 2 * PAGE, 2), session.tx_config()
     model = golden(config, ring, None)
-    with TxStreamSimulator(config, ring) as simulator:
+    with TopSimulator(config, ring) as simulator:
         for number in range(3):
             info, pixels = FrameInfo(number, 0, 0), image(chance)
             simulator.frame(info, pixels)
@@ -106,7 +112,7 @@ def test_frames_that_come_faster_than_the_link_takes_them_are_lost_whole_and_cou
     ring, correction = lay_out(constants(), slots=2)
     config = both_images(session, correction.offset)
     frames = [(FrameInfo(number, 0, 0), image(chance)) for number in range(60)]
-    with TxStreamSimulator(config, ring, correction, sink_stall=0.5) as simulator:
+    with TopSimulator(config, ring, correction, sink_stall=0.5) as simulator:
         for frame in frames:
             simulator.frame(*frame)
         packets = simulator.run()
@@ -132,7 +138,8 @@ def test_frames_in_a_row_leave_at_the_pace_of_the_packets(make_session: MakeSess
     config = session.tx_config()
     config = dataclasses.replace(config, flows=(dataclasses.replace(config.flows[0], source_offset=correction.offset),))
     pixels = image(random.Random(6), session.rows * session.columns)
-    with TxStreamSimulator(config, ring, correction, latency=100) as simulator:
+    faster = Clocks(pixel=3907, memory=3889, tx=3851, rx=3853)
+    with TopSimulator(config, ring, correction, clocks=faster, latency=100) as simulator:
         cycles = []
         for frames in (range(1), range(1, 2), range(2, 12)):
             before = simulator.cycles
@@ -151,7 +158,7 @@ def test_constants_outside_the_memory_mask_their_pixels_and_are_counted(session:
     ring, correction = lay_out(constants())
     config = both_images(session, correction.offset)
     far = dataclasses.replace(correction, base=1 << 40)
-    with TxStreamSimulator(config, ring, correction) as simulator:
+    with TopSimulator(config, ring, correction) as simulator:
         simulator.board.configure(config, ring, far)
         give_credit(simulator.board, config, 10)
         simulator.board.arm()
@@ -169,7 +176,7 @@ def test_a_frame_that_does_not_fit_its_constants_is_not_sent_and_the_next_is_rig
     ring, correction = lay_out(constants())
     config = both_images(session, correction.offset)
     model = golden(config, ring, correction)
-    with TxStreamSimulator(config, ring, correction) as simulator:
+    with TopSimulator(config, ring, correction) as simulator:
         simulator.frame(FrameInfo(0, 0, 0), image(chance, ROWS * COLUMNS + more))
         pixels = image(chance)
         simulator.frame(FrameInfo(1, 0, 0), pixels)
@@ -185,7 +192,7 @@ def test_a_frame_that_does_not_fit_its_constants_is_not_sent_and_the_next_is_rig
 def test_slots_outside_the_memory_make_every_frame_bad(session: Session) -> None:
     ring, correction = lay_out(constants())
     config = both_images(session, correction.offset)
-    with TxStreamSimulator(config, ring, correction) as simulator:
+    with TopSimulator(config, ring, correction) as simulator:
         simulator.board.configure(config, dataclasses.replace(ring, base=1 << 40), correction)
         simulator.board.arm()
         simulator.frame(FrameInfo(0, 0, 0), np.zeros(ROWS * COLUMNS, np.uint16))
@@ -193,9 +200,14 @@ def test_slots_outside_the_memory_make_every_frame_bad(session: Session) -> None
         assert simulator.board.counters().frames_bad == 1
 
 
+def test_clocks_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ConfigError, match="the clock tx cannot have a period of 0 ps"):
+        Clocks(tx=0)
+
+
 def test_a_frame_without_pixels_is_refused(session: Session) -> None:
     ring, correction = lay_out(constants())
-    with TxStreamSimulator(session.tx_config(), ring, correction) as simulator:
+    with TopSimulator(session.tx_config(), ring, correction) as simulator:
         with pytest.raises(InputError, match="frame 7 has no pixels"):
             simulator.frame(FrameInfo(7, 0, 0), np.zeros((0, 5), np.uint16))
         assert simulator.run() == []
@@ -203,7 +215,7 @@ def test_a_frame_without_pixels_is_refused(session: Session) -> None:
 
 def test_work_that_does_not_end_is_an_error(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     ring, correction = lay_out(constants())
-    with TxStreamSimulator(session.tx_config(), ring, correction, latency=1000) as simulator:
+    with TopSimulator(session.tx_config(), ring, correction, latency=1000) as simulator:
         monkeypatch.setattr(simulator, "_patience", 900)
         simulator.frame(FrameInfo(0, 0, 0), np.zeros(ROWS * COLUMNS, np.uint16))
         with pytest.raises(SimulationError, match="nothing moved for 900 cycles"):
