@@ -61,7 +61,8 @@ module mm2s_formal
       if (came) a_room : assert (data_ready);
       if (m_axi_o.arvalid) a_burst : assert (32'(m_axi_o.arlen) < MOST);
 
-      if (cut_q) i_burst : assert (busy_q && last_q == (unasked_q <= whole) && 32'(burst) == (last_q ? 32'(unasked_q) : 32'(whole)));
+      if (cut_q) i_last : assert (busy_q && last_q == (32'(unasked_q) <= 32'(whole)));
+      if (cut_q) i_burst : assert (32'(burst) == (last_q ? 32'(unasked_q) : 32'(whole)));
       if (cut_q) i_len : assert (32'(len_q) + 1 == 32'(burst));
       if (offered_q) i_offered : assert (cut_q && 32'(room_q) >= MOST);
       if (busy_q) i_whole : assert (unasked_q != '0 && whole != '0 && 32'(whole) <= MOST);

@@ -187,9 +187,12 @@ module write_guard_formal
       i_addressed_came : assert (number_t'(addressed_q - came_q) <= number_t'(passed_q - came_q));
       i_gave_up : assert (!gave_up_q || answers_q);
       if (number_t'(any - answered_q) < number_t'(due_q) && !answers_q) begin
-        i_place : assert (is_passed_q && number_t'(known_q - came_q) == number_t'(owed_q) + number_t'(any - answered_q));
+        i_passed : assert (is_passed_q);
+        i_place : assert (number_t'(known_q - came_q) == number_t'(owed_q) + number_t'(any - answered_q));
       end
-      if (number_t'(followed - on_way) < lacking) i_len : assert (memory[PtrW'(read_q+(PtrW+1)'(followed-on_way))] == length_q);
+      if (number_t'(followed - on_way) < lacking) begin
+        i_len : assert (memory[PtrW'(read_q+(PtrW+1)'(followed-on_way))] == length_q);
+      end
       if (beat_skid_valid_q) begin
         i_beat : assert (skid_ends ? beat_q == '0 : beat_q == beats_q + 1'b1);
         if (followed == got_q) i_skid : assert (passed_q != got_q && skid_ends == (beats_q == length_q));
