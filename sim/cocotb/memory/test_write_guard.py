@@ -139,7 +139,7 @@ class GuardBench(Bench):
 
     async def finish(self) -> None:
         """Run until the memory owes nothing: what it said to have written is there, and no byte of a place else."""
-        await self.until(lambda: not now(self.dut.owes_o))
+        await self.until(lambda: not now(self.dut.owes_o), 3000)
         await self.wait(20)
         assert len(self.memory.bursts) == self.memory.answers == self.model.passed
         allowed = bytearray(self.before)
@@ -232,7 +232,7 @@ async def a_writer_without_a_pause_reaches_the_memory_again_when_that_goes_on(du
     bench.stand("b")
     for _ in range(200):
         bench.write(2)
-    await bench.until(lambda: bool(now(dut.late_o)))
+    await bench.until(lambda: bool(now(dut.late_o)), 3000)
     await bench.wait(30)
     bench.stand()
     await bench.until(lambda: not now(dut.late_o), 300)
