@@ -117,5 +117,18 @@ async def a_reset_of_both_sides_leaves_nothing(dut: Any) -> None:
         await reads.read(reads.random.randrange(4000), 900)
 
 
+@cocotb.test()
+async def a_reset_of_one_side_while_nothing_is_under_way_makes_no_read_and_loses_none(dut: Any) -> None:
+    reads = Reads(dut, (2000, 3100), pauses=False)
+    await reads.start()
+    for side in (reads.s, reads.m, reads.s, reads.m):
+        await reads.read(reads.random.randrange(4000), 300)
+        await reads.s.wait(40)
+        await side.reset(5)
+        await reads.s.wait(reads.random.choice((3, 150)))
+        await reads.read(reads.random.randrange(4000), 300)
+    assert reads.asked["s"] == reads.asked["m"]
+
+
 def test_cdc_axi_read() -> None:
     run("cdc_axi_read", flat=True, build_args=JITTER, DataW=64)

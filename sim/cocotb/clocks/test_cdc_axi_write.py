@@ -124,5 +124,22 @@ async def a_reset_of_both_sides_leaves_nothing(dut: Any) -> None:
         assert writes.memory.data[2048:2948] == data
 
 
+@cocotb.test()
+async def a_reset_of_one_side_while_nothing_is_under_way_makes_no_write_and_loses_none(dut: Any) -> None:
+    writes = Writes(dut, (2000, 3100), pauses=False)
+    await writes.start()
+    for k, side in enumerate((writes.s, writes.m, writes.s, writes.m)):
+        for at in (2048 * k, 2048 * k + 1024):
+            data = writes.random.randbytes(300)
+            writes.expected[at : at + 300] = data
+            await writes.write(at, data)
+            if at % 2048 == 0:
+                await writes.s.wait(40)
+                await side.reset(5)
+                await writes.s.wait(writes.random.choice((3, 150)))
+    assert writes.asked["s"] == writes.asked["m"]
+    assert writes.memory.data == writes.expected
+
+
 def test_cdc_axi_write() -> None:
     run("cdc_axi_write", flat=True, build_args=JITTER, DataW=64)
