@@ -100,11 +100,11 @@ def kernels_us(ring: FrameRing, judging: Judging, to_verdict: bool = True) -> fl
 
         def queue() -> None:
             for number in range(_KERNELS_A_GRAPH):
-                if to_verdict:
-                    lane.judge_only(at[number % N_SLOTS])
-                else:
-                    lane.process(at[number % N_SLOTS])
-                    lane.hand_back()
+                lane.use(at[number % N_SLOTS])
+                lane.judge()
+                if not to_verdict:
+                    lane.process(captured=True)
+                    lane.hand_back(captured=True)
 
         return _graph_us(lane.stream, queue) / _KERNELS_A_GRAPH
 

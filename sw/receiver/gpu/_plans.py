@@ -15,6 +15,8 @@ class Plan(NamedTuple):
     threads: int = 128
     resident: int = 8
     """Blocks that a multiprocessor holds at a time; the registers are enough for so many."""
+    taken: int | None = None
+    """Of these, so many are of one launch, where not all."""
     ahead: int = 1
     together: int = 1
     per_part: int = 0
@@ -60,26 +62,33 @@ class Plan(NamedTuple):
         if self.per_part:
             tiles = self.tiles(pixels)
             return -(-tiles // self.per_part) if frames == 1 else tiles * -(-frames // self.per_part)
-        return min(self.tiles(pixels) * frames, self.resident * multiprocessors)
+        return min(self.tiles(pixels) * frames, self.held(multiprocessors))
+
+    def held(self, multiprocessors: int) -> int:
+        """Blocks of one launch that the GPU holds."""
+        return (self.taken or self.resident) * multiprocessors
 
     def jobs(self, pixels: int, frames: int, multiprocessors: int) -> int:
         """Those of kernels/sparse.cu: one for each block that the GPU holds, or several where these were too large."""
         tiles = self.tiles(pixels)
         units = -(-tiles // self.together) if frames == 1 else tiles * -(-frames // self.together)
         largest = (self.units - 2) * 100 // (100 + self.skew) if self.skew else self.units
-        held = self.resident * multiprocessors
+        held = self.held(multiprocessors)
         return min(units, held * max(1, -(-units // (largest * held))))
 
 
 SINGLE = {
     "correct_int16": Plan(resident=12),
-    "correct_int16_counted": Plan(threads=256, resident=5, load=3, per_part=4),
+    "correct_int16_counted": Plan(threads=512, resident=2, per_part=4),
     "correct_float32": Plan(threads=256, resident=4),
     "count": Plan(threads=256, resident=4, ahead=4, together=4, per_part=8),
     "holes": Plan(threads=512, resident=2, ahead=2, together=2, per_part=4),
-    "sparse": Plan(threads=128, resident=2, together=4, units=16, kept=512),
+    "sparse": Plan(threads=256, resident=3, taken=2, together=4, units=16),
 }
 """For a single frame."""
+
+OVERLAPPED = {"sparse": Plan(threads=128, resident=2, together=4, units=16, kept=512)}
+"""For one whose launch overlaps the one before, where that should be another: it leaves room for several."""
 
 BATCH = {
     "correct_int16": Plan(resident=6, ahead=8, together=4, per_part=20, load=3, store=1, keep_g1=1),
@@ -92,6 +101,8 @@ BATCH = {
 """For more of them."""
 
 
-def plan(name: str, frames: int) -> Plan:
-    """For so many frames."""
-    return (SINGLE if frames == 1 else BATCH)[name]
+def plan(name: str, frames: int, overlapped: bool = False) -> Plan:
+    """For so many frames, `overlapped`: whose launch overlaps the one before."""
+    if frames > 1:
+        return BATCH[name]
+    return OVERLAPPED.get(name, SINGLE[name]) if overlapped else SINGLE[name]

@@ -73,10 +73,12 @@ class SparseBuffers:
         self.shape = shape
         self.capacity = capacity
         multiprocessors = module.cuda.Device().attributes["MultiProcessorCount"]
-        launches = {
-            n: plan("sparse", n).jobs(rows * columns, n, multiprocessors) for n in (1, min(frames, MOST_FRAMES))
-        }
-        self.words = max(n * (jobs + -(-jobs // JOBS_A_GROUP)) for n, jobs in launches.items())
+        launches = [
+            (n, plan("sparse", n, overlapped).jobs(rows * columns, n, multiprocessors))
+            for n in (1, min(frames, MOST_FRAMES))
+            for overlapped in (False, True)
+        ]
+        self.words = max(n * (jobs + -(-jobs // JOBS_A_GROUP)) for n, jobs in launches)
         """Sums of a launch, of which `work` holds two: see kernels/look_back.cuh."""
         self.work = zeros(_FIRST_SUM + 2 * self.words, np.uint32)
         many = plan("sparse", 2)

@@ -9,7 +9,7 @@ kernel. Results equal the host's bit for bit: `models.jf_correct`, `framelane.re
 
 import ctypes
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,19 @@ MOST_PIXELS = 1 << 31
 """Of an image: places of pixels have 32 bits."""
 
 _NULL = np.uintp(0)
+
+
+class VerdictPlaces(NamedTuple):
+    """Where kernels/verdict.cuh finds what it needs; without a `state` there is no verdict."""
+
+    minimum: np.uint32 = np.uint32(0)
+    state: np.uintp = _NULL
+    report: np.uintp = _NULL
+    wanted: np.uintp = _NULL
+    ends: np.uint32 = np.uint32(0)
+
+
+NO_VERDICT = VerdictPlaces()
 _FILL_BLOCKS, _FILL_THREADS = 512, 256
 _HALF_OF_THE_THREADS = 1024
 """Of a multiprocessor."""
@@ -48,6 +61,9 @@ class GpuKernels:
     as ever. It is an offer, which a GPU takes from compute capability 9.0 on, with cuda-bindings, and for images,
     counts of single frames and sparse rows. A call takes the host longer; single frames gain where launches are
     captured.
+
+    Where it may overlap, a launch for a single frame without `overlapped` begins early as well, but touches nothing
+    until those before have ended: for the caller there is no difference.
     """
 
     def __init__(
@@ -75,6 +91,7 @@ class GpuKernels:
             None if sparse_threshold is None else Limits(self._int16, _value(sparse_threshold, fixed), g0=True)
         )
         self._overlaps = can_overlap()
+        self._verdict = NO_VERDICT
         self._renewed = False
         self._multiprocessors: int = cupy().cuda.Device().attributes["MultiProcessorCount"]
         cupy().cuda.get_current_stream().synchronize()
@@ -102,7 +119,7 @@ class GpuKernels:
         constants = (*self._int16.arguments, np.int32(self._peaks.threshold))
         for part in parts(source.n, source.n if counts is None else MOST_FRAMES):
             of = (source.part(part), result.part(part))
-            arguments = (*constants, *self._sums(counts, part))
+            arguments = (*constants, *self._sums(counts, part), *self._verdict)
             self._run("correct_int16", plan(name, len(part)), macros, of, arguments, overlapped=overlapped)
 
     def correct_float32(self, raw: Any, image: Any, overlapped: bool = False) -> None:
@@ -125,7 +142,7 @@ class GpuKernels:
         source = frames("raw words", raw, np.uint16, self.shape)
         limits = (np.uintp(self._peaks.planes.data.ptr), np.uint32(self._peaks.pitch))
         for part in parts(source.n, MOST_FRAMES):
-            launch, arguments = plan("count", len(part)), (*limits, *self._sums(counts, part))
+            launch, arguments = plan("count", len(part)), (*limits, *self._sums(counts, part), *self._verdict)
             macros = {"REFILLED": int(refill)}
             self._run("count", launch, macros, (source.part(part),), arguments, overlapped=overlapped)
 
@@ -151,7 +168,7 @@ class GpuKernels:
             raise InputError(f"the sparse rows are for images {rows.shape}, the calibration is for {self.shape}")
         pixels = self.shape[0] * self.shape[1]
         for part in parts(source.n, MOST_FRAMES):
-            launch = plan("sparse", len(part))
+            launch = plan("sparse", len(part), self._may_overlap(overlapped))
             jobs = launch.jobs(pixels, len(part), self._multiprocessors)
             arguments = (
                 np.uint32(jobs),
@@ -164,11 +181,12 @@ class GpuKernels:
                 np.uintp(rows.work.data.ptr),
                 np.uint32(rows.words),
                 np.uint32(-(-rows.words // jobs)),
+                self._verdict.state,
                 np.uintp(0 if len(part) == 1 else rows.next_kept().data.ptr),
                 np.uint32(rows.next_turn()),
-                np.uint32(overlapped and self._early(launch, len(part))),
+                np.uint32(self._may_overlap(overlapped) and self._early(launch, len(part))),
             )
-            self._run("sparse", launch, {}, (source.part(part),), arguments, overlapped=overlapped)
+            self._run("sparse", launch, {}, (source.part(part),), arguments, overlapped=overlapped, most=jobs)
 
     def _early(self, launch: Plan, frames: int) -> bool:
         """Whether a launch of kernels/sparse.cu may let the next one begin at once; see there."""
@@ -197,23 +215,36 @@ class GpuKernels:
         arguments: tuple[Any, ...],
         function: str | None = None,
         overlapped: bool = False,
+        most: int | None = None,
     ) -> None:
-        """Launch a kernel, `function` of `name`: what all of them are given, then its own arguments."""
+        """Launch a kernel, `function` of `name`, in `most` blocks: what all are given, then its own arguments."""
         n, pixels = arrays[0].n, self.shape[0] * self.shape[1]
         aligned = all(array.aligned for array in arrays)
         macros = launch.macros | self._high_gain | macros | {"ALIGNED": int(aligned), "SINGLE": int(n == 1)}
         blocks = launch.blocks(pixels, n, self._multiprocessors)
+        blocks = blocks if most is None else min(blocks, most)
+        overlapped = self._may_overlap(overlapped)
         before = [argument for array in arrays for argument in (array.address, array.stride)]
-        given = (*before, np.uint32(n), np.uint32(pixels), np.uint32(launch.per_part), *arguments)
-        self._queue(kernel(name, function or name, macros), blocks, launch.threads, given, overlapped)
+        sizes = (np.uint32(n), np.uint32(pixels), np.uint32(launch.per_part), np.uint32(not overlapped))
+        early = overlapped or (self._overlaps and n == 1)
+        self._queue(
+            kernel(name, function or name, macros), blocks, launch.threads, (*before, *sizes, *arguments), early
+        )
+        self._renewed = self._renewed and overlapped
 
-    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], overlapped: bool) -> None:
-        """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream."""
-        if overlapped and self._overlaps and not self._renewed:
+    def _may_overlap(self, overlapped: bool) -> bool:
+        """Whether the next launch may touch what it is given before the end of those before, where it is asked to."""
+        return overlapped and self._overlaps and not self._renewed
+
+    def _queue(self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], early: bool) -> None:
+        """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream.
+
+        `early`: it may begin before the end of the one before, and waits by itself.
+        """
+        if early:
             launch_overlapped(function, blocks, threads, arguments)
         else:
             function((blocks,), (threads,), arguments)
-            self._renewed = False
 
 
 def refill(raw: Any) -> None:

@@ -4,6 +4,7 @@ What the CUDA C++ Programming Guide calls programmatic dependent launch: such a 
 `wait_for_launches` of kernels/ptx.cuh, and the one before says when it may begin, by `let_next_begin`.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from framelane.base.errors import ConfigError
@@ -27,14 +28,21 @@ def can_overlap() -> bool:
 
 def launch_overlapped(function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
     """Queue a kernel of CuPy with its arguments, numpy scalars, on the current stream. GpuError where that fails."""
-    given, api = Arguments(arguments), driver().api
+    how = overlapping(blocks, threads, cupy().cuda.get_current_stream().ptr)
+    given, kernel = Arguments(arguments), driver().api.CUfunction(function.kernel.ptr)
+    driver().call("launch a kernel", "cuLaunchKernelEx", how, kernel, given.address, 0)
+
+
+@lru_cache(maxsize=256)
+def overlapping(blocks: int, threads: int, stream: int) -> Any:
+    """How such a kernel is launched on a stream, by its address: a CUlaunchConfig, which takes long to make."""
+    api = driver().api
     attribute = api.CUlaunchAttribute()
     attribute.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     attribute.value.programmaticStreamSerializationAllowed = 1
     how = api.CUlaunchConfig()
     how.gridDimX, how.gridDimY, how.gridDimZ = blocks, 1, 1
     how.blockDimX, how.blockDimY, how.blockDimZ = threads, 1, 1
-    how.hStream = api.CUstream(cupy().cuda.get_current_stream().ptr)
+    how.hStream = api.CUstream(stream)
     how.attrs, how.numAttrs = [attribute], 1
-    kernel = api.CUfunction(function.kernel.ptr)
-    driver().call("launch a kernel", "cuLaunchKernelEx", how, kernel, given.address, 0)
+    return how

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from framelane.receiver.gpu._plans import BATCH, SINGLE
+from framelane.receiver.gpu._plans import BATCH, OVERLAPPED, SINGLE
 from framelane.receiver.gpu._source import OPTIONS, kernels, source
 
 ARCHITECTURES = ("sm_80", "sm_90")
@@ -28,6 +28,7 @@ def variants() -> list[tuple[str, dict[str, int]]]:
             extra = {"COUNTED": 1} if name == "correct_int16_counted" else {}
             kernel = name.removesuffix("_counted")
             found.append((kernel, plan.macros | {"SINGLE": single, "HIGH_GAIN": high_gain} | extra))
+    found += [(name, plan.macros | {"SINGLE": 1}) for name, plan in OVERLAPPED.items()]
     found += [(name, BATCH[name].macros | {"REFILLED": 1}) for name in ("count", "holes")]
     found += [(name, SINGLE[name].macros | {"SINGLE": 1, "REFILLED": 1}) for name in ("count", "holes")]
     found += [(name, SINGLE[name].macros | {"SINGLE": 1, "ALIGNED": 0}) for name in SINGLE if "_counted" not in name]

@@ -1,5 +1,6 @@
 """The kernels run by the host: in small blocks, with memory that launches share, and with faults that are seen."""
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,14 +12,20 @@ from cupy_on_host import in_the_place_of_cupy, libraries
 from framelane.base.errors import InputError
 from framelane.models.jungfrau.jf_correct import correct_int16
 from framelane.models.jungfrau.jf_fixed import quantize
+from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.gpu import _device, _plans, _source, buffers
 from framelane.receiver.gpu._plans import Plan
-from framelane.receiver.gpu.kernels import CountBuffers, GpuKernels, SparseBuffers
+from framelane.receiver.gpu.kernels import CountBuffers, GpuKernels, SparseBuffers, VerdictPlaces
+from framelane.receiver.gpu.launches import PreparedKernels
+from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.result import Counts
+from framelane.receiver.pipeline.veto import Veto
 from gpu_kernel_cases import (
     THRESHOLD,
     calibration,
     check,
     check_float32,
+    check_read,
     check_rows,
     counts_of,
     words_of,
@@ -194,6 +201,71 @@ def test_launches_overlap_where_they_may_and_keep_their_pixels_apart(cp: Any, mo
     assert len(overlapped) == 9
 
 
+class AtOnce:
+    """A launch that is not only prepared."""
+
+    def __init__(
+        self, function: Any, blocks: int, threads: int, arguments: tuple[Any, ...], *, early: bool = False
+    ) -> None:
+        function((blocks,), (threads,), arguments)
+
+
+SEQUENCE, GIVEN = 0, 1
+JUDGED, DONE, FOUND = 5, 6, 7
+"""Words of kernels/reports.cuh."""
+
+
+def judged(cp: Any) -> None:
+    """Verdicts by the kernels that count single frames, and what comes after them only where a frame is given."""
+    shape, frames = (24, 256), words_of(1, 6, (24, 256))
+    frames[:4][frames[:4] == HOLE_WORD] = 2450
+    fixed = quantize(calibration(1, shape))
+    images = images_of(frames, fixed)
+    expected = [counts_of(image, THRESHOLD) for image in images]
+    minimum = sorted(each.peaks for each in expected[:4])[2]
+    gpu = PreparedKernels(fixed, Judging(veto=Veto(THRESHOLD, minimum), sparse=THRESHOLD))
+    state, report, wanted = (cp.zeros(8, np.uint32) for _ in range(3))
+    places = (np.uintp(each.data.ptr) for each in (state, report, wanted))
+    verdict = VerdictPlaces(np.uint32(minimum), *places, np.uint32(1))
+    counts, rows, image = CountBuffers(1, 3), SparseBuffers(1, shape, 1 << 13), cp.empty((1, *shape), np.int16)
+    raw, accepted = cp.asarray(frames), 0
+    for number, (n, with_image, kept) in enumerate(itertools.product(range(6), (False, True), (False, True)), 1):
+        frame = raw[n : n + 1]
+        wanted[0] = number if kept else number - 1
+        image.fill(7)
+        rows.pointers.fill(7)
+        with gpu.judging(verdict):
+            if with_image:
+                gpu.correct_int16(frame, image, counts)
+            else:
+                gpu.count(frame, counts)
+                gpu.correct_int16(frame, image)
+            gpu.sparse(frame, rows)
+        given = kept or expected[n].peaks >= minimum or expected[n].holes > 0
+        accepted += given
+        assert Counts(*report[:JUDGED].tolist()) == expected[n]
+        assert (report[JUDGED], report[FOUND]) == (number, expected[n].peaks)
+        assert (report[DONE] == number) == (not given)
+        assert (state[SEQUENCE], state[GIVEN]) == (number, given)
+        if given:
+            check_read(rows, images[n : n + 1])
+        else:
+            assert (rows.pointers == 7).all()
+        np.testing.assert_array_equal(image[0].get(), images[n] if given or with_image else np.full(shape, 7))
+    assert 12 < accepted < 24
+
+
+@pytest.mark.usefixtures("small_blocks", "at_once")
+def test_the_kernels_that_count_judge_single_frames(cp: Any) -> None:
+    several(judged, cp)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prepared launches run at once."""
+    monkeypatch.setattr("framelane.receiver.gpu.launches.Launch", AtOnce)
+
+
 def floats(cp: Any) -> None:
     for n in (1, 30):
         check_float32(cp, calibration(n, (8, 1024)), words_of(n, n, (8, 1024)))
@@ -225,7 +297,7 @@ def several(run: Callable[[Any], None], cp: Any) -> None:
         ("rows.cuh", " + placed.before[item] ", " ", everything),
         ("rows.cuh", "if (end == of.count) {", "if (end == of.count - 1) {", everything),
         ("look_back.cuh", "min(from + each, words)", "min(from + each / 2, words)", share_memory),
-        ("look_back.cuh", "work[DONE] = work[TICKETS + turn] = 0;", "work[DONE] = 0;", share_memory),
+        ("look_back.cuh", "work[ENDED] = work[TICKETS + turn] = 0;", "work[ENDED] = 0;", share_memory),
         ("look_back.cuh", "work[EPOCH]++;", "", share_memory),
         ("look_back.cuh", "sum += whole(look.next_group, groups + lane + LANES);", "", many_groups),
         ("look_back.cuh", "i = lane + 2 * LANES", "i = lane + 3 * LANES", many_groups),
@@ -243,9 +315,13 @@ def several(run: Callable[[Any], None], cp: Any) -> None:
             any_density,
         ),
         ("sparse.cu", "        if (rest) writer.write_rest(constants);\n", "", any_density),
-        ("sparse.cu", "        __syncthreads();\n        if (rest)", "        if (rest)", any_density),
+        ("sparse.cu", "        if (rest || !one_each) __syncthreads();\n", "", any_density),
         ("count.cu", "    if (pending) take_picked(shared.list, part, pending, take);\n", "", everything),
         ("counts.cuh", "counts[HOLES_HERE] = 0;", "", everything),
+        ("verdict.cuh", "|| *kept == sequence", "", judged),
+        ("verdict.cuh", "done += atomicAdd(verdict.state + COMPLETE, done);", "done = REPORTED;", judged),
+        ("correct_int16.cu", "if (!COUNTED && state != nullptr && now(state + GIVEN) == 0) return;", "", judged),
+        ("sparse.cu", "if (now(state + GIVEN) == 0) return;", "", judged),
         ("correct_float32.cu", "            __syncwarp();  // and are not needed any more\n", "", floats),
         ("correct_float32.cu", "    __syncwarp();  // the words of other lanes are there too\n", "", floats),
     ],
@@ -265,8 +341,10 @@ def test_a_fault_in_a_kernel_is_seen(
     def text(of: str) -> str:
         return texts(of).replace(right, wrong) if of == file else texts(of)
 
-    if run in (share_memory, any_density):
+    if run in (share_memory, any_density, judged):
         request.getfixturevalue("small_blocks")
+    if run is judged:
+        request.getfixturevalue("at_once")
     if run is many_groups:
         for plans in (_plans.SINGLE, _plans.BATCH):
             monkeypatch.setitem(plans, "sparse", ONE_WARP)

@@ -15,6 +15,7 @@
 
 inline void __syncthreads() { host::barrier(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_system() { __threadfence(); }
 inline void __nanosleep(unsigned) { host::pause(); }
 inline void __trap() { host::fail("trapped"); }
 

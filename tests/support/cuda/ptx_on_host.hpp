@@ -13,6 +13,7 @@ template <class Number>
 inline Number fetched(const Number* from, bool there) {
     return there ? *from : 0;
 }
+inline u32 fetched_from_host(const u32* from, bool there) { return there ? *from : 0; }
 inline u32 now(const u32* where) { return __atomic_load_n(where, __ATOMIC_RELAXED); }
 
 inline void let_next_begin() {}  // launches run one after the other

@@ -272,8 +272,9 @@ __device__ __forceinline__ void correct_tiles(const u16* raw, float* image, cons
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     correct_float32(const u16* raw, i64 raw_stride, float* image, i64 image_stride, u32 frames, u32 count, u32 per_part,
-                    const float* pedestal, const float* scale, const Pair* switched, double energy) {
+                    u32 ordered, const float* pedestal, const float* scale, const Pair* switched, double energy) {
     __shared__ Scratch scratch;
+    if (ordered) wait_for_launches();
     let_next_begin();
     const Constants constants = {pedestal, scale, switched, energy, count};
 #if SINGLE

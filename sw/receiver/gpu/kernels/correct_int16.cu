@@ -8,7 +8,10 @@
 //   counts  (frames, 5) u32: holes, saturated, invalid, masked, peaks of at least `threshold`
 //   holes   (frames, sources) u32, or null; a source has `share` pixels in a row
 //   work    see `Sums`
+//   minimum, report, wanted, ends   of the verdict, see verdict.cuh
+//   state   null, or with SINGLE and COUNTED for the verdict, else: the image is made where the frame is handed back
 //
+// `ordered`: the launch may begin before the end of those before, but touches nothing until then.
 // Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most where they are counted. With SINGLE
 // and COUNTED a block has `per_part` tiles in a row. A thread takes
 // TOGETHER frames at a time, as if all its pixels were in G0, and mends those that are not before it stores them.
@@ -309,18 +312,18 @@ __device__ __forceinline__ void correct_tiles(const u16* raw, i16* image, const 
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     correct_int16(const u16* raw, i64 raw_stride, i16* image, i64 image_stride, u32 frames, u32 count, u32 per_part,
-                  const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1, u32 shift2,
-                  i32 threshold, u32* counts, u32* holes, u32* work, u32 n_sources, u32 share) {
+                  u32 ordered, const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1,
+                  u32 shift2, i32 threshold, u32* counts, u32* holes, u32* work, u32 n_sources, u32 share, u32 minimum,
+                  u32* state, volatile u32* report, const u32* wanted, u32 ends) {
     __shared__ Shared shared;
-#if COUNTED
-    wait_for_launches();
-#else
-    let_next_begin();
-#endif
+    if (COUNTED || ordered) wait_for_launches();
+    if (!COUNTED) let_next_begin();
+    if (!COUNTED && state != nullptr && now(state + GIVEN) == 0) return;
     const Constants constants = {pedestal, mantissa, switched, shift0, shift1, shift2, count, threshold};
     const Sums sums = {counts, holes, work, n_sources, share, frames};
     if (COUNTED) clear(shared.counters);
 #if SINGLE
+    const Verdict verdict = verdict_of(minimum, COUNTED ? state : nullptr, report, wanted, ends);
     // Where they are counted `per_part` in a row, mostly of one source; else every so many.
     const u32 whole = ALIGNED ? count / TILE : 0, step = COUNTED ? 1 : gridDim.x;
     const u32 start = COUNTED ? blockIdx.x * per_part : blockIdx.x, rest = COUNTED ? max(start, whole) : whole + start;
@@ -328,7 +331,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     Found found = {};
     correct_tiles<true>(raw, image, constants, start, end(whole), step, start, found, shared, sums);
     correct_tiles<false>(raw, image, constants, rest, end(tiles_of(count)), step, start, found, shared, sums);
-    if (COUNTED) flush(shared.counters, start, found.peaks, found.masked, sums);
+    if (COUNTED) {
+        let_next_begin();
+        flush(shared.counters, start, found.peaks, found.masked, sums, verdict);
+    }
 #else
     for_parts(frames, count, per_part, [&](const Part& part) {
         if (ALIGNED && part.segment() + SEGMENT <= count)

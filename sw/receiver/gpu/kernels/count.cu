@@ -7,7 +7,8 @@
 //   work    see `Sums`
 //
 // Blocks of THREADS, see `for_parts` for their number; MOST_FRAMES at most. With SINGLE a block has `per_part` tiles in
-// a row, MOST_ITEMS at most.
+// a row, MOST_ITEMS at most, and the last block judges the frame where `state` is not null: see verdict.cuh. `ordered`:
+// see correct_int16.cu.
 
 #ifndef HIGH_GAIN
 #define HIGH_GAIN 0
@@ -137,7 +138,7 @@ struct Item {
 // Tiles of one frame, see `for_tiles_together`.
 template <bool WHOLE>
 __device__ __forceinline__ void count_tiles(u16* raw, const Limits& limits, u32 end, const Part& part, Shared& shared,
-                                            const Sums& sums) {
+                                            const Sums& sums, const Verdict& verdict) {
     const u32 kept = shared_address(shared.ring.words[0][threadIdx.x]);
     u32 peaks = 0, masked = 0, pending = 0, special = 0, special_masked = 0;
 
@@ -167,7 +168,7 @@ __device__ __forceinline__ void count_tiles(u16* raw, const Limits& limits, u32 
     };
     for_tiles_together(part, end, load, [&] { clear(shared.counters); }, process, pause);
     if (pending) take_picked(shared.list, part, pending, take);
-    flush(shared.counters, part.tile, peaks, masked, sums);
+    flush(shared.counters, part.tile, peaks, masked, sums, verdict);
 }
 #else
 // The frames of one tile.
@@ -211,10 +212,12 @@ __device__ __forceinline__ void count_frames(u16* raw, i64 raw_stride, const Lim
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    count(u16* raw, i64 raw_stride, u32 frames, u32 count, u32 per_part, const u16* limits, u32 pitch, u32* counts,
-          u32* holes, u32* work, u32 n_sources, u32 share) {
+    count(u16* raw, i64 raw_stride, u32 frames, u32 count, u32 per_part, u32 ordered, const u16* limits, u32 pitch,
+          u32* counts, u32* holes, u32* work, u32 n_sources, u32 share, u32 minimum, u32* state, volatile u32* report,
+          const u32* wanted, u32 ends) {
     __shared__ Shared shared;
 #if SINGLE && !REFILLED
+    if (ordered) wait_for_launches();
     let_next_begin();  // nothing is written before the sums
 #else
     wait_for_launches();
@@ -222,12 +225,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     const Sums sums = {counts, holes, work, n_sources, share, frames};
     const Limits all = {limits, pitch, count};
 #if SINGLE
+    const Verdict verdict = verdict_of(minimum, state, report, wanted, ends);
     const Part part = part_of(blockIdx.x * per_part, 0, 1);
     const u32 end = (part.tile + per_part) * TILE;
     if (ALIGNED && end <= count && per_part % TOGETHER == 0)
-        count_tiles<true>(raw, all, end, part, shared, sums);
+        count_tiles<true>(raw, all, end, part, shared, sums, verdict);
     else
-        count_tiles<false>(raw, all, min(end, count), part, shared, sums);
+        count_tiles<false>(raw, all, min(end, count), part, shared, sums, verdict);
 #else
     clear(shared.counters);
     for_parts(frames, count, per_part, [&](const Part& part) {

@@ -5,9 +5,11 @@
 //   pointers  (rows + 1) i64, column (capacity) i32, value (capacity) i16 and where they go, or null
 //   table     the first `limit` peaks of `found`, and where they go, or null
 //   state, report   see `reports.cuh`
+//   ended   whether a frame that is not handed back is done with its verdict
 //
 // All begin at multiples of 16 bytes, and end there: up to 15 bytes behind them are copied too.
 
+#include "ptx.cuh"
 #include "reports.cuh"
 
 constexpr u64 PEAK_BYTES = 112;  // of PEAK_SUMS of models/peaks/peak_finder.py
@@ -23,7 +25,9 @@ __device__ __forceinline__ void copy(void* to, const void* from, u64 bytes) {
 extern "C" __global__ void hand_back(const void* image, void* image_to, u64 bytes, const i64* pointers,
                                      i64* pointers_to, u32 rows, const i32* column, i32* column_to, const i16* value,
                                      i16* value_to, const void* table, void* table_to, const u32* found, u32 limit,
-                                     u32* state, volatile u32* report) {
+                                     u32* state, volatile u32* report, u32 ended) {
+    wait_for_launches();
+    if (ended && !state[GIVEN]) return;
     if (table) copy(table_to, table, min(*found, limit) * PEAK_BYTES);
     if (state[GIVEN]) {
         if (image) copy(image_to, image, bytes);

@@ -60,10 +60,12 @@ __device__ __forceinline__ void count_tiles(u16* raw, u32 end, const Part& part,
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    count_holes(u16* raw, i64 raw_stride, u32 frames, u32 count, u32 per_part, u32* holes, u32* work, u32 n_sources,
-                u32 share) {
+    count_holes(u16* raw, i64 raw_stride, u32 frames, u32 count, u32 per_part, u32, u32* holes, u32* work,
+                u32 n_sources, u32 share) {
     __shared__ Counters counters;
     __shared__ Ring ring;
+    wait_for_launches();
+    if (SINGLE && !REFILLED) let_next_begin();
     const Sums sums = {nullptr, holes, work, n_sources, share, frames};
 #if SINGLE
     const Part part = part_of(blockIdx.x * per_part, 0, 1);

@@ -9,6 +9,7 @@
 //   column, value   (frames, capacity) i32 and i16; nothing is written beyond the capacity
 //   work     see `Work`; `words` for the sums of a launch, `each` of them for a job to clear
 //   apart    (warps, MOST_KEPT) u32: what they keep, see below; not used with SINGLE
+//   state    null, or see `State`: there are rows where the frame is handed back, else nothing is touched
 //   turn     one after the other, below TURNS
 //
 // MOST_FRAMES at most. All pixels of all frames are shared out to `jobs` (see job.cuh), usually one a block. It reads
@@ -18,18 +19,19 @@
 // Look-back", 2016); and it writes. Jobs are begun in their order, and a job's sums are published before its block
 // waits for any other: so no block waits for ever, however many run at a time.
 //
-// The launch may begin before the end of those before: until it has found the pixels of its first jobs it touches
-// nothing of theirs. It has a ticket of its own, and with many frames an `apart` that none of the two such launches
-// before it has. With `early` it lets the next one begin at once, else when those before have ended. `early` is right
-// for a single frame, and where the blocks have 1024 threads on every multiprocessor, which holds 2048 at most: as no
-// block ends before the launches before it, a launch with many frames then begins after the end of the third such
-// before it.
+// The launch may begin before the end of those before. With `ordered` it only takes its first job until then; without,
+// it touches nothing of theirs until it has found the pixels of its first jobs. It has a ticket of its own, and with
+// many frames an `apart` that none of the two such launches before it has. With `early` it lets the next one begin at
+// once, else when those before have ended. `early` is right for a single frame, and where the blocks have 1024 threads
+// on every multiprocessor, which holds 2048 at most: as no block ends before the launches before it, a launch with many
+// frames then begins after the end of the third such before it.
 
 #ifndef HIGH_GAIN
 #define HIGH_GAIN 0
 #endif
 
 #include "look_back.cuh"
+#include "reports.cuh"
 #include "rows.cuh"
 
 struct Shared {
@@ -69,16 +71,21 @@ __device__ __forceinline__ void look_back(const Sums& sums, u32 frames, u32 job,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    sparse(const u16* raw, i64 raw_stride, u32 frames, u32 count, u32, u32 jobs, u32 columns, const u16* limits,
-           const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1, u32 shift2,
-           i32 threshold, i64* pointers, i32* column, i16* value, u32 capacity, u32* work, u32 words, u32 each,
-           u32* apart, u32 turn, u32 early) {
+    sparse(const u16* raw, i64 raw_stride, u32 frames, u32 count, u32, u32 ordered, u32 jobs, u32 columns,
+           const u16* limits, const u16* pedestal, const u16* mantissa, const u32* switched, u32 shift0, u32 shift1,
+           u32 shift2, i32 threshold, i64* pointers, i32* column, i16* value, u32 capacity, u32* work, u32 words,
+           u32 each, const u32* state, u32* apart, u32 turn, u32 early) {
     __shared__ Shared shared;
     const Constants constants = {limits, pedestal, mantissa, switched, shift0, shift1, shift2, count, threshold};
     const Rows rows = {pointers, column, value, count / columns, columns, capacity};
     const Frames of = frames_of(raw, raw_stride, count, frames, jobs);
     Sums sums = {};
     if (early) let_next_begin();
+    if (state != nullptr) {
+        wait_for_launches();
+        if (now(state + GIVEN) == 0) return;
+    }
+    const bool one_each = jobs <= gridDim.x;
     const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
     u32* all_kept = SINGLE ? shared.found.kept : apart + static_cast<u64>(blockIdx.x) * WARPS * MOST_KEPT;
     u32* kept = all_kept + warp * MOST_KEPT;
@@ -95,6 +102,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         for (u32 unit = threadIdx.x; unit < job.units; unit += THREADS)
             shared.found.units[unit] = unit_of(of, job.first + unit);
         __syncthreads();
+        if (SINGLE && ordered && sums.these == nullptr) {
+            wait_for_launches();
+            sums = sums_of(work, jobs, words);
+        }
 
         Finder finder = {of, constants, shared.finding, shared.found, kept, lane, warp};
         const u32 whole = whole_units(of, job);
@@ -106,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
             let_next_begin();
             sums = sums_of(work, jobs, words);
         }
+        if (SINGLE && ordered) let_next_begin();
         sums.clear_next(job.number, each);
         __syncthreads();
 
@@ -119,6 +131,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         writer.place();
         look_back(sums, SINGLE ? 1 : frames, job.number, shared.placed.bases, [&] { writer.stage(n_kept, 0); });
         __syncthreads();
+        if (one_each && threadIdx.x == THREADS - 1) finish(work, turn);
         const u32 all = shared.placed.first[SINGLE ? 1 : frames];
         writer.write_pointers(all_kept);
         for (u32 from = 0;;) {
@@ -129,10 +142,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
             writer.stage(n_kept, from);
             __syncthreads();
         }
-        __syncthreads();
+        if (rest || !one_each) __syncthreads();
         if (rest) writer.write_rest(constants);
+        if (one_each) return;
     }
     wait_for_launches();  // of a block without a job
     let_next_begin();
-    finish(work, turn);
+    __syncthreads();
+    if (threadIdx.x == 0) finish(work, turn);
 }

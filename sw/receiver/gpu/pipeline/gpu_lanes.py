@@ -34,9 +34,9 @@ class Way(StrEnum):
     LAUNCHES = "launches"
     """The kernels are launched when the frame is there."""
     GRAPHS = "graphs"
-    """So they are, as one CUDA graph."""
+    """So they are, all that come after the verdict as one CUDA graph."""
     WAITS = "waits"
-    """The graph is queued before, behind a stream memory operation that waits for one store of the host."""
+    """So are they queued before, behind one that waits for a store of the host."""
 
 
 Mark = Callable[[Any, str, int], None]
@@ -98,7 +98,8 @@ class GpuLanes:
         atexit.register(self.release_all)
         try:
             for _ in range(count):
-                self.lanes.append(Lane(kernels, judging, None if copies else slots.at(unlike), images=images))
+                raw = None if copies else slots.at(unlike)
+                self.lanes.append(Lane(kernels, judging, raw, images=images, refill=slots.refill))
             self._warm_up()
             if way is not Way.LAUNCHES:
                 self._graphs = [self._capture(lane) for lane in self.lanes]
@@ -145,6 +146,7 @@ class GpuLanes:
         atexit.unregister(self.release_all)
         self.release_all()
         lanes, self.lanes = self.lanes, []
+        all_graphs, self._graphs = self._graphs, []
         learning, self._learning = self._learning, None
         end = time.monotonic() + CLOSE_S
         try:
@@ -160,7 +162,7 @@ class GpuLanes:
             if learning:
                 learning.finish()
                 learning.close()
-            for graph in (graph for graphs in self._graphs for graph in graphs):
+            for graph in (graph for graphs in all_graphs for graph in graphs):
                 driver().call("free a graph", "cuGraphExecDestroy", graph)
             for lane in lanes:
                 lane.close()
@@ -186,9 +188,14 @@ class GpuLanes:
             mark(each.stream, "kernels", lane)
         if self._graphs:
             graphs = self._graphs[lane]
+            if each.to_verdict == 1:  # sooner than by a graph
+                each.use(None if self._copies else place)
+                each.judge(captured=self.way is Way.WAITS)
             self._launch_graph(graphs[slot % len(graphs)], each.stream)
         else:
-            self._kernels(each, place)
+            each.use(None if self._copies else place)
+            each.judge()
+            self._kernels(each)
         if self._refill:
             self._refill(place, each.stream)
             each.hand_back()
@@ -207,11 +214,11 @@ class GpuLanes:
         for other in others:
             self._wait_for(other, self._barrier, 0)
 
-    def _kernels(self, lane: Lane, place: int) -> None:
-        """Queue the kernels for a slot; without the last, where the slot is filled before."""
-        lane.process(None if self._copies else place)
+    def _kernels(self, lane: Lane, *, captured: bool = False) -> None:
+        """Queue the kernels after the verdict; without the last, where the slot is filled before."""
+        lane.process(captured=captured)
         if not self._refill:
-            lane.hand_back()
+            lane.hand_back(captured=captured)
 
     def _refiller(self) -> Callable[..., None]:
         """What queues the filling of a slot, when it is called with its address and a stream."""
@@ -236,12 +243,15 @@ class GpuLanes:
             time.sleep(1e-3)
 
     def _capture(self, lane: Lane) -> list[Any]:
-        """The kernels as a graph; one for every slot where they read it in place."""
+        """The kernels as a graph, but a single one up to the verdict; for every slot where they read it in place."""
         api, graphs = driver().api, []
         for slot in range(1 if self._copies else self._slots.count):
             mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
             driver().call("begin a graph", "cuStreamBeginCapture", lane.stream, mode)
-            self._kernels(lane, self._slots.at(slot))
+            lane.use(None if self._copies else self._slots.at(slot))
+            if lane.to_verdict > 1:
+                lane.judge(captured=True)
+            self._kernels(lane, captured=True)
             graph = driver().call("end a graph", "cuStreamEndCapture", lane.stream)
             graphs.append(driver().call("make a graph", "cuGraphInstantiate", graph, 0))
             driver().call("load a graph", "cuGraphUpload", graphs[-1], lane.stream)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "finish.cuh"
+#include "verdict.cuh"
 
 // Frames of a launch at most.
 #ifndef MOST_FRAMES
@@ -12,6 +13,8 @@
 // As the counts of a frame lie in memory. HOLES_HERE: those of the source in whose share the tile begins,
 // with SINGLE the block's first.
 enum Count : u32 { HOLES, SATURATEDS, INVALIDS, MASKEDS, PEAKS, COUNTS, HOLES_HERE = COUNTS };
+
+static_assert(COUNTS == REPORTED && HOLES == 0 && PEAKS == REPORTED - 1, "as verdict.cuh takes them");
 
 struct Counters {
     i32 frame[MOST_FRAMES][COUNTS + 1];
@@ -75,9 +78,10 @@ __device__ __forceinline__ void count_holes(Counters& counters, u32 tile, const 
 constexpr u64 ONE_BLOCK = 1ULL << 40;  // above every sum
 
 // Add what the block has counted to the sums; `tile` is its first. Of a thread: 128 times the peaks that it has found,
-// and how many of its pixels are masked in G0, beside those that are in the counters. All threads of the block
-// together.
-__device__ __forceinline__ void flush(Counters& counters, u32 tile, u32 peaks, u32 masked, const Sums& sums) {
+// and how many of its pixels are masked in G0, beside those that are in the counters. The last block judges. All
+// threads of the block together.
+__device__ __forceinline__ void flush(Counters& counters, u32 tile, u32 peaks, u32 masked, const Sums& sums,
+                                      const Verdict& verdict = {}) {
     i32* counts = counters.frame[0];
     const u32 all_peaks = __reduce_add_sync(ALL_LANES, peaks), all_masked = __reduce_add_sync(ALL_LANES, masked);
     if (threadIdx.x % LANES == 0) {
@@ -85,15 +89,28 @@ __device__ __forceinline__ void flush(Counters& counters, u32 tile, u32 peaks, u
         atomicAdd(&counts[MASKEDS], static_cast<i32>(all_masked));
     }
     wait_for_launches();
+    const bool judges = verdict.state != nullptr && threadIdx.x < LANES;
+    const u32 sequence = judges ? now(verdict.state + SEQUENCE) + 1 : 0;
+    if (verdict.brings_kept()) {
+        verdict.state[KEPT] = verdict.kept;
+        __threadfence();  // there before the block's sums are
+    }
     __syncthreads();
     const u32 here = COUNTS + tile * TILE / sums.pixels;
+    u32 result = 0;
+    bool complete = false;
     for (u32 i = (sums.counts ? 0 : COUNTS) + threadIdx.x; i < COUNTS + sums.sources; i += THREADS) {
         const u32 n = i < COUNTS ? counts[i] : i == here ? counts[HOLES_HERE] : 0;
         const u64 sum = atomicAdd(sums.sum_of(i), ONE_BLOCK + n) + n;
         if (sum / ONE_BLOCK != gridDim.x - 1) continue;
         *sums.sum_of(i) = 0;
         (i < COUNTS ? sums.counts[i] : sums.holes[i - COUNTS]) = static_cast<u32>(sum);
+        if (i < COUNTS) {
+            result = static_cast<u32>(sum);
+            complete = true;
+        }
     }
+    if (judges) judge_when_complete(verdict, sums.counts, result, complete, sequence);
 }
 #else
 // Count the pixels of a thread that are masked in G0; all lanes of the warp together, once a tile.

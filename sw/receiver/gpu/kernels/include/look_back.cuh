@@ -10,10 +10,10 @@ constexpr u32 PIXELS_MASK = ONE_JOB - 1;
 constexpr u32 WHOLE_GROUP = JOBS_A_GROUP * ONE_JOB;  // without pixels
 constexpr u32 PATIENCE = 1u << 24;                   // polls of a sum: many seconds
 
-// The first words of the memory that launches share, all zero at first. EPOCH: launches so far. DONE: blocks that have
-// ended. TICKETS: the next job, for each of TURNS launches that overlap, more than a GPU runs at a time. Then two times
-// the sums of all frames; launches use one and clear the other by turns.
-enum Work : u32 { EPOCH, DONE, TICKETS, TURNS = 255, SUMS = 260 };
+// The first words of the memory that launches share, all zero at first. EPOCH: launches so far. ENDED: blocks that
+// need nothing more here. TICKETS: the next job, for each of TURNS launches that overlap, more than a GPU runs at a
+// time. Then two times the sums of all frames; launches use one and clear the other by turns.
+enum Work : u32 { EPOCH, ENDED, TICKETS, TURNS = 255, SUMS = 260 };
 
 // Sums that a lane has read, of a job and of two groups.
 struct Look {
@@ -79,10 +79,9 @@ __device__ __forceinline__ Sums sums_of(u32* work, u32 jobs, u32 words) {
     return {work + SUMS + turn * words, work + SUMS + (turn ^ 1) * words, jobs, pitch, words};
 }
 
-// The end of a block; the last one makes ready for the next launch.
+// A block needs no ticket and no sums any more: one thread. The last block makes ready for the next launch.
 __device__ __forceinline__ void finish(u32* work, u32 turn) {
-    __syncthreads();
-    if (threadIdx.x != 0 || atomicAdd(work + DONE, 1) != gridDim.x - 1) return;
-    work[DONE] = work[TICKETS + turn] = 0;
+    if (atomicAdd(work + ENDED, 1) != gridDim.x - 1) return;
+    work[ENDED] = work[TICKETS + turn] = 0;
     work[EPOCH]++;
 }

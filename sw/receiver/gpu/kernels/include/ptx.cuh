@@ -84,6 +84,16 @@ __device__ __forceinline__ double fetched(const double* from, bool there) {
     return value;
 }
 
+// The same with a word of the host, which it may have written since the launch before.
+__device__ __forceinline__ u32 fetched_from_host(const u32* from, bool there) {
+    u32 value;
+    asm volatile(
+        "{ .reg .pred there; setp.ne.u32 there, %2, 0; mov.u32 %0, 0; @there ld.relaxed.sys.global.u32 %0, [%1]; }"
+        : "=&r"(value)
+        : "l"(from), "r"(static_cast<u32>(there)));
+    return value;
+}
+
 // What another block may be changing.
 __device__ __forceinline__ u32 now(const u32* where) {
     u32 value;
