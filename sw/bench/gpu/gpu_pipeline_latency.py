@@ -103,8 +103,8 @@ def kernels_us(ring: FrameRing, judging: Judging, to_verdict: bool = True) -> fl
                 lane.use(at[number % N_SLOTS])
                 lane.judge()
                 if not to_verdict:
-                    lane.process(captured=True)
-                    lane.hand_back(captured=True)
+                    lane.process(early=True)
+                    lane.hand_back(early=True)
 
         return _graph_us(lane.stream, queue) / _KERNELS_A_GRAPH
 

@@ -39,9 +39,9 @@ class Launch:
         """Take another argument, of the same type, from now on."""
         self._arguments.values[index].view(argument.dtype)[0] = argument
 
-    def __call__(self, stream: Any, *, captured: bool = False) -> None:
-        """Launch it, early only where that is `captured`: the host takes longer for it. GpuError where it fails."""
-        if self._early and captured:
+    def __call__(self, stream: Any, *, early: bool = False) -> None:
+        """Launch it, `early` where it can be: the host takes longer for that. GpuError where it fails."""
+        if self._early and early:
             kernel, blocks, threads = self._before[0], self._before[1], self._before[4]
             self._launch_early(overlapping(blocks, threads, int(stream)), kernel, *self._after)
         else:

@@ -1,5 +1,6 @@
 """The kernels run by the host: in small blocks, with memory that launches share, and with faults that are seen."""
 
+import contextlib
 import itertools
 import random
 from collections.abc import Callable, Iterator
@@ -260,6 +261,24 @@ def test_the_kernels_that_count_judge_single_frames(cp: Any) -> None:
     several(judged, cp)
 
 
+@pytest.mark.parametrize("done", ["done += atomicAdd(verdict.state + COMPLETE, done);", "done = REPORTED;"])
+@pytest.mark.usefixtures("small_blocks", "at_once")
+def test_blocks_that_each_complete_some_counts_judge_once(cp: Any, monkeypatch: pytest.MonkeyPatch, done: str) -> None:
+    right, pause = "done += atomicAdd(verdict.state + COMPLETE, done);", "const u64 sum = atomicAdd("
+    texts = _source._text
+    assert right in texts("verdict.cuh")
+    assert pause in texts("counts.cuh")
+    monkeypatch.setattr(
+        _source, "_text", lambda file: texts(file).replace(right, done).replace(pause, f"__nanosleep(1); {pause}")
+    )
+    _device._kernel.cache_clear()
+    try:
+        with contextlib.nullcontext() if done == right else pytest.raises(AssertionError):
+            several(judged, cp)
+    finally:
+        _device._kernel.cache_clear()
+
+
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prepared launches run at once."""
@@ -319,7 +338,6 @@ def several(run: Callable[[Any], None], cp: Any) -> None:
         ("count.cu", "    if (pending) take_picked(shared.list, part, pending, take);\n", "", everything),
         ("counts.cuh", "counts[HOLES_HERE] = 0;", "", everything),
         ("verdict.cuh", "|| *kept == sequence", "", judged),
-        ("verdict.cuh", "done += atomicAdd(verdict.state + COMPLETE, done);", "done = REPORTED;", judged),
         ("correct_int16.cu", "if (!COUNTED && state != nullptr && now(state + GIVEN) == 0) return;", "", judged),
         ("sparse.cu", "if (now(state + GIVEN) == 0) return;", "", judged),
         ("correct_float32.cu", "            __syncwarp();  // and are not needed any more\n", "", floats),

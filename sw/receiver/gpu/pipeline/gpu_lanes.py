@@ -190,7 +190,7 @@ class GpuLanes:
             graphs = self._graphs[lane]
             if each.to_verdict == 1:  # sooner than by a graph
                 each.use(None if self._copies else place)
-                each.judge(captured=self.way is Way.WAITS)
+                each.judge(early=self.way is Way.WAITS)
             self._launch_graph(graphs[slot % len(graphs)], each.stream)
         else:
             each.use(None if self._copies else place)
@@ -214,11 +214,11 @@ class GpuLanes:
         for other in others:
             self._wait_for(other, self._barrier, 0)
 
-    def _kernels(self, lane: Lane, *, captured: bool = False) -> None:
+    def _kernels(self, lane: Lane, *, early: bool = False) -> None:
         """Queue the kernels after the verdict; without the last, where the slot is filled before."""
-        lane.process(captured=captured)
+        lane.process(early=early)
         if not self._refill:
-            lane.hand_back(captured=captured)
+            lane.hand_back(early=early)
 
     def _refiller(self) -> Callable[..., None]:
         """What queues the filling of a slot, when it is called with its address and a stream."""
@@ -250,8 +250,8 @@ class GpuLanes:
             driver().call("begin a graph", "cuStreamBeginCapture", lane.stream, mode)
             lane.use(None if self._copies else self._slots.at(slot))
             if lane.to_verdict > 1:
-                lane.judge(captured=True)
-            self._kernels(lane, captured=True)
+                lane.judge(early=True)
+            self._kernels(lane, early=True)
             graph = driver().call("end a graph", "cuStreamEndCapture", lane.stream)
             graphs.append(driver().call("make a graph", "cuGraphInstantiate", graph, 0))
             driver().call("load a graph", "cuGraphUpload", graphs[-1], lane.stream)

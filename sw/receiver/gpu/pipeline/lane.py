@@ -114,19 +114,19 @@ class Lane:
             for launch in self._reading:
                 launch.use(raw)
 
-    def judge(self, *, captured: bool = False) -> None:
+    def judge(self, *, early: bool = False) -> None:
         """Queue what it takes to a verdict on one frame."""
         for launch in self._launches[: self.to_verdict]:
-            launch(self.stream, captured=captured)
+            launch(self.stream, early=early)
 
-    def process(self, *, captured: bool = False) -> None:
+    def process(self, *, early: bool = False) -> None:
         """Queue what comes after the verdict, but for the last kernel."""
         for launch in self._launches[self.to_verdict : -1]:
-            launch(self.stream, captured=captured)
+            launch(self.stream, early=early)
 
-    def hand_back(self, *, captured: bool = False) -> None:
+    def hand_back(self, *, early: bool = False) -> None:
         """Queue the last: the results of the frame go to the host."""
-        self._launches[-1](self.stream, captured=captured)
+        self._launches[-1](self.stream, early=early)
 
     def want(self, keep: bool) -> None:
         """Whether the newest frame is not to be rejected: to be told before it begins."""
