@@ -226,8 +226,8 @@ def judged(cp: Any) -> None:
     minimum = sorted(each.peaks for each in expected[:4])[2]
     gpu = PreparedKernels(fixed, Judging(veto=Veto(THRESHOLD, minimum), sparse=THRESHOLD))
     state, report, wanted = (cp.zeros(8, np.uint32) for _ in range(3))
-    places = (np.uintp(each.data.ptr) for each in (state, report, wanted))
-    verdict = VerdictPlaces(np.uint32(minimum), *places, np.uint32(1))
+    at_state, at_report, at_wanted = (np.uintp(each.data.ptr) for each in (state, report, wanted))
+    verdict = VerdictPlaces(np.uint32(minimum), at_state, at_report, at_wanted, np.uint32(1))
     counts, rows, image = CountBuffers(1, 3), SparseBuffers(1, shape, 1 << 13), cp.empty((1, *shape), np.int16)
     raw, accepted = cp.asarray(frames), 0
     for number, (n, with_image, kept) in enumerate(itertools.product(range(6), (False, True), (False, True)), 1):
@@ -261,19 +261,25 @@ def test_the_kernels_that_count_judge_single_frames(cp: Any) -> None:
     several(judged, cp)
 
 
-@pytest.mark.parametrize("done", ["done += atomicAdd(verdict.state + COMPLETE, done);", "done = REPORTED;"])
+@pytest.mark.parametrize("reset", ["if (lane == 0) verdict.state[COMPLETE] = 0;", ""])
 @pytest.mark.usefixtures("small_blocks", "at_once")
-def test_blocks_that_each_complete_some_counts_judge_once(cp: Any, monkeypatch: pytest.MonkeyPatch, done: str) -> None:
-    right, pause = "done += atomicAdd(verdict.state + COMPLETE, done);", "const u64 sum = atomicAdd("
+def test_blocks_that_each_complete_some_counts_judge_once(cp: Any, monkeypatch: pytest.MonkeyPatch, reset: str) -> None:
+    right, pause = "if (lane == 0) verdict.state[COMPLETE] = 0;", "const u64 sum = atomicAdd("
+    at_once = "if (who != (1u << REPORTED) - 1) {"
     texts = _source._text
     assert right in texts("verdict.cuh")
+    assert at_once in texts("verdict.cuh")
     assert pause in texts("counts.cuh")
-    monkeypatch.setattr(
-        _source, "_text", lambda file: texts(file).replace(right, done).replace(pause, f"__nanosleep(1); {pause}")
-    )
+
+    def text(of: str) -> str:
+        return (
+            texts(of).replace(right, reset).replace(at_once, "if (true) {").replace(pause, f"__nanosleep(1); {pause}")
+        )
+
+    monkeypatch.setattr(_source, "_text", text)
     _device._kernel.cache_clear()
     try:
-        with contextlib.nullcontext() if done == right else pytest.raises(AssertionError):
+        with contextlib.nullcontext() if reset else pytest.raises(AssertionError):
             several(judged, cp)
     finally:
         _device._kernel.cache_clear()

@@ -94,8 +94,8 @@ class Lane:
         ]
         self._wait = driver().bound("wait for a frame", "cuStreamWaitValue32")
         self._wait_flags = _wait_flags()
-        arguments = (np.uintp(self._host.released_at), np.uint32(0))
-        self._wait_kernel = Launch(kernel("wait", "wait_for_release", {}), 1, 1, arguments) if _in_order() else None
+        released = (np.uintp(self._host.released_at), np.uint32(0))
+        self._wait_kernel = Launch(kernel("wait", "wait_for_release", {}), 1, 1, released) if _in_order() else None
         if self._wait_kernel:
             self._wait_kernel(self.stream)  # frame 0 is released: CUDA loads it now, and not while others wait
         xp.cuda.get_current_stream().synchronize()  # its memory has been cleared
