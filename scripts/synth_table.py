@@ -18,6 +18,8 @@ ALLOWED_PERCENT = {"logic": 5, "memory": 5, "flops": 5, "carries": 5, "fanout": 
 WIDE_CARRIES: dict[str, str] = {
     "serial_scale": "the sum of 64 bits, which is also taken over or not",
     "jf_constants": "where a plane begins, from the pitch of planes",
+    "jf_correct": "that of `jf_lane`, and the choice of its stage",
+    "image_writer": "that of `jf_correct`",
     "jf_lane": "the product, whose multiplier is made of LUTs here",
     "frame_store": "the beats of a frame that are left, one less",
     "read_guard": "what is owed, and due beside it: two sums of 16 bits",
@@ -40,7 +42,49 @@ RATCHETS = {
     "levels_with_carries": ("levels with carry chains as one each", LEVELS),
 }
 """Columns whose limit not every block keeps yet: what they count, the limit."""
-NOT_YET: dict[str, dict[str, int]] = {"fanout": {}, "levels_with_carries": {"rc_ring": 15, "rc_requester": 15}}
+NOT_YET: dict[str, dict[str, int]] = {
+    "fanout": {
+        "roce_header": 322,
+        "roce_icrc": 1060,
+        "roce_join": 761,
+        "roce_qp": 272,
+        "roce_segment": 260,
+        "roce_tx": 1056,
+        "axis_drain": 577,
+        "axis_fifo": 265,
+        "axis_merge": 516,
+        "axis_narrow": 293,
+        "axis_select": 587,
+        "axis_whole": 296,
+        "axis_widen": 579,
+        "cdc_axi_read": 517,
+        "cdc_axi_write": 579,
+        "cdc_axis": 515,
+        "cdc_packets": 515,
+        "cdc_ram": 512,
+        "jf_correct": 6318,
+        "mac_port": 580,
+        "mac_rx": 579,
+        "frame_store": 702,
+        "image_writer": 6327,
+        "mm2s": 1625,
+        "bd_gen": 425,
+        "bd_place": 395,
+        "bd_rows": 345,
+        "bd_select": 512,
+        "rc_requester": 1169,
+        "rc_ring": 719,
+        "registers": 941,
+        "tx_regs": 1166,
+        "packet_merge": 583,
+        "tx": 1626,
+        "tx_payload": 1625,
+        "tx_rc": 1396,
+        "tx_station": 584,
+        "tx_with_rc": 1813,
+    },
+    "levels_with_carries": {"rc_ring": 15, "rc_requester": 14, "read_guard": 9},
+}
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""
 
 HEAD = Path(__file__).parent / "templates" / "area.md"

@@ -106,4 +106,5 @@ async def a_packet_that_stops_on_its_way_leaves_in_one_piece(dut: Any) -> None:
 
 @pytest.mark.parametrize(("width", "mac_width", "longest"), some_of("mac_port_outside", BUILDS))
 def test_mac_port_outside(width: int, mac_width: int, longest: int) -> None:
-    run("mac_port_outside", top="mac_port", build_args=JITTER, DataW=width, MacW=mac_width, MaxBytes=longest)
+    late = JITTER if width != mac_width else ()  # the page's diagram has the same cycles each time
+    run("mac_port_outside", top="mac_port", build_args=late, DataW=width, MacW=mac_width, MaxBytes=longest)
