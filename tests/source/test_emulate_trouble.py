@@ -1,15 +1,13 @@
 """`framelane emulate` with impairments: one sentence, the right exit status, and what was sent is counted."""
 
-import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from framelane.models.tx import tx
 from framelane.packets.pcap import PcapWriter
 from framelane.session.session import Session
 from framelane.session.session_server import SessionServer
+from kernel_icmp import processor_with_icmp
 from slow_link import slow_down
 
 MakeSession = Callable[..., Session]
@@ -193,30 +192,11 @@ def test_nobody_at_the_other_end_is_one_sentence(run_cli: RunCli, network: tuple
     assert err.startswith("framelane: no receiver at TCP 127.0.0.1:4: Connection refused: start ")
 
 
-@contextlib.contextmanager
-def a_processor_that_sends_icmp() -> Iterator[None]:
-    """Stay on one: Linux has a socket for ICMP a processor, which what stands in a queue elsewhere may have filled."""
-    usual = os.sched_getaffinity(0)
-    try:
-        for processor in usual:
-            os.sched_setaffinity(0, {processor})
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                probe.connect(("127.0.0.1", 9))
-                try:
-                    probe.send(b"")
-                    probe.send(b"")
-                except ConnectionRefusedError:
-                    break
-        yield
-    finally:
-        os.sched_setaffinity(0, usual)
-
-
 def test_a_receiver_of_a_session_file_that_does_not_listen_is_noticed(
     run_cli: RunCli, make_session: MakeSession, network: tuple[str, str], tmp_path: Path
 ) -> None:
     path = saved(make_session(window_end=FREE_RUNNING), tmp_path)
-    with a_processor_that_sends_icmp():
+    with processor_with_icmp():
         status, out, _ = run_cli("emulate", "--session", path, "--frames", 10)
     assert status == 1
     assert "times that nobody has the UDP port open: start the receiver first" in out

@@ -1,5 +1,6 @@
 """Senders: what leaves a socket is what the transmitter made, byte for byte, as far as an ICRC looks."""
 
+import contextlib
 import errno
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from framelane.receiver.transport.packet_port import PacketPort
 from framelane.session.session import Session
 from framelane.source._sendmmsg import Messages
 from framelane.source.sender import PacketSender, UdpSender, udp_session
+from kernel_icmp import processor_with_icmp
 from sent_packets import drain, sent
 
 MakeSession = Callable[..., Session]
@@ -191,8 +193,7 @@ def test_a_receiver_that_does_not_listen_is_noticed_and_the_packets_are_sent_all
 ) -> None:
     session = make_session()
     packets = sent(session, make_images)
-    port = PacketPort("lo")
-    with UdpSender(session) as sender:
+    with processor_with_icmp(), contextlib.closing(PacketPort("lo")) as port, UdpSender(session) as sender:
         for packet in packets:
             sender.send([packet])
         assert 0 < sender.unheard < len(packets)
@@ -203,4 +204,3 @@ def test_a_receiver_that_does_not_listen_is_noticed_and_the_packets_are_sent_all
             before = sender.unheard
             sender.send(packets)
             assert sender.unheard == before
-    port.close()

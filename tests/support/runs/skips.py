@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from kernel_icmp import refuses_on
+
 LIST = Path(__file__).with_name("skips.toml")
 SYSTEM_PACKAGES = Path(__file__).resolve().parents[3] / "scripts" / "system-packages.sh"
 
@@ -30,6 +32,15 @@ def _fails_in_a_network(commands: str) -> bool:
     return _fails("unshare", "--net", "sh", "-c", commands)
 
 
+def _refuses() -> bool:
+    """Whether the kernel says on any processor that nobody listens at a port."""
+    usual = os.sched_getaffinity(0)
+    try:
+        return any(refuses_on(processor) for processor in usual)
+    finally:
+        os.sched_setaffinity(0, usual)
+
+
 WHERE: dict[str, Callable[[], bool]] = {
     "anywhere": lambda: True,
     "no GPU": lambda: not Path("/dev/nvidiactl").exists(),
@@ -37,6 +48,7 @@ WHERE: dict[str, Callable[[], bool]] = {
     "no real frames named": lambda: "FRAMELANE_DATA" not in os.environ,
     "no networks of one's own": lambda: os.geteuid() != 0 or _fails("unshare", "--net", "true"),
     "no token bucket filter": lambda: _fails_in_a_network("tc qdisc add dev lo root tbf rate 8bit burst 10k limit 1m"),
+    "no ICMP": lambda: not _refuses(),
     "no VLANs": lambda: _fails_in_a_network("ip link add v0 type veth && ip link add link v0 name v0.5 type vlan id 5"),
     "arp_accept fixed": lambda: not os.access("/proc/sys/net/ipv4/conf/default/arp_accept", os.W_OK),
     "no huge pages": lambda: int(Path("/proc/sys/vm/nr_hugepages").read_text()) == 0,
