@@ -13,11 +13,6 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "a reset within two cycles of a packet's start may forget what it owes, and no packet is left to tell"
     ),
     (
-        "cdc_bits",
-        "meta_q <= $onehot(bits_i ^ before_q) && $urandom_range(1) == 1 ? before_q : bits_i;",
-        "meta_q <= $onehot(bits_i ^ before_q) && $urandom_range(1) != 1 ? before_q : bits_i;",
-    ): "chance of one half, of simulations alone",
-    (
         "cdc_axil",
         "rready: m_state_q == ISSUE && !word_q.write",
         "rready: m_state_q == ISSUE || !word_q.write",
@@ -25,10 +20,6 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ("cdc_word", "logic asked_q = 1'b0;", "logic asked_q = 1'b1;"): "the zeros of the start are handed over once",
     ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
     ("mac_tx", ".Block(1'b1)", ".Block(1'b0)"): "in which kind of memory packets wait: they wait alike",
-    **{
-        (block, ".s_axis_tuser (1'b0),", ".s_axis_tuser (1'b1),"): "a mark that is not connected where it comes out"
-        for block in ("mac_rx", "mac_tx")
-    },
     ("tx_station", ".s_axis_data_tuser    (1'b0),", ".s_axis_data_tuser    (1'b1),"): (
         "a mark on packets that are merged: where they come out it is not connected"
     ),

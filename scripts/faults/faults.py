@@ -29,18 +29,21 @@ from fault_reasons import EXPLAINED
 from fault_targets import GATEWARE, GROUPS, ROOT, Target
 from framelane.bench.page_template import page_parts
 from mutations import Mutation
+from plant_gateware import SAME
 
 TABLE = ROOT / "docs" / "measured" / "faults.md"
 RECORD = ROOT / "docs" / "records" / "faults.json"
 WORK = ROOT / "build" / "faults"
 SHARE = 0.95
+_UNCAUGHT = {None: "does not build", SAME: "leaves the netlist as it is", "": "SURVIVED"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A fault, the tests that caught it ("": none did, None: it builds no design, and counts for nothing).
+    """A fault and the tests that caught it; "": none did.
 
-    `inputs` is the digest of what that depends on.
+    None: it builds no design, SAME: it leaves the netlist as it is. Both count for nothing. `inputs` is
+    the digest of what that depends on.
     """
 
     mutation: Mutation
@@ -94,8 +97,8 @@ def keep(name: str, found: list[Tried]) -> None:
 
 
 def counted(found: Iterable[Tried]) -> list[Tried]:
-    """Those that are designs."""
-    return [tried for tried in found if tried.by is not None]
+    """Those that are other designs."""
+    return [tried for tried in found if tried.by not in (None, SAME)]
 
 
 def table(targets: Sequence[Target], record: Record, seed: int) -> str:
@@ -127,6 +130,11 @@ def table(targets: Sequence[Target], record: Record, seed: int) -> str:
     for m in left:
         old, new = (line.strip().replace("|", "\\|") for line in (m.old, m.new))
         text += f"| `{m.block}` | `{old}` | `{new}` | {why(m)} |\n"
+    same = [tried.mutation for target in targets for tried in record.get(target.name, []) if tried.by == SAME]
+    text += parts["same"] if same else ""
+    for m in same:
+        old, new = (line.strip().replace("|", "\\|") for line in (m.old, m.new))
+        text += f"| `{m.block}` | `{old}` | `{new}` |\n"
     return text
 
 
@@ -153,7 +161,7 @@ def run(targets: Sequence[Target], count: int, seed: int, jobs: int, end: float)
         found = {n: t for n, t in enumerate(kept) if n in faults and t.of(faults[n]) and t.holds(target, seed)}
         again = {n: mutation for n, mutation in faults.items() if n not in found}
         for n, (mutation, by) in zip(again, plant.attempt(target, list(again.values())), strict=True):
-            told = "does not build" if by is None else f"caught by {by}" if by else "SURVIVED"
+            told = _UNCAUGHT.get(by, f"caught by {by}")
             print(f"{mutation.block}:{mutation.number} {told}: {mutation.new.strip()}", flush=True)
             found[n] = Tried(mutation, by, target.inputs(seed, by))
         keep(target.name, [found[n] for n in sorted(found)])

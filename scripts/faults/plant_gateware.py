@@ -17,9 +17,14 @@ from typing import Self
 
 from fault_targets import ROOT, Target
 from mutations import Mutation
+from same_netlist import same_netlist
 
 WIDTHS = "not (test_roce_tx and (128 or 256))"
 """To save time: of this bench's five widths three run. Numbers in the names of others are no widths."""
+FIRST, THEN = "64", "all"
+"""Widths (FRAMELANE_WIDTHS) that benches run with a fault: one, and all where that one does not see it."""
+SAME = "="
+"""The verdict of a fault that no bench sees, and that leaves the netlist as it is: it is none."""
 CLEAN_S = 1800.0
 """A bench may take so long without a fault."""
 PATIENCE, LEAST_S = 5, 90.0
@@ -44,23 +49,23 @@ class Checkout:
             (package / entry.name).symlink_to(entry)
         (package / "models").symlink_to(folder / "models")
 
-    def caught(self, path: Path, mutation: Mutation, suite: Path, timeout_s: float) -> bool:
+    def caught(self, path: Path, mutation: Mutation, suite: Path, widths: str, timeout_s: float) -> bool:
         """Whether a bench fails with the fault in its sources. Raises NoDesignError where they are none any more."""
         changed = self.root / path.relative_to(ROOT)
         original = changed.read_text()
         changed.write_text(mutation.apply(original))
         try:
-            return self.red(suite, timeout_s)
+            return self.red(suite, widths, timeout_s)
         finally:
             changed.write_text(original)
 
-    def red(self, suite: Path, timeout_s: float) -> bool:
+    def red(self, suite: Path, widths: str, timeout_s: float) -> bool:
         """Whether a bench fails, or does not end. Raises NoDesignError where the simulator does not build it."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-k", WIDTHS, str(suite.relative_to(ROOT))]
         with subprocess.Popen(
             command,
             cwd=self.root,
-            env=os.environ | {"PYTHONPATH": str(self.root / "import")},
+            env=os.environ | {"PYTHONPATH": str(self.root / "import"), "FRAMELANE_WIDTHS": widths},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -91,8 +96,8 @@ class Planter:
         self._free: Queue[Checkout] = Queue()
         for _ in range(jobs):
             self._free.put(Checkout(Path(tempfile.mkdtemp(dir=folder))))
-        self._clean_s: dict[Path, float] = {}
-        self._looking: defaultdict[Path, Lock] = defaultdict(Lock)
+        self._clean_s: dict[tuple[Path, str], float] = {}
+        self._looking: defaultdict[tuple[Path, str], Lock] = defaultdict(Lock)
 
     def __enter__(self) -> Self:
         return self
@@ -101,33 +106,35 @@ class Planter:
         self._pool.shutdown(cancel_futures=True)
 
     def attempt(self, target: Target, mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, str | None]]:
-        """Each fault with the bench that caught it, or "", or None where the simulator does not build it.
+        """Each fault with the bench that caught it, or "", SAME, or None where the simulator does not build it.
 
         SystemExit where a bench fails without a fault.
         """
         yield from zip(mutations, self._pool.map(lambda each: self._caught(target, each), mutations), strict=True)
 
-    def _check(self, checkout: Checkout, suite: Path) -> None:
+    def _check(self, checkout: Checkout, suite: Path, widths: str) -> None:
         """Without a fault a bench must pass, or it would catch all."""
-        with self._looking[suite]:
-            if suite in self._clean_s:
+        with self._looking[suite, widths]:
+            if (suite, widths) in self._clean_s:
                 return
             begun = time.monotonic()
             try:
-                if checkout.red(suite, CLEAN_S):
+                if checkout.red(suite, widths, CLEAN_S):
                     raise SystemExit(f"{suite.name} fails without a fault")
             except NoDesignError as error:
                 raise SystemExit(f"{suite.name} does not build without a fault:\n{error}") from None
-            self._clean_s[suite] = time.monotonic() - begun
+            self._clean_s[suite, widths] = time.monotonic() - begun
 
     def _caught(self, target: Target, mutation: Mutation) -> str | None:
         checkout = self._free.get()
         try:
-            for suite in target.suites:
-                self._check(checkout, suite)
-                if checkout.caught(target.path, mutation, suite, PATIENCE * self._clean_s[suite] + LEAST_S):
-                    return suite.stem
-            return ""
+            for widths in (FIRST, THEN):
+                for suite in target.suites:
+                    self._check(checkout, suite, widths)
+                    patience_s = PATIENCE * self._clean_s[suite, widths] + LEAST_S
+                    if checkout.caught(target.path, mutation, suite, widths, patience_s):
+                        return suite.stem
+            return SAME if same_netlist(target.name, mutation.apply(target.source)) else ""
         except NoDesignError:
             return None
         finally:

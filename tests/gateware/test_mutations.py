@@ -17,6 +17,8 @@ import mutations
 import python_mutations
 from fault_reasons import EXPLAINED
 from mutations import Mutation
+from plant_gateware import SAME
+from same_netlist import same_netlist
 
 ROOT = fault_targets.ROOT
 RTL = fault_targets.find("hw", "roce_join.sv").parent
@@ -233,17 +235,29 @@ def test_what_is_explained_still_stands_in_the_sources() -> None:
 
 def test_the_page_counts_what_was_caught_and_names_what_was_not() -> None:
     target = next(target for target in fault_targets.gateware() if target.name == "roce_join")
-    first, second, third = faults.drawn(target, 7)[:3]
-    verdicts = [(first, "test_roce_join"), (second, "test_roce_tx"), (third, ""), (first, None)]
+    first, second, third, fourth = faults.drawn(target, 7)[:4]
+    verdicts = [(first, "test_roce_join"), (second, "test_roce_tx"), (third, ""), (first, None), (fourth, SAME)]
     page = faults.table([target], {"roce_join": [faults.Tried(m, by, "before") for m, by in verdicts]}, seed=7)
     assert "seed 7" in page
     assert "| gateware: 1 of 1 | 3 | 2 | 66.7% |" in page
     assert f"| `roce_join` † | 3 | 2 | 1 | {len(faults.drawn(target, 7))} |" in page
     old, new = (line.strip().replace("|", "\\|") for line in (third.old, third.new))
     assert f"| `roce_join` | `{old}` | `{new}` |" in page
+    old, new = (line.strip().replace("|", "\\|") for line in (fourth.old, fourth.new))
+    assert f"| `roce_join` | `{old}` | `{new}` |\n" in page.partition("Not counted")[2]
     now = [faults.Tried(m, by, target.inputs(7, by)) for m, by in verdicts]
     assert "| `roce_join` | 3 | 2 | 1 |" in faults.table([target], {"roce_join": now}, seed=7)
     assert "Not run: `roce_join`." in faults.table([target], {}, seed=7)
+
+
+def test_a_fault_that_leaves_the_netlist_as_it_is_is_none() -> None:
+    source = fault_targets.find("hw", "mac_rx.sv").read_text()
+    for line, became, same in (
+        (".s_axis_tuser (1'b0),", ".s_axis_tuser (1'b1),", True),
+        (".drop_i       (line_tuser),", ".drop_i       (!line_tuser),", False),
+    ):
+        assert source.count(line) == 1
+        assert same_netlist("mac_rx", source.replace(line, became)) == same, line
 
 
 def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
