@@ -41,7 +41,7 @@ def test_a_run_without_end_is_stopped_from_another_thread(make_session: MakeSess
                 emulate(
                     to=[live.to],
                     port=live.udp_port,
-                    rate=100,
+                    rate=20,
                     stop=stop,
                     progress=lambda so_far: setattr(stop, "wanted", so_far.offered >= 10),
                 )

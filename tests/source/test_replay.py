@@ -1,5 +1,6 @@
 """`framelane replay`: a capture's packets once more, as they are, when they are due, or with the faults asked for."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,26 @@ def drain(port: PacketPort) -> list[bytes]:
         seen += found
     port.close()
     return seen
+
+
+@contextlib.contextmanager
+def once_seen(interface: str, packets: int, then: Callable[[], object]) -> Iterator[None]:
+    """`then` is called once when so many packets have come to an interface, within 30 s."""
+    port = PacketPort(interface)
+    due = time.monotonic() + 30
+
+    def watch() -> None:
+        left = packets
+        while left > 0 and time.monotonic() < due:
+            left -= len(list(port.batch(0.1)))
+        then()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    yield
+    watcher.join(40)
+    assert not watcher.is_alive()
+    port.close()
 
 
 def test_an_interface_gets_the_packets_as_they_were_captured(
@@ -182,11 +203,9 @@ def test_faults_on_a_wire_are_the_same_as_in_a_file(
 def test_a_signal_ends_a_replay_in_order(
     run_cli: RunCli, packets: list[bytes], write: Write, network: tuple[str, str]
 ) -> None:
-    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    timer.start()
-    wire = ("--transport", "packet", "--interface", "lo")
-    status, out, _ = run_cli("replay", write(packets, 10**9), *wire)
-    timer.join()
+    wire = ("--transport", "packet", "--interface", network[0])
+    with once_seen(network[1], 1, lambda: os.kill(os.getpid(), signal.SIGTERM)):
+        status, out, _ = run_cli("replay", write(packets, 20 * 10**9), *wire)
     assert status == 1
     assert "ended by a signal, after 1 of 20 packets" in out
 
@@ -195,11 +214,9 @@ def test_an_interface_that_goes_down_in_the_middle_is_said(
     run_cli: RunCli, packets: list[bytes], write: Write, network: tuple[str, str]
 ) -> None:
     down = ["ip", "link", "set", network[0], "down"]
-    timer = threading.Timer(0.5, lambda: subprocess.run(down, check=True))
-    timer.start()
     wire = ("--transport", "packet", "--interface", network[0])
-    status, out, _ = run_cli("replay", write(packets, 400_000_000), *wire)
-    timer.join()
+    with once_seen(network[1], 2, lambda: subprocess.run(down, check=True)):
+        status, out, _ = run_cli("replay", write(packets, 10**9), *wire)
     assert status == 1
     assert "after 2 packets: cannot send a packet of " in out
     assert "interface veth0: Network is down" in out
