@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
+from functools import cache
 from typing import Any
 
 import fault_targets
@@ -70,8 +71,13 @@ def why(mutation: Mutation) -> str:
 
 def drawn(target: Target, seed: int) -> list[Mutation]:
     """All faults of a target in the order in which they are tried."""
-    of = mutations.every if target.group == GATEWARE else python_mutations.every
-    return mutations.drawn(target.name, of(target.name, target.source), seed)
+    return list(_drawn(target.name, target.group == GATEWARE, target.source, seed))
+
+
+@cache
+def _drawn(name: str, gateware: bool, source: str, seed: int) -> list[Mutation]:
+    of = mutations.every if gateware else python_mutations.every
+    return mutations.drawn(name, of(name, source), seed)
 
 
 def read() -> Record:
