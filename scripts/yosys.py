@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,12 +128,9 @@ def sources_of(block: str) -> dict[str, str]:
     return records.parts([block], {path.name: path.read_text() for path in sorted((ROOT / "hw").rglob("*.sv"))})
 
 
-def run(block: str, script: str, changed: Mapping[str, str] | None = None, /, **parameters: int) -> str:
-    """Elaborate `block`, run `script`, return its file `out`. yosys may open only what is below its directory.
-
-    Files of `changed`, text by name, stand for those of the same name.
-    """
-    sources = sources_of(block) | dict(changed or {})
+def run(block: str, script: str, **parameters: int) -> str:
+    """Elaborate `block`, run `script`, return its file `out`. yosys may open only what is below its directory."""
+    sources = sources_of(block)
     if f"{block}.sv" not in sources:
         raise SystemExit(f"there is no block {block}: no file {block}.sv in hw/")
     packages = " ".join(name for name in sorted(sources) if name.endswith("_pkg.sv"))

@@ -74,6 +74,12 @@ def _shown(reception: Reception, watch: RunWatch) -> Iterator[None]:
 
 def _listening(reception: Reception) -> str:
     session, (host, port) = reception.session, reception.serve()
+    if isinstance(source := reception.source, Live) and source.transport == "jungfrau":
+        ports = source.detector_ports
+        return (
+            f"listening on UDP {host}:{', '.join(map(str, ports))} for a JUNGFRAU of {session.rows} x "
+            f"{session.columns} pixels, {session.n_slots} slots: Ctrl-C ends the run and keeps it"
+        )
     return (
         f"waiting for {session.source.ip} over {session.service}, {session.rows} x {session.columns} pixels, "
         f"{session.n_slots} slots; the sources find the session at TCP {host}:{port}: Ctrl-C ends the run and keeps it"

@@ -12,7 +12,7 @@ from framelane.cli.judging import PANEL, takes_judging
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
 
-_CAPTURE, _LIVE = "From a capture", "From the wire"
+_CAPTURE, _LIVE, _JUNGFRAU = "From a capture", "From the wire", "From a JUNGFRAU"
 
 
 @takes_file_options
@@ -27,9 +27,10 @@ def recv(
     ] = None,
     pcap: Annotated[Path | None, typer.Option(help="Capture to replay.", rich_help_panel=_CAPTURE)] = None,
     transport: Annotated[
-        Literal["udp", "packet", "verbs"] | None,
+        Literal["udp", "packet", "verbs", "jungfrau"] | None,
         typer.Option(
-            help="A UDP socket, AF_PACKET on an interface (as root), or RDMA hardware or SoftRoCE.",
+            help="A UDP socket, AF_PACKET on an interface (as root), RDMA hardware or SoftRoCE, or a JUNGFRAU's own "
+            "packets.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
@@ -73,7 +74,27 @@ def recv(
         str | None, typer.Option(help="To receive on, with --transport packet.", rich_help_panel=_LIVE)
     ] = None,
     port: Annotated[
-        int | None, typer.Option(help="UDP port, with --transport udp; 4791, if not given.", rich_help_panel=_LIVE)
+        list[int] | None,
+        typer.Option(
+            help="UDP port; 4791 with --transport udp, if not given. Of a JUNGFRAU that of the first interface (50001, "
+            "if not given), the others follow; or one for each.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = None,
+    modules: Annotated[
+        int | None, typer.Option(help="Of the JUNGFRAU; 1, if not given.", rich_help_panel=_JUNGFRAU)
+    ] = None,
+    interfaces: Annotated[
+        int | None,
+        typer.Option(help="On which a module sends, 1 or 2; 1, if not given.", rich_help_panel=_JUNGFRAU),
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(help="IPv4 address to which it sends; any, if not given.", rich_help_panel=_JUNGFRAU),
+    ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(help="Frames that the ring holds; 64, if not given.", rich_help_panel=_JUNGFRAU),
     ] = None,
     device: Annotated[
         str | None, typer.Option(help="RDMA device, with --transport verbs; else it is found.", rich_help_panel=_LIVE)
@@ -152,7 +173,12 @@ def recv(
         link_tls=link_tls or None,
         max_rate=max_rate,
         interface=interface,
-        port=port,
+        port=port[0] if port and len(port) == 1 else None,
+        ports=tuple(port) if port and len(port) > 1 else None,
+        modules=modules,
+        interfaces=interfaces,
+        host=host,
+        slots=slots,
         device=device,
         gid_index=gid_index,
         polling=polling or None,

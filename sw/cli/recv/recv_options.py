@@ -92,5 +92,7 @@ def live_options(*, force: bool, **given: Any) -> Live | None:
         return Live(**chosen, force=force)
     for name in chosen:
         if name != "session":  # that of a capture
-            raise OptionError(f"{{{name}}} is of a live receiver: give {{transport}} udp, packet or verbs as well")
+            raise OptionError(
+                f"{{{name}}} is of a live receiver: give {{transport}} udp, packet, verbs or jungfrau as well"
+            )
     return None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from framelane.base.errors import InputError
 from framelane.cli.option_names import spelled
-from framelane.receiver import Reason, Reception, Recorder, RunStatistics
+from framelane.receiver import Live, Reason, Reception, Recorder, RunStatistics
 
 _MOST_NAMED = 20
 
@@ -64,6 +64,8 @@ def frames(reception: Reception, recorder: Recorder, drift_file: Path, force: bo
     if unwritten := recorder.unwritten + reception.unprocessed:
         lines.append(f"{unwritten} frames came that are not in the file")
     nothing = "no frame came, nothing is written: `framelane doctor` says why"
+    if isinstance(reception.source, Live) and reception.source.transport == "jungfrau":
+        nothing = 'no frame came, nothing is written: see "Nothing arrives" in docs/jungfrau_packets.md'
     if reception.work_fault:
         nothing = "nothing is written"
     return [*lines, f"loss identity: {reception.tally}", f"see {recorder.path}" if recorder.kept else nothing]

@@ -55,7 +55,7 @@ def place(
             fates[_DETECTOR] += 1
         elif header.packet_number >= share:
             fates[_PACKET] += 1
-        elif owners[stream].version != 0 and not _alike(owners[stream], header):
+        elif owners[stream].version != 0 and not alike(owners[stream], header):
             fates[_MODULE] += 1
         else:
             if not is_open[slot] or numbers[slot] != header.frame_number:
@@ -68,13 +68,13 @@ def place(
             info = infos[slot, stream]
             if info.version == 0:
                 infos[slot, stream] = header
-            elif not _alike(info, header):
+            elif not alike(info, header):
                 fates[_MODULE] += 1
                 continue
             if placed[slot, module, packet]:
                 fates[_DUPLICATE] += 1
                 continue
-            guarded[slot] += _guard(packets[i, HEADER_WORDS : HEADER_WORDS + PACKET_WORDS], words[slot, module, packet])
+            guarded[slot] += guard(packets[i, HEADER_WORDS : HEADER_WORDS + PACKET_WORDS], words[slot, module, packet])
             placed[slot, module, packet] = True
             fates[_PLACED] += 1
             missing[slot] -= 1
@@ -84,13 +84,13 @@ def place(
 
 
 @compiled
-def _alike(one: Any, other: Any) -> bool:
+def alike(one: Any, other: Any) -> bool:
     """Whether two headers are of the same module, or of the same interface of it."""
     return bool(one.module_id == other.module_id and one.row == other.row and one.column == other.column)
 
 
 @compiled
-def _guard(source: NDArray[np.uint16], target: NDArray[np.uint16]) -> int:
+def guard(source: NDArray[np.uint16], target: NDArray[np.uint16]) -> int:
     """Copy words; those of gain code 10, which would read as holes, become error words and are counted."""
     wrong = np.uint16(0)
     for i in range(PACKET_WORDS):

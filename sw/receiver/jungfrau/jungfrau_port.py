@@ -50,6 +50,11 @@ class JungfrauPort:
         """IP address and port of each stream."""
         return [sock.getsockname() for sock in self._sockets]
 
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        """That of each stream, which does not block."""
+        return tuple(self._sockets)
+
     def fill(self, batch: PacketBatch, timeout_s: float) -> None:
         """Replace what is in the batch by what is queued, waiting at most `timeout_s` for the first packet."""
         batch.n = 0

@@ -25,3 +25,5 @@ class Fate(IntEnum):
     """A frame number far from all others, and no new acquisition: it is corrupt, or of another sender."""
     DUPLICATE = 9
     """There already."""
+    SLOT = 10
+    """Live: every slot of the ring is in use, so its frame is dropped."""

@@ -1,7 +1,8 @@
 """The loop of a live receiver: when a frame is over, and when the run is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from time import monotonic
+from typing import Protocol
 
 from framelane.base.errors import TransportError
 from framelane.base.stopping import Stop
@@ -15,7 +16,22 @@ from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.tally import Tally
 from framelane.receiver.transport.background import POLL_S
 from framelane.session.session_link import Report
-from framelane.session.session_server import SessionServer
+
+
+class Link(Protocol):
+    """Where sources report and are given credit: a `SessionServer`."""
+
+    @property
+    def reports(self) -> dict[int, Report]:
+        """The last of each source that has reported."""
+
+    @property
+    def gone(self) -> Collection[int]:
+        """The sources that have gone without their end."""
+
+    def publish(self, window_end: int) -> None:
+        """Tell the credit."""
+
 
 _POLL_S = 0.005
 _SETTLED = 20
@@ -77,7 +93,7 @@ class LiveLoop:
     fails, or the work, the run ends with what has arrived, and `fault` says why.
     """
 
-    def __init__(self, wire: LiveWire, receiver: Receiver, server: SessionServer, options: Live) -> None:
+    def __init__(self, wire: LiveWire, receiver: Receiver, server: Link, options: Live) -> None:
         self.fault = ""
         self.ended = False
         """All sources have told their end."""
@@ -134,6 +150,10 @@ class LiveLoop:
             after = "" if known < self._first else f" after frame {known}"
             lines.append(f"source {source} has gone without telling its end: what it had sent{after} is not known")
         return lines
+
+    def notes(self) -> list[str]:
+        """What is to be known of the sources even where all went well."""
+        return [*self.gone(), *self.starved()]
 
     def starved(self) -> list[str]:
         """Why the sources had to drop frames while the run went on, in a sentence, where they had."""

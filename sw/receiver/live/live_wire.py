@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
 
 from framelane.base.errors import OptionError
+from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx import wire
+from framelane.receiver.jungfrau.detector_transport import DetectorTransport
+from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.transport.background import Background
@@ -26,7 +30,7 @@ from framelane.session.plan_file import load_plan
 from framelane.session.publishing import published, published_port
 from framelane.session.session import Session
 from framelane.session.session_link import PORT
-from framelane.session.session_plan import SessionPlan
+from framelane.session.session_plan import Node, SessionPlan
 from framelane.session.session_server import SessionServer
 
 RingMemory = Callable[[Session | SessionPlan], Any]
@@ -42,15 +46,38 @@ class LiveWire:
     transport: Background
     nic: NicCounters | None = None
     """Of an RDMA device."""
+    detector: DetectorTransport | None = None
+    """Of a detector's own packets."""
 
 
 @contextmanager
 def open_wire(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
     """Open the wire. Nobody hears of its session before it is `served`."""
+    if options.transport == "jungfrau":
+        with _open_detector(options, memory) as wire:
+            yield wire
+        return
     session, ring, line = _open(options, memory)
     nic = line.nic if isinstance(line, VerbsTransport) else None
     with Background(line, (lambda: nic.writes() or 0) if nic else None) as transport:
         yield LiveWire(session, ring, transport, nic)
+
+
+@contextmanager
+def _open_detector(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
+    """Its session is of this receiver alone: it says how large the ring is."""
+    host = options.host or "0.0.0.0"
+    node = Node(mac="00:00:00:00:00:00", ip=IPv4Address(host))
+    rows, columns = options.modules * MODULE_ROWS, MODULE_COLUMNS
+    plan = SessionPlan(source=node, receiver=node, n_slots=options.slots, rows=rows, columns=columns)
+    session = Session.random(plan, plan.n_slots)
+    ring = Ring(session, memory(session))
+    with (
+        JungfrauPort(host, options.detector_ports) as port,
+        DetectorTransport(port, options.interfaces, np.asarray(ring.memory), session.layout) as detector,
+        Background(detector, lambda: detector.arrived) as transport,
+    ):
+        yield LiveWire(session, ring, transport, detector=detector)
 
 
 @contextmanager

@@ -2,15 +2,19 @@
 
 import contextlib
 from dataclasses import dataclass, fields
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Literal
 
 from framelane.base.errors import InputError, OptionError
+from framelane.models.jungfrau.jf_packet import check_interfaces
 from framelane.session.plan_file import load_metadata
 from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
 
 _MOST_RATE = 1e12
+_MOST_MODULES = 64
+_FEWEST_SLOTS = 8
 """Frames/s; above any detector's."""
 
 
@@ -40,11 +44,12 @@ class Capture:
 class Live:
     """Packets from the wire. OptionError (a ConfigError) for what cannot be.
 
-    A new session is made of `plan`, or `session` is served again as it is, by a soft NIC.
+    A new session is made of `plan`, or `session` is served again as it is, by a soft NIC. A JUNGFRAU knows of none.
     """
 
-    transport: Literal["udp", "packet", "verbs"]
-    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), or an RDMA device."""
+    transport: Literal["udp", "packet", "verbs", "jungfrau"]
+    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), an RDMA device, or a JUNGFRAU's own packets
+    (docs/jungfrau_packets.md)."""
     plan: Path | SessionPlan | None = None
     """Of what kind a new session is: a TOML file (docs/receiving.md), or what it says."""
     session: Path | None = None
@@ -62,7 +67,17 @@ class Live:
     interface: str | None = None
     """Where packets come in; of `packet`."""
     port: int | None = None
-    """UDP port, None: 4791; of `udp`."""
+    """UDP port, None: 4791; of `udp`. Of `jungfrau` the first of consecutive ones, None: 50001."""
+    host: str | None = None
+    """IPv4 address on which a detector's packets come in; None: any. Of `jungfrau`, as all up to `slots`."""
+    ports: tuple[int, ...] = ()
+    """The port of each interface of each module, where they are not consecutive."""
+    modules: int = 1
+    """Of the detector, one above the other in the image."""
+    interfaces: int = 1
+    """On which a module sends, each to its own port."""
+    slots: int = 64
+    """Frames that the ring holds; others take it from the plan."""
     device: str | None = None
     """RDMA device; None: the one that has the receiver's address. Of `verbs`, as all that follow."""
     gid_index: int | None = None
@@ -83,13 +98,18 @@ class Live:
         for name in ("plan", "session", "publish"):
             if isinstance(given := getattr(self, name), str):  # as a notebook may have it
                 object.__setattr__(self, name, Path(given))
-        needs = {"interface": "packet", "port": "udp"}
+        object.__setattr__(self, "ports", tuple(self.ports))
+        needs = {"interface": "packet", "port": "udp or jungfrau"}
         needs |= dict.fromkeys(("device", "gid_index", "polling", "ring"), "verbs")
+        needs |= dict.fromkeys(("host", "ports", "modules", "interfaces", "slots"), "jungfrau")
         for each in fields(self):
             kind = needs.get(each.name)
-            if kind not in (None, self.transport) and getattr(self, each.name) != each.default:
+            if kind and self.transport not in kind.split() and getattr(self, each.name) != each.default:
                 raise OptionError(f"{{{each.name}}} is of {{transport}} {kind}: leave it out with {self.transport}")
-        self._check_session()
+        if self.transport == "jungfrau":
+            self._check_detector()
+        else:
+            self._check_session()
         for name in ("port", "link_port"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < 1 << 16:
@@ -104,6 +124,34 @@ class Live:
             )
         if self.idle is not None and not self.idle > 0:
             raise OptionError("{idle} {0:g} is no time to wait: give seconds above 0", self.idle)
+
+    @property
+    def detector_ports(self) -> list[int]:
+        """UDP ports of a JUNGFRAU in the order of modules, of each its interfaces."""
+        first = 50001 if self.port is None else self.port
+        return list(self.ports) or list(range(first, first + self.modules * self.interfaces))
+
+    def _check_detector(self) -> None:
+        for name in ("plan", "session", "publish", "link_port", "link_tls", "free_running", "max_rate"):
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise OptionError(f"a JUNGFRAU knows of no session, link or credit: leave {{{name}}} out")
+        check_interfaces(self.interfaces)
+        if not 1 <= self.modules <= _MOST_MODULES:
+            raise OptionError(f"{{modules}} {self.modules} cannot be: give 1 to {_MOST_MODULES}")
+        if self.slots < _FEWEST_SLOTS:
+            raise OptionError(f"{{slots}} {self.slots} are too few: give {_FEWEST_SLOTS} or more")
+        streams = self.modules * self.interfaces
+        if self.ports and (self.port is not None or len(self.ports) != streams):
+            raise OptionError(f"{len(self.ports)} ports for {streams} streams: give the first, or each")
+        ports = self.detector_ports
+        if len(set(ports)) < len(ports):
+            raise OptionError("the ports are not all different: give each stream a port of its own")
+        if not all(0 <= number < 1 << 16 for number in ports):
+            raise OptionError(f"{streams} UDP ports up to {max(ports)} cannot be: the last is 65535")
+        try:
+            IPv4Address(self.host or "0.0.0.0")
+        except ValueError:
+            raise OptionError(f"{{host}} {self.host} is no IPv4 address of this machine: see `ip -br addr`") from None
 
     def _check_session(self) -> None:
         if (self.plan is None) == (self.session is None):
@@ -129,6 +177,8 @@ class Live:
     @property
     def of(self) -> str:
         """What says of which kind the frames are, in words."""
+        if self.transport == "jungfrau":
+            return f"detector of {self.modules} modules"
         if self.session is not None:
             return f"session {self.session}"
         return f"plan {self.plan}" if isinstance(self.plan, Path) else "plan"

@@ -18,6 +18,7 @@ import numpy as np
 from framelane.base.errors import ConfigError, TransportError
 from framelane.base.stopping import Stop
 from framelane.receiver.gpu.gpu_error import GpuError
+from framelane.receiver.live.detector_loop import DetectorLink, DetectorLoop
 from framelane.receiver.live.frame import Frame
 from framelane.receiver.live.live_loop import LiveLoop, Work
 from framelane.receiver.live.live_wire import open_wire, served
@@ -34,6 +35,7 @@ from framelane.receiver.transport.softnic import SoftNic
 from framelane.receiver.transport.transport import Counters, Transport
 from framelane.session.attempts import Attempts
 from framelane.session.session import Session
+from framelane.session.session_server import SessionServer
 
 _SOURCE_S = 10.0
 """So long at most a source beside the run may take to end after it."""
@@ -103,7 +105,7 @@ class Reception:
                 self.captured = port.times
                 nic = SoftNic(port, np.asarray(ring.memory), self.session)
                 self._transport = opened.enter_context(nic)
-            self._ring, self._receiver = ring, Receiver(ring, self._transport)
+            self._ring, self._receiver = ring, Receiver(ring, self._transport, dropped_here=_is_detector(source))
             # All is compiled before anybody hears of the session: a detector does not wait.
             pipeline = opened.enter_context(self.prepared.open(ring))
             self._work = Work(pipeline, processing)
@@ -165,14 +167,21 @@ class Reception:
     def serve(self) -> tuple[str, int]:
         """Let the sources of a live run find its session, by its link and its file; the host and TCP port of the link.
 
+        Of a JUNGFRAU, which knows of no session, it is the address and UDP port of its first interface.
+
         Asking for the first frame does this too. TransportError where nobody can listen there, ConfigError where
         another receiver has published in that file, or the run is of a capture or has ended.
         """
         if not isinstance(self.source, Live) or self._tally is not None:
             raise ConfigError("nobody can be served: the packets are of a capture, or the run has ended")
         if self._address is None:
-            server = self._link.enter_context(served(self.session, self.source))
-            self._loop = LiveLoop(self._wire, self._receiver, server, self.source)
+            server: SessionServer | DetectorLink
+            if self._wire.detector is not None:
+                server = DetectorLink(self._wire.detector)
+                self._loop = DetectorLoop(self._wire, self._receiver, server, self.source)
+            else:
+                server = self._link.enter_context(served(self.session, self.source))
+                self._loop = LiveLoop(self._wire, self._receiver, server, self.source)
             self._link.callback(self._note_end, server.attempts)
             self._address = server.address
         return self._address
@@ -292,6 +301,10 @@ class Reception:
         self._tally = self._loop.tally()
         gone = self._loop.gone()
         self.sources_gone = len(gone)
-        self.notes = [*attempts.lines(), *gone, *self._loop.starved()]
+        self.notes = [*attempts.lines(), *self._loop.notes()]
         self.packets_sent, self.sources_ended = self._loop.packets, self._loop.ended
         self.writes = self._wire.nic.writes() if self._wire.nic else None
+
+
+def _is_detector(source: Capture | Live) -> bool:
+    return isinstance(source, Live) and source.transport == "jungfrau"

@@ -63,11 +63,13 @@ class Receiver:
     is complete, incomplete, or (nothing was written) missing, unless its source has dropped it. One whose trailer says
     another size than the session is no frame: `first_misfit` says in a sentence what the first said. A completion that
     brings no trailer of an open frame (late, foreign, empty, or without credit) is ignored and counted in `strays`;
-    `first_stray` says in a sentence what was wrong with the first.
+    `first_stray` says in a sentence what was wrong with the first. Frames for which there was no slot are dropped by
+    their source; or, `dropped_here`, by this host, where the source takes no credit.
     """
 
-    def __init__(self, ring: Ring, transport: Transport) -> None:
+    def __init__(self, ring: Ring, transport: Transport, *, dropped_here: bool = False) -> None:
         self._ring = ring
+        self._dropped_here = dropped_here
         self._transport = transport
         self._first = ring.window.next
         self._newest = [ring.window.next - 1] * ring.layout.sources
@@ -135,8 +137,8 @@ class Receiver:
             sent=closed if sent is None else sent,
             complete=self._complete + sum(whole),
             incomplete=self._incomplete + len(whole) - sum(whole),
-            dropped_at_source=dropped,
-            dropped_by_host=self._overwritten,
+            dropped_at_source=0 if self._dropped_here else dropped,
+            dropped_by_host=self._overwritten + dropped * self._dropped_here,
             missing=self._empty - dropped,
             wrong_size=self._misfits,
         )

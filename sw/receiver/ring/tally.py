@@ -8,8 +8,9 @@ class Tally:
     """Frames of a run. `sent` is what the source says it offered; the others are what became of them here.
 
     `incomplete` frames arrived with holes or without a trailer; of `missing` frames nothing arrived;
-    `dropped_at_source` had no credit; `dropped_by_host` were overwritten before they were read; those of the
-    `wrong_size` came with a trailer that says another size than the session: no image can be made of them.
+    `dropped_at_source` had no credit; `dropped_by_host` were overwritten before they were read, or found no slot free
+    (of a detector, which takes no credit); those of the `wrong_size` came with a trailer that says another size than
+    the session: no image can be made of them.
     """
 
     sent: int

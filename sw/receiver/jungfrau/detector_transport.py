@@ -1,0 +1,294 @@
+"""The transport of a JUNGFRAU: its own UDP packets into the slots of a ring, and a trailer where a frame is over."""
+
+import collections
+import contextlib
+import threading
+from collections.abc import Iterator
+from time import monotonic
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.base.errors import TransportError
+from framelane.models.jungfrau.jf_packet import TICK_NS
+from framelane.models.placement.slots import SlotLayout
+from framelane.models.placement.trailer import TRAILER_BYTES, Trailer, immediate
+from framelane.receiver.jungfrau._live_kernel import REFUSED, RESTARTS, WHERE
+from framelane.receiver.jungfrau.detector_frame import MOST_NS
+from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.jungfrau.jungfrau_udp import REACH
+from framelane.receiver.jungfrau.live_stream import LiveStream, explain
+from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.transport.transport import Completion, Counters
+
+NEWER = 4
+"""A stream has sent all of a frame when a packet of the fourth after it comes: packets overtake each other that far."""
+SILENT_S = 1.0
+"""A frame of which nothing came for so long is over; a stream that is silent for so long is not waited for."""
+_TOGETHER_S = 0.02
+"""So long a stream that begins anew waits for the others to do so."""
+_MOST_AT_ONCE = 1024
+"""Frames that one look closes."""
+
+
+class DetectorTransport:
+    """Places what comes to `port`, one stream an interface, in the ring `memory` (uint8) of `layout`.
+
+    It stands for a source: it numbers the frames from 0, keeps to the `credit` that it is given, and writes a trailer
+    when a frame is over, in the order of the numbers. A detector takes no credit, so frames that find no slot free are
+    `dropped` whole; of frames between two others of which nothing came there is no trailer.
+
+    A frame is over when each stream that sends has sent its whole share, or a packet of the fourth frame after it; or
+    when the newest frame is half a ring ahead; or after a second in which nothing of it came.
+    """
+
+    refuses_late = True
+    ended = False
+
+    def __init__(self, port: JungfrauPort, interfaces: int, memory: NDArray[np.uint8], layout: SlotLayout) -> None:
+        self.port, self._interfaces, self._memory, self._layout = port, interfaces, memory, layout
+        self.credit = layout.n_slots
+        """Frames below this number have a clean slot. Whoever raises it calls `wake`."""
+        self.ending = False
+        """Close all that is under way at the next `poll`, and place nothing more."""
+        self.told = 0, 0
+        """All frames below the first number are over, and so many were dropped, when the last poll began."""
+        self.restarts = 0
+        """How often the detector's numbers began anew."""
+        self._woken = threading.Event()
+        self._where: NDArray[np.void] = np.zeros(1, WHERE)
+        self._where["reach"] = REACH
+        self._opened = np.full(layout.n_slots, -1, np.int64)
+        self._open_end = self._next = self._dropped = self._completions = self._arrived = 0
+        self._drops: int | None = None
+        self._ports = [number for _, number in port.addresses]
+        self._restart_at: float | None = None
+        """When the first of several streams began anew."""
+        self._cut: list[int] = []
+        """Numbers of the detector of the frames that silence has ended before they were whole."""
+        now = monotonic()
+        self._begun: float | None = None
+        """When its first packet came."""
+        self._last = now
+        self._grown = np.zeros(layout.n_slots, np.int64)
+        self._grown_at = np.full(layout.n_slots, now)
+        words = memory.view("<u2").reshape(layout.n_slots, -1)
+        self._streams = [
+            LiveStream(index, interfaces, words, self._where, self._opened, self._woken)
+            for index in range(len(port.sockets))
+        ]
+        self._seen = np.zeros(len(self._streams), np.int64)
+        self._heard = np.full(len(self._streams), now)
+        self._open()
+        for stream, sock in zip(self._streams, port.sockets, strict=True):
+            stream.start(sock)
+
+    @property
+    def counters(self) -> Counters:
+        """See `Transport`."""
+        states = [stream.state[0] for stream in self._streams]
+        fates = sum((stream.fates for stream in self._streams), np.zeros(len(Fate), np.int64))
+        refused = {fate.name.lower(): int(fates[fate]) for fate in Fate if fate != Fate.PLACED and fates[fate]}
+        return Counters(
+            packets=sum(int(state["packets"]) for state in states),
+            placed=int(fates[Fate.PLACED]),
+            payload_bytes=sum(int(state["placed_bytes"]) for state in states),
+            completions=self._completions,
+            queue_drops=self.port.queue_drops if self._drops is None else self._drops,
+            refused=collections.Counter(refused),
+            examples={Fate[name.upper()].name.lower(): self._example(Fate[name.upper()]) for name in refused},
+        )
+
+    @property
+    def arrived(self) -> int:
+        """Packets that came."""
+        return sum(int(stream.state["packets"][0]) for stream in self._streams)
+
+    @property
+    def over(self) -> tuple[int, int]:
+        """As `told`, of this moment: once nobody polls any more."""
+        return self._next, self._dropped
+
+    @property
+    def guarded(self) -> int:
+        """Words of gain code 10, which a detector never sends: they became error words (0xFFFF)."""
+        return sum(int(stream.state["guarded"][0]) for stream in self._streams)
+
+    @property
+    def silent(self) -> list[tuple[int, int]]:
+        """UDP port and module of each stream of which no packet came, where others have sent."""
+        if self._begun is None:
+            return []
+        quiet = [index for index, stream in enumerate(self._streams) if not stream.state["good"][0]]
+        return [(self._ports[index], index // self._interfaces) for index in quiet]
+
+    def wake(self) -> None:
+        """There is more credit."""
+        self._woken.set()
+
+    def poll(self, timeout_s: float) -> list[Completion]:
+        """See `Transport`. TransportError where a socket can no longer be read."""
+        self.told = self._next, self._dropped
+        end = monotonic() + timeout_s
+        while True:
+            left = max(0.0, end - monotonic())
+            self._woken.wait(left if self._restart_at is None else min(left, _TOGETHER_S / 4))
+            self._woken.clear()
+            with self._all_locks():
+                completions = self._look()
+            arrived = self.arrived
+            if (
+                completions
+                or arrived != self._arrived
+                or self.told != (self._next, self._dropped)
+                or monotonic() >= end
+            ):
+                self._arrived = arrived
+                return completions
+
+    def close(self) -> None:
+        """See `Transport`."""
+        for stream in self._streams:
+            stream.stop()
+        if self._drops is None:
+            self._drops = self.port.queue_drops
+        self.port.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _all_locks(self) -> Iterator[None]:
+        with contextlib.ExitStack() as locks:
+            for stream in self._streams:
+                locks.enter_context(stream.lock)
+            yield
+
+    def _look(self) -> list[Completion]:
+        """Decide what is over, and which slots are open."""
+        for stream in self._streams:
+            if stream.error is not None:
+                raise TransportError(explain(stream.error))
+        now = monotonic()
+        self._listen(now)
+        completions: list[Completion] = []
+        newest = max(stream.newest for stream in self._streams)
+        silence = self.ending or (bool(self._where["known"][0]) and now - self._last > SILENT_S)
+        first = self._next
+        while self._next <= newest and (self.ending or self._next < first + _MOST_AT_ONCE):
+            if not (silence or self._is_over(self._next, newest, now)):
+                break
+            if silence and not self._is_whole(self._next):
+                self._cut.append(int(self._where["base"][0]) + self._next - int(self._where["shift"][0]))
+            self._end(self._next, completions)
+        if silence and self._next > newest:
+            where = self._where[0]
+            where["known"], where["flushed"] = 0, bool(self._cut)
+            if self._cut:
+                where["flushed_first"], where["flushed_last"] = self._cut[0], self._cut[-1]
+            self._cut = []
+        wanting = [stream.wants for stream in self._streams if stream.wants is not None]
+        if wanting and not self.ending:
+            self._begin(wanting, now, completions)
+        if self.ending:
+            self._opened[:] = -1
+        else:
+            self._open()
+        self._completions += len(completions)
+        return completions
+
+    def _listen(self, now: float) -> None:
+        """Note which streams have sent since the last look, and which frames have grown."""
+        good = np.array([stream.state["good"][0] for stream in self._streams])
+        wants = np.array([stream.wants is not None for stream in self._streams])
+        heard = (good != self._seen) | wants
+        self._seen = good
+        if heard.any():
+            self._last = now
+            if self._begun is None:
+                self._begun = now
+                self._heard[:] = now  # all of them are expected
+            self._heard[heard] = now
+        grown = sum(stream.came[:, 0] for stream in self._streams)
+        self._grown_at[grown != self._grown] = now
+        self._grown = np.asarray(grown)
+
+    def _open(self) -> None:
+        """Open the slots that are free: for no frame of which a packet was refused before."""
+        refused = max(stream.newest for stream in self._streams) if self._streams else -1
+        for number in range(max(self._open_end, refused + 1), self.credit):
+            self._opened[number % len(self._opened)] = number
+        self._open_end = max(self._open_end, self.credit)
+
+    def _is_over(self, number: int, newest: int, now: float) -> bool:
+        slots = len(self._opened)
+        if newest >= number + slots // 2:
+            return True
+        slot = number % slots
+        for stream, heard in zip(self._streams, self._heard, strict=True):
+            if not stream.has_all(number) and stream.newest < number + NEWER and now - heard < SILENT_S:
+                return bool(now - self._grown_at[slot] > SILENT_S)
+        return True
+
+    def _is_whole(self, number: int) -> bool:
+        return all(stream.has_all(number) for stream in self._streams)
+
+    def _end(self, number: int, completions: list[Completion]) -> None:
+        """A frame is over: write its trailer, if anything of it is there."""
+        slot = number % len(self._opened)
+        if self._opened[slot] == number:
+            self._opened[slot] = -1
+            here = [s for s in self._streams if s.at[slot] == number and s.came[slot, 1]]
+            if here:
+                header = here[0].infos[slot]
+                trailer = Trailer(
+                    source=0,
+                    slot=slot,
+                    frame_number=number,
+                    timestamp_ns=min(int(header["timestamp"]) * TICK_NS, MOST_NS),
+                    bunch_id=int(header["bunch_id"]),
+                    payload_bytes=self._layout.image_bytes,
+                    packets=sum(int(stream.came[slot, 1]) for stream in here),
+                    frames_dropped=self._dropped,
+                    detector_frame=int(header["frame_number"]),
+                )
+                start = self._layout.trailer_place(number, 0)
+                self._memory[start : start + TRAILER_BYTES] = np.frombuffer(trailer.pack(), np.uint8)
+                completions.append(Completion(immediate(0, number)))
+        elif any(stream.refused[number % REFUSED] == number for stream in self._streams):
+            self._dropped += 1
+        self._next = number + 1
+        self._where["open"] = self._next
+
+    def _begin(self, wanting: list[tuple[int, int]], now: float, completions: list[Completion]) -> None:
+        """The detector begins, or begins anew: give its numbers their place behind all that was."""
+        where = self._where[0]
+        restarts = any(why == RESTARTS for why, _ in wanting)
+        if restarts and len(wanting) < len(self._streams):
+            self._restart_at = self._restart_at or now
+            if now - self._restart_at < _TOGETHER_S:
+                return
+        self._restart_at = None
+        lowest = min(number for _, number in wanting)
+        newest = max(stream.newest for stream in self._streams)
+        while restarts and self._next <= newest:
+            self._end(self._next, completions)
+        follows = int(where["base"]) + self._next - int(where["shift"])
+        if restarts or self._next == 0 or not 0 <= lowest - follows < REACH:
+            self.restarts += self._next > 0
+            where["base"], where["shift"] = lowest, self._next
+        where["known"], where["flushed"] = 1, 0
+        for stream in self._streams:
+            if stream.wants is not None:
+                stream.go_on()
+
+    def _example(self, fate: Fate) -> str:
+        index = next(index for index, stream in enumerate(self._streams) if stream.fates[fate])
+        size, frame, packet, module = map(int, self._streams[index].examples[fate])
+        return f"of {size} bytes on port {self._ports[index]}" + (
+            "" if fate == Fate.SIZE else f", frame {frame}, packet {packet}, module {module}"
+        )
