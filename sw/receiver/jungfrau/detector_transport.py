@@ -172,7 +172,9 @@ class DetectorTransport:
         """Decide what is over, and which slots are open."""
         for stream in self._streams:
             if stream.error is not None:
-                raise TransportError(explain(stream.error))
+                if self.ending:
+                    raise TransportError(explain(stream.error)) from stream.error
+                self.ending = True  # first what has come, and nobody writes while it is read
         now = monotonic()
         self._listen(now)
         completions: list[Completion] = []

@@ -46,7 +46,7 @@ class LiveStream:
         self.lock = threading.Lock()
         self.wants: tuple[int, int] | None = None
         """Why its packets wait, and the number of the detector with which they go on."""
-        self.error: OSError | None = None
+        self.error: Exception | None = None
         """What ended the thread, if anything did."""
         slots, rows = len(opened), MODULE_ROWS // interfaces
         first = index * rows * MODULE_COLUMNS
@@ -108,7 +108,7 @@ class LiveStream:
                     self._take(count)
                 else:
                     sockets.wait(port, _WAIT_S)
-        except OSError as error:
+        except Exception as error:  # whatever it is, the run ends with it
             self.error = error
             self._woken.set()
 
@@ -147,6 +147,8 @@ class LiveStream:
         return min([n for n in map(int, own) if abs(n - number) <= min(reach, len(self._opened) // 2)], default=number)
 
 
-def explain(error: OSError) -> str:
-    """Why a socket can no longer be read."""
-    return f"cannot receive by UDP: {os.strerror(error.errno or errno.EIO)}"
+def explain(error: Exception) -> str:
+    """Why packets can no longer be received."""
+    if isinstance(error, OSError):
+        return f"cannot receive by UDP: {os.strerror(error.errno or errno.EIO)}"
+    return f"packets can no longer be placed: {type(error).__name__}: {error}"

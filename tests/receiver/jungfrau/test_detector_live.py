@@ -1,5 +1,6 @@
 """When a live JUNGFRAU's frames are over, and what becomes of those that find no slot, no module, or no queue."""
 
+import errno
 import socket
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver import Live, receive
 from framelane.receiver.jungfrau import detector_transport
 from framelane.receiver.transport import sockets
+from framelane.receiver.transport._recvmmsg import Datagrams
 from jungfrau_live import free_ports, live_detector
 from jungfrau_packets import Sent, raw, sent
 
@@ -156,6 +158,29 @@ def test_no_image_is_written_while_somebody_reads_it(patient: None) -> None:
         assert frame is not None
         assert (frame.image == raw(1)).all()
         live.pause.set()
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(errno.ENETDOWN, ""), "cannot receive by UDP: Network is down"),
+        (ValueError("no"), "packets can no longer be placed: ValueError: no"),
+    ],
+)
+def test_a_port_that_fails_ends_the_run_and_what_came_is_kept(
+    error: Exception, sentence: str, patient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(datagrams: Datagrams, sock: socket.socket) -> int:
+        raise error
+
+    with live_detector() as live:
+        live.send([*sent(1), *sent(2)[:50]])
+        monkeypatch.setattr(Datagrams, "receive", fail)
+        live.until(lambda: live.run.fault)
+        live.until(lambda: live.order == [1, 2])
+    assert sentence in live.run.fault
+    assert live.holes == {1: 0, 2: 78 * 4096}
+    assert live.run.tally.holds
 
 
 def test_words_of_the_forbidden_gain_code_become_error_words_and_are_told(patient: None) -> None:
