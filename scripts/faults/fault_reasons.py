@@ -19,6 +19,7 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ): "a slave gives rvalid only for a read that it was asked for",
     ("cdc_word", "logic asked_q = 1'b0;", "logic asked_q = 1'b1;"): "the zeros of the start are handed over once",
     ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
+    ("mac_rx", ".s_axis_tuser (1'b0),", ".s_axis_tuser (1'b1),"): "a mark that is not connected where it comes out",
     ("mac_tx", ".Block(1'b1)", ".Block(1'b0)"): "in which kind of memory packets wait: they wait alike",
     ("tx_station", ".s_axis_data_tuser    (1'b0),", ".s_axis_data_tuser    (1'b1),"): (
         "a mark on packets that are merged: where they come out it is not connected"

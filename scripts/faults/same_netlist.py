@@ -11,6 +11,8 @@ from pathlib import Path
 
 import yosys
 
+WIDTHS = (64, 512)
+"""Those that the benches run: what is built at one of them only is a fault there."""
 NETLIST = """
 proc
 flatten -noscopeinfo
@@ -25,15 +27,18 @@ write_json out
 def same_netlist(block: str, source: str) -> bool:
     """Whether `source`, the text of a block with a fault in it, makes the netlist that the block makes as it is.
 
-    At 512 bits, with all that it contains. SystemExit where yosys cannot read it.
+    At every width, with all that it contains; its other parameters are as it has them itself. SystemExit where yosys
+    cannot read it.
     """
     sources = yosys.sources_of(block)
-    return _netlist(block, sources | {f"{block}.sv": source}) == _netlist(block, sources)
+    faulty = sources | {f"{block}.sv": source}
+    has_width = "parameter int unsigned DataW" in sources[f"{block}.sv"]
+    widths = [f"-G DataW={width}" for width in WIDTHS] if has_width else [""]
+    return all(_netlist(block, faulty, width) == _netlist(block, sources, width) for width in widths)
 
 
-def _netlist(block: str, sources: Mapping[str, str]) -> str:
+def _netlist(block: str, sources: Mapping[str, str], width: str) -> str:
     packages = " ".join(name for name in sorted(sources) if name.endswith("_pkg.sv"))
-    width = "-G DataW=512" if "parameter int unsigned DataW" in sources[f"{block}.sv"] else ""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in sources.items():
             Path(folder, name).write_text(text)

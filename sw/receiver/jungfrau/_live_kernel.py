@@ -36,8 +36,8 @@ ALL, BEGINS, RESTARTS = 0, 1, 2
 """Why it stopped: at the end; before a packet with a number, and none is known; before a packet that begins anew."""
 
 _HEADER_WORDS = HEADER_BYTES // 2
-_FEW = HEADER_BYTES + 2 * UNIT_WORDS
-_MANY = HEADER_BYTES + 4 * UNIT_WORDS
+FEW, MANY = HEADER_BYTES + 2 * UNIT_WORDS, HEADER_BYTES + 4 * UNIT_WORDS
+"""Bytes of a packet of two rows, and of four."""
 _PLACED, _SIZE, _VERSION, _DETECTOR = int(Fate.PLACED), int(Fate.SIZE), int(Fate.VERSION), int(Fate.DETECTOR)
 _PACKET, _MODULE, _LATE, _NUMBER = int(Fate.PACKET), int(Fate.MODULE), int(Fate.LATE), int(Fate.NUMBER)
 _DUPLICATE, _SLOT = int(Fate.DUPLICATE), int(Fate.SLOT)
@@ -73,13 +73,13 @@ def place(
     for i in range(first, sizes.size):
         header = headers[i]
         fate = -1
-        if sizes[i] != _MANY and sizes[i] != _FEW:
+        if sizes[i] != MANY and sizes[i] != FEW:
             fate = _SIZE
         elif header.version != VERSION:
             fate = _VERSION
         elif header.detector != DETECTOR:
             fate = _DETECTOR
-        units = 2 if sizes[i] == _MANY else 1
+        units = 2 if sizes[i] == MANY else 1
         if fate < 0 and header.packet_number >= units_of_share // units:
             fate = _PACKET
         if fate < 0 and owner[0].version != 0 and not alike(owner[0], header):

@@ -12,6 +12,8 @@ from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER, MODULE_COLUMNS
 from framelane.receiver.jungfrau._live_kernel import (
     ALL,
     EXAMPLE,
+    FEW,
+    MANY,
     REFUSED,
     STATE,
     UNIT_ROWS,
@@ -141,7 +143,8 @@ class LiveStream:
     def _lowest(self, first: int, count: int) -> int:
         """The lowest number in the rest of the batch that is near its first: packets may come in any order."""
         headers = self._batch.headers[first:count]
-        own = headers[(headers["version"] == VERSION) & (headers["detector"] == DETECTOR)]["frame_number"]
+        read = np.isin(self._batch.sizes[first:count], (FEW, MANY))  # before a shorter one is what was there before
+        own = headers[read & (headers["version"] == VERSION) & (headers["detector"] == DETECTOR)]["frame_number"]
         number = int(headers["frame_number"][0])
         reach = int(self._where["reach"][0])
         return min([n for n in map(int, own) if abs(n - number) <= min(reach, len(self._opened) // 2)], default=number)

@@ -13,9 +13,9 @@ from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
 
 _MOST_RATE = 1e12
+"""Frames/s; above any detector's."""
 _MOST_MODULES = 64
 _FEWEST_SLOTS = 8
-"""Frames/s; above any detector's."""
 
 
 @dataclass(frozen=True, slots=True)
