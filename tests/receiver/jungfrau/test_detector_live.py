@@ -2,6 +2,7 @@
 
 import errno
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import ConfigError, TransportError
-from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES
+from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES, MODULE_COLUMNS, MODULE_ROWS
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver import Live, receive
 from framelane.receiver.jungfrau import detector_transport
+from framelane.receiver.jungfrau._live_kernel import WHERE
+from framelane.receiver.jungfrau.live_stream import LiveStream
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 from jungfrau_live import free_ports, live_detector
@@ -46,6 +49,18 @@ def test_packets_of_two_rows_are_placed_as_those_of_four(interfaces: int, patien
     assert not any(live.holes.values())
     assert all((live.images[number] == raw(number, 2)).all() for number in live.order)
     assert live.run.counters.placed == live.sent == 5 * 512
+
+
+def test_what_was_in_the_memory_before_a_truncated_packet_is_no_frame_to_begin_with() -> None:
+    where = np.zeros(1, WHERE)
+    where["reach"] = 100
+    words = np.zeros((8, MODULE_ROWS * MODULE_COLUMNS), np.uint16)
+    stream = LiveStream(0, 1, words, where, np.full(8, -1, np.int64), threading.Event())
+    for number in (11, 9, 10):
+        stream._batch.add(sent(number)[0][1], 0)
+    assert stream._lowest(0, 3) == 9, "packets may come in any order"
+    stream._batch.sizes[1] = HEADER_BYTES // 2
+    assert stream._lowest(0, 3) == 10
 
 
 def test_modules_that_are_apart_by_many_frames_make_the_same_frames(patient: None) -> None:
