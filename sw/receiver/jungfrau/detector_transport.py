@@ -72,7 +72,10 @@ class DetectorTransport:
         """When its first packet came."""
         self._last = now
         self._grown = np.zeros(layout.n_slots, np.int64)
+        """How much of the frame that is open in each slot has come, at the last look."""
         self._grown_at = np.full(layout.n_slots, now)
+        """When that changed, or when the frame's number first was the newest or before it."""
+        self._newest = -1
         words = memory.view("<u2").reshape(layout.n_slots, -1)
         self._streams = [
             LiveStream(index, interfaces, words, self._where, self._opened, self._woken)
@@ -215,9 +218,13 @@ class DetectorTransport:
                 self._begun = now
                 self._heard[:] = now  # all of them are expected
             self._heard[heard] = now
-        grown = sum(stream.came[:, 0] for stream in self._streams)
+        grown = sum(np.where(stream.at == self._opened, stream.came[:, 0], 0) for stream in self._streams)
         self._grown_at[grown != self._grown] = now
         self._grown = np.asarray(grown)
+        newest = max(stream.newest for stream in self._streams)
+        begun = np.arange(max(self._newest, newest - len(self._opened)) + 1, newest + 1)
+        self._grown_at[begun % len(self._opened)] = now  # also those of which nothing has come yet
+        self._newest = newest
 
     def _open(self) -> None:
         """Open the slots that are free: for no frame of which a packet was refused before."""

@@ -63,6 +63,24 @@ def test_what_was_in_the_memory_before_a_truncated_packet_is_no_frame_to_begin_w
     assert stream._lowest(0, 3) == 10
 
 
+@pytest.mark.parametrize("skipped", [0, 10], ids=["all come", "one of which a module sends nothing"])
+def test_a_slow_detector_s_modules_are_waited_for_also_when_the_ring_has_gone_round(
+    skipped: int, patient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late_s = 0.0
+    monkeypatch.setattr(detector_transport, "monotonic", lambda: time.monotonic() + late_s)
+    with live_detector(2, slots=8) as live:
+        for number in range(1, 21):
+            packets = sent(number, 2)
+            live.send([each for each in packets if each[0] == 1 and number != skipped])
+            time.sleep(0.01)
+            live.send([each for each in packets if each[0] == 0])
+            late_s += 20.0  # a frame in 20 s, each slot's next one after 160: a frame is given up after 60
+    assert live.order == list(range(1, 21))
+    assert {number for number, holes in live.holes.items() if holes} == {skipped} - {0}
+    assert live.run.counters.refused["late"] == 0
+
+
 def test_modules_that_are_apart_by_many_frames_make_the_same_frames(patient: None) -> None:
     frames = [sent(number, 2) for number in range(1, 21)]
     first = [each for frame in frames for each in frame if each[0] == 0]
