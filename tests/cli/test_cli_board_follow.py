@@ -17,6 +17,7 @@ from framelane.driver.registers.register_file import RegisterFile
 from framelane.session.link_key import LinkKey
 from framelane.session.session import Session
 from framelane.session.session_server import SessionServer
+from live_recv import wait_until
 from serve_board import serving
 
 MakeSession = Callable[..., Session]
@@ -84,11 +85,15 @@ def file(tmp_path: Path, make_session: MakeSession, server: SessionServer, run_c
     return path
 
 
-def later(*actions: Callable[[], object]) -> threading.Thread:
+def once_armed(transmitter: RecordingRegisters, *actions: Callable[[], object]) -> threading.Thread:
+    """Do them in turn as soon as the board is armed; between two of them the command has time to see what was done."""
+    registers = RegisterFile(transmitter)
+
     def act() -> None:
-        for action in actions:
-            time.sleep(0.3)
-            action()
+        if wait_until(lambda: registers["control.arm"] == 1):
+            for action in actions:
+                action()
+                time.sleep(0.3)
 
     thread = threading.Thread(target=act)
     thread.start()
@@ -104,20 +109,22 @@ def test_credit_reaches_the_board_until_ctrl_c_which_disarms_it_and_tells_the_re
 ) -> None:
     assert run_cli("board", "configure", file)[0] == 0
     registers = RegisterFile(transmitter)
-    armed: list[int] = []
-    thread = later(lambda: server.publish(9), lambda: armed.append(registers["control.arm"]), interrupt)
+    given: list[bool] = []
+    thread = once_armed(
+        transmitter,
+        lambda: server.publish(9),
+        lambda: given.append(wait_until(lambda: registers["destination[0].window_end"] == 9)),
+        interrupt,
+    )
     status, out, err = run_cli("board", "follow", file)
     thread.join()
     assert (status, err) == (0, "")
     assert "armed, 1 receivers give credit" in out
     assert "disk: 0 frames sent, 0 dropped" in out
-    assert armed == [1]
+    assert given == [True]
     assert registers["control.arm"] == 0
     assert registers["destination[0].window_end"] == 9
-    deadline = time.monotonic() + 5
-    while not server.reports[0].ended and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert server.reports[0].ended
+    assert wait_until(lambda: server.reports[0].ended)
 
 
 WHEREVER = pytest.mark.parametrize("transmitter", ["here", "served"], indirect=True)
@@ -129,7 +136,7 @@ def test_the_board_is_disarmed_when_a_receiver_goes(
 ) -> None:
     assert run_cli("board", "configure", file)[0] == 0
     where = f"disk (127.0.0.1, link at TCP {server.address[1]})"
-    thread = later(server.close)
+    thread = once_armed(transmitter, server.close)
     status, out, _ = run_cli("board", "follow", file)
     thread.join()
     assert status == 0
@@ -202,7 +209,7 @@ def test_a_board_that_somebody_else_disarms_is_followed_no_more(
     monkeypatch.setattr(board_watch, "LOOK_S", 0.02)
     assert run_cli("board", "configure", file)[0] == 0
     registers = RegisterFile(transmitter)
-    thread = later(lambda: registers.write_register("control", {"arm": 0}))
+    thread = once_armed(transmitter, lambda: registers.write_register("control", {"arm": 0}))
     status, out, err = run_cli("board", "follow", file)
     thread.join()
     assert (status, err) == (0, "")
@@ -214,7 +221,7 @@ def test_a_board_that_goes_is_said_and_nothing_else(
     run_cli: RunCli, transmitter: RecordingRegisters, server: SessionServer, file: Path, served: contextlib.ExitStack
 ) -> None:
     assert run_cli("board", "configure", file)[0] == 0
-    thread = later(lambda: server.publish(9), served.close, lambda: server.publish(10))
+    thread = once_armed(transmitter, lambda: server.publish(9), served.close, lambda: server.publish(10))
     status, out, err = run_cli("board", "follow", file)
     thread.join()
     assert status == 2

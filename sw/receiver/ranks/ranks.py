@@ -17,6 +17,8 @@ from typing import Any, Self
 from framelane.base.errors import ConfigError
 
 PATIENCE_S = 300.0
+_LEAVING_S = 5.0
+"""Seconds that a rank waits at the end for the others."""
 _BEAT_S = 0.2
 _NAP_S = 0.01
 _BEAT, _VALUE, _ANSWER = 1, 2, 3
@@ -117,8 +119,13 @@ class Ranks:
         return self._lost.get(0, self._said[0].value)
 
     def close(self) -> None:
-        """The last call. Ranks that were lost would let the others wait: then rank 0 ends them all, unasked."""
-        end = time.monotonic() + 1
+        """The last call. All leave together, so that none ends MPI while another reads what it was told last.
+
+        Ranks that were lost would let the others wait: then rank 0 ends them all, unasked.
+        """
+        if not self._lost:
+            self._unsent.append(self._comm.Ibarrier())
+        end = time.monotonic() + _LEAVING_S
         while time.monotonic() < end and not all(request.test()[0] for request in self._unsent):
             time.sleep(_NAP_S)
         if self._lost:
