@@ -50,9 +50,7 @@ module read_guard
 
   // Beats after a request and a beat, in one sum: with a bit below it, for the carry in.
   function automatic count_t after(input count_t count, input logic more, input logic [7:0] len, input logic less);
-    logic [COUNT_W:0] sum;
-    sum = {count, 1'b1} + {more ? count_t'(len) : {COUNT_W{less}}, more && !less};
-    return sum[COUNT_W:1];
+    return count_t'(({count, 1'b1} + {more ? count_t'(len) : {COUNT_W{less}}, more && !less}) >> 1);
   endfunction
 
   assign due = after(due_q, asked, s_axi_i.arlen, given);
