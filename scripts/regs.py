@@ -18,6 +18,7 @@ from systemrdl.node import AddrmapNode
 
 from framelane.driver.registers.register import Register
 from regs_counters import counters_package
+from regs_reset import spread
 from regs_text import Group, driver_module, page
 from regs_tree import groups_of, held
 
@@ -40,7 +41,9 @@ def rtl(top: AddrmapNode) -> dict[Path, str]:
     """The module that holds the registers, but no tables, and its package."""
     with tempfile.TemporaryDirectory() as folder:
         RegblockExporter().export(held(top), folder, cpuif_cls=PassthroughCpuif)
-        return {SOURCE.with_name(path.name): NOTE + path.read_text() for path in sorted(Path(folder).glob("*.sv"))}
+        return {
+            SOURCE.with_name(path.name): NOTE + spread(path.read_text()) for path in sorted(Path(folder).glob("*.sv"))
+        }
 
 
 def formatted(python: str) -> str:
