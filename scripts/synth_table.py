@@ -30,7 +30,7 @@ WIDE_CARRIES: dict[str, str] = {
     "dcqcn": "the least rate, of two, compared with that which a notification leaves",
     "rc_protocol": "the difference of two PSNs, and the sum in the time of a timer",
     "rc_ring": "the difference of two PSNs, those of the QP that is looked at",
-    "rc_requester": "that of `rc_ring`",
+    "rc_requester": "packets of a descriptor, one more where the last is short",
     "counters": "the sum of 64 bits, from 0 where a counter is cleared",
     "registers": "that of `counters`",
 }
@@ -70,8 +70,6 @@ NOT_YET: dict[str, dict[str, int]] = {
         "bd_place": 395,
         "bd_rows": 345,
         "bd_select": 512,
-        "rc_requester": 1169,
-        "rc_ring": 719,
         "registers": 512,
         "tx_regs": 623,
         "packet_merge": 583,
@@ -81,7 +79,7 @@ NOT_YET: dict[str, dict[str, int]] = {
         "tx_station": 584,
         "tx_with_rc": 1813,
     },
-    "levels_with_carries": {"rc_ring": 15, "rc_requester": 14},
+    "levels_with_carries": {"rc_requester": 10},
 }
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""
 

@@ -18,7 +18,7 @@ module bd_place
     output logic         [7:0] destination_index_o,
     input  destination_t       destination_i,
 
-    // Room for its descriptors in the QP: asked for, and answered a cycle later, before a frame is taken for it; then that it comes
+    // Room for its descriptors in the QP: asked for, and answered three cycles later, before a frame is taken for it; then that it comes
     output logic [ 7:0] room_qp_o,
     output logic [15:0] room_wanted_o,
     input  logic        room_i,

@@ -17,7 +17,7 @@ module rc_requester
     parameter int unsigned TickClocks = 256   // cycles of 1.024 us
 ) (
     input logic clk,
-    input logic rst,
+    input logic rst,  // for two cycles at least; nothing is accepted in the first one behind it
 
     // Descriptors, and the trailers of those that are `last`
     input  bd_t        s_axis_bd_tdata,
@@ -79,7 +79,7 @@ module rc_requester
     output logic        done_o,
     output logic        refused_o,               // no such QP, or its entry in the table does not allow it
 
-    // Room for a frame of so many descriptors, answered in the next cycle. QPs that are not of RC always have room
+    // Room for a frame of so many descriptors, answered three cycles later. QPs that are not of RC always have room
     input  logic [ 7:0] room_qp_i,
     input  logic [15:0] room_wanted_i,
     output logic        room_o,
@@ -110,6 +110,12 @@ module rc_requester
   function automatic logic exists(input logic [7:0] qp);
     return 9'(qp) < 9'(RcQps);
   endfunction
+
+  (* keep, dont_merge *)logic [2:0] rst_q;  // the reset a cycle later: none of these drives too much
+
+  always_ff @(posedge clk) begin
+    for (int unsigned k = 0; k < 3; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
+  end
 
   // What is known of the QPs.
   rc_context_t [RcQps-1:0] contexts_q;
@@ -142,7 +148,7 @@ module rc_requester
   assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
   assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q &&
       (in_context.rc || expected[index_t'(s_axis_bd_tdata.qp)]);
-  assign complete = s_axis_bd_tvalid && (!s_axis_bd_tdata.last || s_axis_trailer_tvalid);
+  assign complete = s_axis_bd_tvalid && !rst_q[0] && (!s_axis_bd_tdata.last || s_axis_trailer_tvalid);
   assign entry_tvalid = complete && is_rc;
   assign through_tvalid = complete && !is_rc;
   assign accepted = complete && (is_rc ? entry_tready : through_tready);
@@ -200,11 +206,9 @@ module rc_requester
     end
     // Time-outs count from when the last packet has left: a timer during which one did starts once more.
     left_q <= (left_q & ~started) | ended | in_line;
-    if (rst) begin
-      messages_q <= '0;
-      line_q <= '0;
-      left_q <= '0;
-    end
+    if (rst_q[0]) messages_q <= '0;
+    if (rst_q[1]) line_q <= '0;
+    if (rst_q[1]) left_q <= '0;
   end
 
   // Ring, protocol, timer
@@ -411,6 +415,10 @@ module rc_requester
       rewritten_at_q <= rewritten_at;
       rewritten_q[rewritten_at] <= 1'b0;
     end
+    if (rst_q[2]) begin
+      contexts_q  <= '0;
+      rewritten_q <= '0;
+    end
     if (qp_write_valid_i && exists(qp_write_i.index)) begin
       contexts_q[index_t'(qp_write_i.index)] <= written;
       if (contexts_q[index_t'(qp_write_i.index)] != written) rewritten_q[index_t'(qp_write_i.index)] <= 1'b1;
@@ -418,8 +426,6 @@ module rc_requester
     if (rst) begin
       state_q <= IDLE;
       idle_q <= 1'b0;
-      contexts_q <= '0;
-      rewritten_q <= '0;
       rewrites_q <= 1'b0;
     end
   end
@@ -431,10 +437,17 @@ module rc_requester
   assign room_o = room_rc || room_through_q;
 
   // Leaving: messages of the rings and those that pass through, in turn, as long as little of them is ahead.
+  localparam int unsigned ISSUE_W = $bits(rc_issue_t);
+  localparam int unsigned GROUP_W = 128;  // bits that one copy of the choice drives
+  localparam int unsigned GROUPS = (ISSUE_W + GROUP_W - 1) / GROUP_W;
+
   rc_issue_t chosen, through;
+  logic [ISSUE_W-1:0] chosen_bits, through_bits, issue_bits;
+  (* keep, dont_merge *)logic [GROUPS-1:0] through_turns_q;  // all are always equal
+  logic [GROUPS-1:0] passes;
   rc_item_t item;
   rc_context_t out_context;
-  logic out_tready, through_turn_q, takes_through, answered_q;
+  logic out_tready, takes_through, answered_q;
   logic [31:0] behind_q, done;
   logic [1:0] mask, out_tvalid;
 
@@ -446,8 +459,19 @@ module rc_requester
           trailer: s_axis_trailer_tdata,
           bd: s_axis_bd_tdata
       };
-  assign takes_through = through_tvalid && wanted && (through_turn_q || !issue_tvalid);
-  assign chosen = takes_through ? through : issue;
+  assign takes_through = passes[0];
+  assign chosen = chosen_bits;
+
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_chosen
+    localparam int unsigned AT = g * GROUP_W;
+    localparam int unsigned WIDTH = AT + GROUP_W > ISSUE_W ? ISSUE_W - AT : GROUP_W;
+
+    assign passes[g] = through_tvalid && wanted && (through_turns_q[g] || !issue_tvalid);
+    assign chosen_bits[AT+:WIDTH] = passes[g] ? through_bits[AT+:WIDTH] : issue_bits[AT+:WIDTH];
+  end
+
+  assign through_bits = through;
+  assign issue_bits = issue;
   assign through_tready = takes_through && out_tready;
   assign issue_tready = !takes_through && out_tready;
   assign out_context = contexts_q[index_t'(issue.bd.qp)];
@@ -476,8 +500,8 @@ module rc_requester
   end
 
   always_ff @(posedge clk) begin
-    if (out_tready && (takes_through || issue_tvalid)) through_turn_q <= !takes_through;
-    if (rst) through_turn_q <= 1'b0;
+    if (out_tready && (takes_through || issue_tvalid)) through_turns_q <= ~passes;
+    if (rst) through_turns_q <= '0;
   end
 
   // What has been issued cannot be called back: after a NAK it leaves first, and for nothing. So no more is issued than hides the
@@ -506,7 +530,7 @@ module rc_requester
     beats_q <= issues ? item.bd.length[31:LANES_W] : '0;
     rest_q  <= issues && item.bd.length[LANES_W-1:0] != '0;
     ahead_q <= ahead_q + (BEATS_W + 1)'(beats_q) + (BEATS_W + 1)'(rest_q) - (BEATS_W + 1)'(beat_q);
-    if (rst) begin
+    if (rst_q[2]) begin
       beat_q  <= 1'b0;
       beats_q <= '0;
       rest_q  <= 1'b0;
