@@ -18,7 +18,8 @@ def image(number: int) -> NDArray[np.uint16]:
     points = 1000 + 24 * np.where(ring < 512, ring, 1023 - ring)
     moved = np.roll(points, -number, axis=1)
     y, x = np.mgrid[:ROWS, :COLUMNS]
-    return (moved[y // _SIZE, x // _SIZE] + _SIZE * (y % _SIZE) + x % _SIZE).astype(np.uint16)
+    pixels: NDArray[np.uint16] = (moved[y // _SIZE, x // _SIZE] + _SIZE * (y % _SIZE) + x % _SIZE).astype(np.uint16)
+    return pixels
 
 
 def read(address: int, length: int) -> bytes:

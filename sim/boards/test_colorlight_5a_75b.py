@@ -158,6 +158,7 @@ def test_board_from_rtl() -> None:
     build_and_test(BOARD, None)
 
 
+@pytest.mark.timeout(0)
 @pytest.mark.skipif(not netlist_of(BOARD).is_file(), reason="make bitstream has not left a netlist in build/bitstream")
 def test_board_from_its_netlist() -> None:
     """The same of the netlist that was placed and routed: its packets are the golden model's too, byte by byte."""
