@@ -64,7 +64,7 @@ NOT_YET: dict[str, dict[str, int]] = {
         "mac_port": 580,
         "mac_rx": 579,
         "frame_store": 702,
-        "image_writer": 6327,
+        "image_writer": 308,
         "mm2s": 1625,
         "bd_gen": 425,
         "bd_place": 395,

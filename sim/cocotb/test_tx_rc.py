@@ -17,8 +17,7 @@ from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
 from framelane.models.rc.rc_protocol import RcLimits, RcReason, RcState
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Service
 from framelane.models.station.roce_rx import FIRST_QPN
-from rc_ports import COMMAND_T, DCQCN_T, ITEM_T, LIMITS_T, RC_CONTROL_T, RC_REPORT_T, STATUS_T
-from rc_room import has_room
+from rc_ports import COMMAND_T, DCQCN_T, ITEM_T, LIMITS_T, RC_CONTROL_T, RC_REPORT_T, STATUS_T, has_room
 from receive_bench import PEER, acknowledge, congestion, ethernet, ip
 from signals import now
 from widths import some_widths

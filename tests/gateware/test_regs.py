@@ -18,8 +18,8 @@ from framelane.models.rc.rc_protocol import RcLimits
 from framelane.models.registers import registers as models
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.roce_tx.wire import Endpoint
+from regs import MOST, WIDE, bits, spread
 from regs_counters import counters_package
-from regs_reset import MOST, WIDE, bits, spread
 from regs_text import Group
 from regs_tree import VALUE, groups_of
 

@@ -13,8 +13,8 @@ from framelane.models.rc.rc_protocol import RcNote, RcReason, RcState
 from framelane.models.rc.rc_responder import Manner
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.station.roce_rx import Event, EventKind
+from rc_ports import has_room
 from rc_requester_bench import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, REMOTE, TICK, RequesterBench
-from rc_room import has_room
 from signals import now
 
 QPS = 8

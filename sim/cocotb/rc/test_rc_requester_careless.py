@@ -14,9 +14,8 @@ from framelane.models.rc.rc_protocol import PSNS, RcLimits, RcNote
 from framelane.models.rc.rc_responder import Manner, RcResponder
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
 from framelane.models.station.roce_rx import Event, EventKind
-from rc_ports import COMMAND_T, ITEM_T
+from rc_ports import COMMAND_T, ITEM_T, has_room
 from rc_requester_bench import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, TICK, RequesterBench
-from rc_room import has_room
 from signals import now
 
 QPS = 4

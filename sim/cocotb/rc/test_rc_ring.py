@@ -14,8 +14,7 @@ from framelane.models.placement.trailer import Trailer
 from framelane.models.rc.rc_protocol import PSNS, Decision, RcLimits, RcQp, RcReason, RcState
 from framelane.models.rc.rc_ring import Entry, Issue, RcRing, Retired
 from framelane.models.station.roce_rx import EventKind
-from rc_ports import ENTRY_T, ISSUE_T, RETIRED_T
-from rc_room import has_room
+from rc_ports import ENTRY_T, ISSUE_T, RETIRED_T, has_room
 from signals import now
 
 QPS, DEPTH = 4, 8
