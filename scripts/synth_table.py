@@ -75,7 +75,7 @@ NOT_YET: dict[str, dict[str, int]] = {
         "packet_merge": 583,
         "tx": 1626,
         "tx_payload": 1625,
-        "tx_rc": 1396,
+        "tx_rc": 477,
         "tx_station": 584,
         "tx_with_rc": 1813,
     },
