@@ -72,8 +72,8 @@ async def arp_and_ping_answer_from_power_up_on(dut: Any) -> None:
     assert (Ether(answer).src, Ether(answer).dst, arp.op) == (MAC, HOST, 2)
     assert (arp.hwsrc, arp.psrc, arp.hwdst, arp.pdst) == (MAC, ADDRESS, HOST, HOST_ADDRESS)
     assert await bench.ask(who_has("192.168.1.51"), timeout_us=20) is None
-    for size, checksum_up in ((0, 0), (1, 7), (56, 0x1234), (1472, 0xFFFF)):
-        payload = checksum_up.to_bytes(2, "big") + bytes(range(256)) * 6
+    for size, first in ((0, 0), (1, 7), (2, 0xF900), (56, 0x1234), (1472, 0xFFFF)):
+        payload = first.to_bytes(2, "big") + bytes(range(256)) * 6
         echo = ICMP(type=8, id=77, seq=size) / payload[:size]
         request = Ether(src=HOST, dst=MAC) / IP(src=HOST_ADDRESS, dst=ADDRESS, ttl=9) / echo
         answer = await bench.ask(bytes(request))
