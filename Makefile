@@ -109,7 +109,7 @@ program: ## loads what make bitstream has made, by openFPGALoader, until power g
 	openFPGALoader $(ARGS) build/bitstream/$(BOARD)/$(BOARD).bit
 
 hls: $(VENV)/.dev ## the JUNGFRAU correction as an IP core by Vitis HLS; without Vitis its C simulation (ARGS="--part PART")
-	$(VENV)/bin/python scripts/hls.py $(ARGS)
+	$(VENV)/bin/python scripts/hls/hls.py $(ARGS)
 
 formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into docs/measured/formal.md (BLOCK=roce_join for one)
 	$(VENV)/bin/python scripts/prove.py $(BLOCK)

@@ -14,6 +14,7 @@ import prove
 import records
 import synth
 from records import Made
+from synth_row import Build
 from synth_table import TABLE, Row, parse
 
 BLOCKS = {block.name: block for block in proofs.blocks()}
@@ -264,8 +265,18 @@ def test_a_block_that_has_changed_is_measured(areas: Areas, monkeypatch: pytest.
     assert areas.measured == ["trailer"]
 
 
-def test_a_block_that_comes_under_another_limit_is_measured(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synth, "BY_THEIR_PIECES", ("axis_fifo",))
+@pytest.mark.parametrize(
+    "build",
+    [
+        Build("axis_fifo", has_levels=False),
+        Build("axis_fifo", {"Depth": 32}),
+        Build("axis_fifo", depth_parameters={"DataW": 64}),
+    ],
+)
+def test_a_block_that_is_measured_in_another_way_is_measured(
+    areas: Areas, monkeypatch: pytest.MonkeyPatch, build: Build
+) -> None:
+    monkeypatch.setitem(synth.BUILDS, "axis_fifo", build)
     areas.check()
     assert areas.measured == ["axis_fifo"]
 
