@@ -284,7 +284,7 @@ module bd_place
       TOTAL: if (ended) total_q <= result[31:0];
       default: ;
     endcase
-    index_q <= {2{state_d == INDEX}};
+    for (int unsigned c = 0; c < 2; c++) index_q[c] <= index_q[c] ? !ended : state_q == ROUND && ended;
     if (index_q[0]) to_q <= destination_i;  // asked for since the step before
     if (index_q[1]) begin
       known_q <= memory[INDEX_W'(entry_q)];
@@ -297,6 +297,7 @@ module bd_place
     end
     if (rst) begin
       state_q <= IDLE;
+      index_q <= '0;
       seen_q  <= '0;
     end
   end
