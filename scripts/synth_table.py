@@ -49,7 +49,6 @@ NOT_YET: dict[str, dict[str, int]] = {
         "roce_qp": 272,
         "roce_segment": 260,
         "roce_tx": 1056,
-        "image_writer": 308,
         "registers": 364,
         "tx_regs": 623,
         "tx": 1626,
