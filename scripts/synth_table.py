@@ -57,7 +57,7 @@ NOT_YET: dict[str, dict[str, int]] = {
         "tx_station": 584,
         "tx_with_rc": 1813,
     },
-    "levels_with_carries": {"rc_requester": 10},
+    "levels_with_carries": {"rc_requester": 9},
 }
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""
 

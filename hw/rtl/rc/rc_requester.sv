@@ -139,19 +139,19 @@ module rc_requester
   // Accepting: a trailer comes with its descriptor. Packets are counted here. A frame stays where it has begun, and goes to the ring
   // that has let it in, though its QP's entry in the table is changed meanwhile.
   rc_entry_t entry;
-  logic entry_tvalid, entry_tready, through_tvalid, through_tready, is_rc, complete, accepted, passing_q;
-  set_t expected;
+  logic entry_tvalid, entry_tready, through_tvalid, lets_through, is_rc, complete, accepted, passing_q;
+  set_t expected, of_rc;
   rc_context_t in_context;
   logic [31:0] whole;
   logic rest;
+  logic [15:0] packets, packets_by_mtu;
 
   assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
-  assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q &&
-      (in_context.rc || expected[index_t'(s_axis_bd_tdata.qp)]);
+  assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q && of_rc[index_t'(s_axis_bd_tdata.qp)];
   assign complete = s_axis_bd_tvalid && !rst_q[0] && (!s_axis_bd_tdata.last || s_axis_trailer_tvalid);
   assign entry_tvalid = complete && is_rc;
   assign through_tvalid = complete && !is_rc;
-  assign accepted = complete && (is_rc ? entry_tready : through_tready);
+  assign accepted = complete && (is_rc ? entry_tready : lets_through);
   assign s_axis_bd_tready = accepted;
   assign s_axis_trailer_tready = accepted && s_axis_bd_tdata.last;
   assign accepted_o = accepted;
@@ -163,17 +163,16 @@ module rc_requester
   end
 
   always_comb begin
-    whole = '0;
-    rest  = 1'b0;
+    packets = '0;
     for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
-      if (in_context.mtu_log2 == 4'(log2)) begin
-        whole = s_axis_bd_tdata.length >> log2;
-        rest  = (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
-      end
+      whole = s_axis_bd_tdata.length >> log2;
+      rest = (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
+      packets_by_mtu = whole >= 32'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0] + 16'(rest);
+      if (in_context.mtu_log2 == 4'(log2)) packets = packets_by_mtu;
     end
     entry = '{
         tag: tag_i,
-        packets: whole >= 32'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0] + 16'(rest),
+        packets: packets,
         trailer: s_axis_trailer_tdata,
         bd: s_axis_bd_tdata
     };
@@ -186,21 +185,32 @@ module rc_requester
   set_t issued, passed, ended, in_line, under_way, started, left_q;
 
   always_comb begin
-    passed = '0;
-    ended  = '0;
-    passed[index_t'(s_axis_bd_tdata.qp)] = accepted && !is_rc && exists(s_axis_bd_tdata.qp);
+    ended = '0;
     ended[index_t'(ended_qp_i)] = ended_i && exists(ended_qp_i);
     started = '0;
     started[index_t'(timer_qp)] = timer_write;
     for (int unsigned q = 0; q < RcQps; q++) begin
-      in_line[q]   = line_q[q] != '0;
+      // As accepted && !is_rc, of this QP: what it is need not be chosen by the QP before
+      of_rc[q] = contexts_q[q].rc || expected[q];
+      passed[q] = complete && lets_through && s_axis_bd_tdata.qp == 8'(q) && (passing_q || !of_rc[q]);
+      in_line[q] = line_q[q] != '0;
       under_way[q] = messages_q[q] != '0 || in_line[q];
     end
   end
 
+  // Of two that come and one that ends, in one number to be added.
+  function automatic logic [MESSAGES_W-1:0] step(input logic one, input logic other, input logic less);
+    unique case ({one, other, less})
+      3'b001: return '1;
+      3'b010, 3'b100, 3'b111: return MESSAGES_W'(1);
+      3'b110: return MESSAGES_W'(2);
+      default: return '0;
+    endcase
+  endfunction
+
   always_ff @(posedge clk) begin
     for (int unsigned q = 0; q < RcQps; q++) begin
-      messages_q[q] <= messages_q[q] + MESSAGES_W'(issued[q]) + MESSAGES_W'(passed[q]) - MESSAGES_W'(ended[q]);
+      messages_q[q] <= messages_q[q] + step(issued[q], passed[q], ended[q]);
       if (ended[q] || in_line_i == '0) line_q[q] <= in_line_i;
       else line_q[q] <= line_q[q] - 8'(left_i && in_line[q]);
     end
@@ -441,7 +451,7 @@ module rc_requester
   localparam int unsigned GROUP_W = 128;  // bits that one copy of the choice drives
   localparam int unsigned GROUPS = (ISSUE_W + GROUP_W - 1) / GROUP_W;
 
-  rc_issue_t chosen, through;
+  rc_issue_t chosen, through, resumed;  // resumed: what the ring issues, without what is done of it
   logic [ISSUE_W-1:0] chosen_bits, through_bits, issue_bits;
   (* keep, dont_merge *)logic [GROUPS-1:0] through_turns_q;  // all are always equal
   logic [GROUPS-1:0] passes;
@@ -471,9 +481,10 @@ module rc_requester
   end
 
   assign through_bits = through;
-  assign issue_bits = issue;
-  assign through_tready = takes_through && out_tready;
-  assign issue_tready = !takes_through && out_tready;
+  assign issue_bits = resumed;
+  // What is not of RC would be taken. Apart from what is, so that this is not waited for.
+  assign lets_through = wanted && (through_turns_q[0] || !issue_tvalid) && out_tready;
+  assign issue_tready = !(through_tvalid && wanted && through_turns_q[0]) && out_tready;  // of one that is there
   assign out_context = contexts_q[index_t'(issue.bd.qp)];
   // A new MTU fails the QP, but finds messages here that were cut by the old one: these stay within their descriptors.
   assign done = behind_q < issue.bd.length ? behind_q : '0;
@@ -485,18 +496,17 @@ module rc_requester
   end
 
   always_comb begin
+    resumed = issue;
+    resumed.bd.source = issue.bd.source + 64'(done);
+    resumed.bd.destination = issue.bd.destination + 64'(done);
+    resumed.bd.length = issue.bd.length - done;
     item = '{
         tag: chosen.tag,
         rc: chosen.rc,
-        resume: chosen.rc && chosen.skip != '0 && out_context.message,
+        resume: !takes_through && issue.skip != '0 && out_context.message,
         psn: chosen.psn,
         bd: chosen.bd
     };
-    if (chosen.rc) begin
-      item.bd.source = issue.bd.source + 64'(done);
-      item.bd.destination = issue.bd.destination + 64'(done);
-      item.bd.length = issue.bd.length - done;
-    end
   end
 
   always_ff @(posedge clk) begin
@@ -528,7 +538,8 @@ module rc_requester
   always_ff @(posedge clk) begin
     beat_q  <= beat_i;
     beats_q <= issues ? item.bd.length[31:LANES_W] : '0;
-    rest_q  <= issues && item.bd.length[LANES_W-1:0] != '0;
+    rest_q  <= issues && (takes_through ? s_axis_bd_tdata.length[LANES_W-1:0] != '0 :
+        resumed.bd.length[LANES_W-1:0] != '0);
     ahead_q <= ahead_q + (BEATS_W + 1)'(beats_q) + (BEATS_W + 1)'(rest_q) - (BEATS_W + 1)'(beat_q);
     if (rst_q[2]) begin
       beat_q  <= 1'b0;
