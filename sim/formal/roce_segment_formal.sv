@@ -2,7 +2,9 @@
 // message is followed, any: if it is of that QP, its packets are what packet_of() makes of it and what is left of it.
 module roce_segment_formal
   import roce_pkg::*;
-(
+#(
+    parameter bit EveryCycle = 1'b1
+) (
     input logic clk,
     input logic rst,
 
@@ -277,7 +279,7 @@ module roce_segment_formal
       i_step : assert (in_step);
       i_count : assert (count == accepted_q - ended_q);
       i_wait : assert (m_axis_pkt_tvalid ? wait_q <= 2'd2 : wait_q <= 2'(valid_q));
-      i_filled : assert (look_valid_q || !skid_valid_q);
+      i_filled : assert (look_valid_q || !skid_valid_q || (!EveryCycle && valid_q));
       i_table : assert (valid_q && own(index_q, status_q, replay_q) ? psn_q == psn_behind : table_q == psn_behind);
       i_rest :
       assert (!rest || (valid_q && status_q == OK && offer.status == OK && index_q == offer.index &&
@@ -314,7 +316,9 @@ module roce_segment_formal
 
 endmodule
 
-bind roce_segment roce_segment_formal u_formal (
+bind roce_segment roce_segment_formal #(
+    .EveryCycle(EveryCycle)
+) u_formal (
     .skid_q(u_skid.skid_q),
     .skid_valid_q(u_skid.skid_valid_q),
     .look_valid_q(look_valid_q[0]),
