@@ -46,7 +46,7 @@ module roce_join
 );
 
   localparam int unsigned LANE_W = $clog2(KeepW);
-  localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // a header has several beats, of which the first says what counts
+  localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // a header has several beats, and its first says what counts
   localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
 
   typedef enum logic [1:0] {
