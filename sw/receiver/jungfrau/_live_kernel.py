@@ -60,13 +60,16 @@ def place(
     refused: NDArray[np.int64],
     fates: NDArray[np.int64],
     examples: NDArray[np.int64],
-    share: NDArray[np.uint16],
+    ring: NDArray[np.uint16],
+    pitch: int,
+    start: int,
 ) -> tuple[int, int]:
     """Place the packets from `first` on, and count their fates: where it stopped, and why.
 
     Of all streams: `opened` (slots) is the frame that may be written to a slot, -1 where none may. Of this one: `at`
     (slots) the frame of which `came` (slots, 2) units and packets are there, `bits` (slots, units) which, `infos`
-    (slots) a header; `share` (slots, words) is its part of the ring.
+    (slots) a header. The `ring` is flat: a slot has `pitch` words, and this stream's share begins `start` behind its
+    first. (As a view of two axes it would have strides, and words would be copied one by one.)
     """
     where, state = wheres[0], states[0]
     units_of_share = bits.shape[1]
@@ -131,8 +134,9 @@ def place(
             _count(_DUPLICATE, fates, examples, sizes[i], header)
             continue
         words = units * UNIT_WORDS
+        place_at = slot * pitch + start + unit * UNIT_WORDS
         source = packets[i, _HEADER_WORDS : _HEADER_WORDS + words]
-        state.guarded += guard(source, share[slot, unit * UNIT_WORDS : unit * UNIT_WORDS + words])
+        state.guarded += guard(source, ring[place_at : place_at + words])
         bits[slot, unit : unit + units] = True
         came[slot, 0] += units
         came[slot, 1] += 1
@@ -143,7 +147,7 @@ def place(
             state.whole += 1
             if owner[0].version == 0:
                 owner[0] = header
-                _refuse_foreign(opened, at, came, bits, infos, header, fates, share)
+                _refuse_foreign(opened, at, came, bits, infos, header, fates, ring, pitch, start)
     return sizes.size, ALL
 
 
@@ -178,7 +182,9 @@ def _refuse_foreign(
     infos: NDArray[Any],
     owner: Any,
     fates: NDArray[np.int64],
-    share: NDArray[np.uint16],
+    ring: NDArray[np.uint16],
+    pitch: int,
+    start: int,
 ) -> None:
     """Take what is not of the stream's owner out of the frames that are under way."""
     for slot in range(opened.size):
@@ -186,7 +192,8 @@ def _refuse_foreign(
             continue
         for unit in range(bits.shape[1]):
             if bits[slot, unit]:
-                share[slot, unit * UNIT_WORDS : (unit + 1) * UNIT_WORDS] = HOLE_WORD
+                place_at = slot * pitch + start + unit * UNIT_WORDS
+                ring[place_at : place_at + UNIT_WORDS] = HOLE_WORD
         fates[_PLACED] -= came[slot, 1]
         fates[_MODULE] += came[slot, 1]
         at[slot] = -1

@@ -93,7 +93,7 @@ def alike(one: Any, other: Any) -> bool:
 def guard(source: NDArray[np.uint16], target: NDArray[np.uint16]) -> int:
     """Copy words; those of gain code 10, which would read as holes, become error words and are counted."""
     wrong = np.uint16(0)
-    for i in range(PACKET_WORDS):
+    for i in range(source.size):
         word = source[i]
         is_wrong = word >> STAGE_SHIFT == FORBIDDEN_STAGE
         wrong = np.uint16(wrong + np.uint16(is_wrong))

@@ -17,7 +17,6 @@ from framelane.receiver.jungfrau._live_kernel import (
     REFUSED,
     STATE,
     UNIT_ROWS,
-    UNIT_WORDS,
     place,
 )
 from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
@@ -51,7 +50,7 @@ class LiveStream:
         self.error: Exception | None = None
         """What ended the thread, if anything did."""
         slots, rows = len(opened), MODULE_ROWS // interfaces
-        first = index * rows * MODULE_COLUMNS
+        self._start = index * rows * MODULE_COLUMNS
         self.at, self.came = np.full(slots, -1, np.int64), np.zeros((slots, 2), np.int64)
         self.infos: NDArray[np.void] = np.zeros(slots, HEADER)
         self.refused = np.full(REFUSED, -1, np.int64)
@@ -62,7 +61,7 @@ class LiveStream:
         self.units = rows // UNIT_ROWS
         """Of a share, in `came`."""
         self._bits, self._owner = np.zeros((slots, self.units), np.bool_), np.zeros(1, HEADER)
-        self._share = words[:, first : first + self.units * UNIT_WORDS]
+        self._ring, self._pitch = words.reshape(-1), words.shape[1]
         self._where, self._opened, self._woken = where, opened, woken
         self._goes_on = threading.Event()
         self._batch = PacketBatch()
@@ -136,7 +135,7 @@ class LiveStream:
         stopped: tuple[int, int] = place(
             batch.packets[:count], batch.headers[:count], batch.sizes[:count], first, self._where, self._opened,
             self.at, self.came, self._bits, self.infos, self._owner, self.state, self.refused, self.fates,
-            self.examples, self._share,
+            self.examples, self._ring, self._pitch, self._start,
         )  # fmt: skip
         return stopped
 

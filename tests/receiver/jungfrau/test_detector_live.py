@@ -51,6 +51,22 @@ def test_packets_of_two_rows_are_placed_as_those_of_four(interfaces: int, patien
     assert live.run.counters.placed == live.sent == 5 * 512
 
 
+def test_a_packet_of_two_rows_writes_no_more_than_its_rows(patient: None) -> None:
+    """Before them longer ones came, whose words lie behind it in memory; each comes after the one that follows it."""
+    with live_detector(2) as live:
+        live.send([each for number in range(1, 3) for each in sent(number, 2)])
+        lost = {(0, 7), (1, 255)}
+        packets = [each for index, each in enumerate(halves(sent(3, 2))) if divmod(index, 256) not in lost]
+        live.send(packets[::-1])
+        live.send([each for number in range(4, 8) for each in sent(number, 2)])
+        live.until(lambda: 3 in live.images)
+    expected = raw(3, 2)
+    for module, packet in lost:
+        expected[module * MODULE_ROWS + 2 * packet :][:2] = HOLE_WORD
+    assert (live.images[3] == expected).all()
+    assert live.holes[3] == 2 * 2 * MODULE_COLUMNS
+
+
 def test_what_was_in_the_memory_before_a_truncated_packet_is_no_frame_to_begin_with() -> None:
     where = np.zeros(1, WHERE)
     where["reach"] = 100
