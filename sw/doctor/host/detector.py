@@ -8,7 +8,7 @@ from framelane.doctor.host.cpus import CpuSet
 from framelane.doctor.host.finding import HostFinding, fault, good, note, warning
 from framelane.doctor.host.system import System
 from framelane.models.jungfrau.jf_packet import PACKET_BYTES
-from framelane.receiver.jungfrau._live_kernel import FEW
+from framelane.receiver.jungfrau.packet_units import FEW
 
 _IP_UDP_BYTES = 20 + 8
 _NODES = "sys/devices/system/node"

@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.compiled import compiled
-from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER_BYTES, MODULE_COLUMNS, VERSION
+from framelane.models.jungfrau.jf_packet import DETECTOR, VERSION
 from framelane.models.placement.slots import HOLE_WORD
-from framelane.receiver.jungfrau._packet_kernel import alike, guard
+from framelane.receiver.jungfrau._packet_kernel import HEADER_WORDS, alike, guard
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_units import FEW, MANY, UNIT_WORDS
 
-UNIT_ROWS = 2
-"""Rows of the smaller of the two packets; what has come is kept for so many rows at a time."""
-UNIT_WORDS = UNIT_ROWS * MODULE_COLUMNS
 REFUSED = 4096
 """Of so many frames it is kept whether a packet was refused because there was no slot."""
 EXAMPLE = 4
@@ -35,9 +33,6 @@ since so many were placed, the last with `run_number`."""
 ALL, BEGINS, RESTARTS = 0, 1, 2
 """Why it stopped: at the end; before a packet with a number, and none is known; before a packet that begins anew."""
 
-_HEADER_WORDS = HEADER_BYTES // 2
-FEW, MANY = HEADER_BYTES + 2 * UNIT_WORDS, HEADER_BYTES + 4 * UNIT_WORDS
-"""Bytes of a packet of two rows, and of four."""
 _PLACED, _SIZE, _VERSION, _DETECTOR = int(Fate.PLACED), int(Fate.SIZE), int(Fate.VERSION), int(Fate.DETECTOR)
 _PACKET, _MODULE, _LATE, _NUMBER = int(Fate.PACKET), int(Fate.MODULE), int(Fate.LATE), int(Fate.NUMBER)
 _DUPLICATE, _SLOT = int(Fate.DUPLICATE), int(Fate.SLOT)
@@ -135,7 +130,7 @@ def place(
             continue
         words = units * UNIT_WORDS
         place_at = slot * pitch + start + unit * UNIT_WORDS
-        source = packets[i, _HEADER_WORDS : _HEADER_WORDS + words]
+        source = packets[i, HEADER_WORDS : HEADER_WORDS + words]
         state.guarded += guard(source, ring[place_at : place_at + words])
         bits[slot, unit : unit + units] = True
         came[slot, 0] += units

@@ -9,18 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER, MODULE_COLUMNS, MODULE_ROWS, VERSION
-from framelane.receiver.jungfrau._live_kernel import (
-    ALL,
-    EXAMPLE,
-    FEW,
-    MANY,
-    REFUSED,
-    STATE,
-    UNIT_ROWS,
-    place,
-)
+from framelane.receiver.jungfrau._live_kernel import ALL, EXAMPLE, REFUSED, STATE, place
 from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_units import FEW, MANY, UNIT_ROWS
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import ConfigError, TransportError
-from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES, MODULE_COLUMNS, MODULE_ROWS
+from framelane.models.jungfrau.jf_packet import HEADER_BYTES, MODULE_COLUMNS, MODULE_ROWS
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver import Live, receive
 from framelane.receiver.jungfrau import detector_transport
@@ -20,25 +20,13 @@ from framelane.receiver.jungfrau.live_stream import LiveStream
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 from jungfrau_live import free_ports, live_detector
-from jungfrau_packets import Sent, raw, sent
+from jungfrau_packets import halves, raw, sent
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take no pause of a loaded machine for the end of a frame."""
     monkeypatch.setattr(detector_transport, "SILENT_S", 60.0)
-
-
-def halves(packets: list[Sent]) -> list[Sent]:
-    """The same rows in packets of 4144 bytes."""
-    found: list[Sent] = []
-    for stream, packet in packets:
-        for part in range(2):
-            header = np.frombuffer(packet, HEADER, 1).copy()
-            header["packet_number"] = 2 * header["packet_number"] + part
-            rows = packet[HEADER_BYTES + part * 4096 :][:4096]
-            found.append((stream, header.tobytes() + rows))
-    return found
 
 
 @pytest.mark.parametrize("interfaces", [1, 2])
