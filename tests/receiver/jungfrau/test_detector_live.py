@@ -115,7 +115,7 @@ def test_frames_that_find_no_slot_are_dropped_whole_and_counted_and_the_run_goes
     assert tally.holds
     assert tally.sent == number + 2
     assert tally.complete == len(live.order)
-    assert tally.dropped_by_host == tally.sent - tally.complete >= 22
+    assert tally.dropped_by_host == tally.sent - tally.complete >= 21  # frame 9 has a slot once frame 1 is given back
     assert live.run.counters.refused["slot"] == 128 * tally.dropped_by_host
     assert any("frames were dropped as no slot was free" in note for note in live.run.notes)
 
