@@ -59,7 +59,7 @@ class Measurement:
 
 _FOLDERS = {
     "transmitter": ("roce_tx", "tx", "placement", "rc", "rc_store", "mac_port"),
-    "receiver": ("pipeline", "jf_correct", "pedestal", "softnic", "link"),
+    "receiver": ("pipeline", "jf_correct", "pedestal", "softnic", "detector", "link"),
     "files": ("files",),
     "gpu": ("gpu", "gpu_peaks", "gpu_pipeline", "gpu_ranks"),
 }

@@ -16,7 +16,9 @@ STATUS = """Exit status 0: nothing is wrong; warnings and notes may be said.
 
 
 def doctor(
-    session: Annotated[Path, typer.Option(help="Session of the receiver: the session.json that it has published.")],
+    session: Annotated[
+        Path | None, typer.Option(help="Session of the receiver: the session.json that it has published.")
+    ] = None,
     pcap: Annotated[
         Path | None, typer.Option(help="Capture of its packets, pcap or pcapng, taken on one Ethernet interface.")
     ] = None,
@@ -30,6 +32,10 @@ def doctor(
     device: Annotated[
         str | None, typer.Option(help="RDMA device that receives, rxe0 or mlx5_0; a soft NIC, if not given.")
     ] = None,
+    detector: Annotated[
+        bool,
+        typer.Option("--detector", help="Instead of a session: a detector's own packets come in on --interface."),
+    ] = False,
     json: Annotated[Path | None, typer.Option(help="Write the findings to this file, for machines.")] = None,
     force: Force = False,
 ) -> None:
@@ -46,6 +52,7 @@ def doctor(
         save=save,
         interface=interface,
         device=device,
+        detector=detector,
         json=json,
         force=force,
     )

@@ -18,7 +18,7 @@ from framelane.doctor.capture import Capture, Captured
 from framelane.doctor.cause import Placer
 from framelane.doctor.diagnosis import diagnose
 from framelane.doctor.gathered import Diagnosis
-from framelane.doctor.host import counters
+from framelane.doctor.host import counters, detector
 from framelane.doctor.host.examination import chosen_interface, examine
 from framelane.doctor.host.finding import HostFinding, Level
 from framelane.doctor.host.system import System
@@ -34,17 +34,26 @@ _REPORT = json_with("report of framelane doctor", format=report.FORMAT)
 class DoctorOptions:
     """What the user chose; None: the default. ConfigError for what cannot be, InputError where an input is written."""
 
-    session: Path
+    session: Path | None = None
     pcap: Path | None = None
     listen: float | None = None
     save: Path | None = None
     interface: str | None = None
     device: str | None = None
+    detector: bool = False
+    """This host receives a detector's own packets, on `interface`: there is no session."""
     json: Path | None = None
     force: bool = False
     """Older files are replaced."""
 
     def __post_init__(self) -> None:
+        if self.detector:
+            if self.session or self.pcap or self.device or self.listen is not None:
+                raise ConfigError("--detector checks this host alone: leave out --session, --pcap, --listen, --device")
+            if self.interface is None:
+                raise ConfigError("--detector: say by --interface where the detector's packets come in")
+        elif self.session is None:
+            raise ConfigError("give --session, or --detector where a detector's own packets come in")
         if self.pcap and self.listen is not None:
             raise ConfigError("--pcap and --listen are two ways to get packets: give one of them")
         if self.listen is not None and not 0 < self.listen <= 3600:
@@ -72,8 +81,18 @@ class DoctorOptions:
 
 def run(options: DoctorOptions, console: Console) -> bool:
     """Examine what is asked for, and tell. Whether nothing is wrong. Raises FramelaneError for bad input."""
-    session = Session.load(options.session)
     document: dict[str, Any] = {"format": report.FORMAT}
+    if options.session is None:
+        right = _tell_host(list(detector.examine(str(options.interface))), document, console)
+    else:
+        right = _examine(options, Session.load(options.session), document, console)
+    document["nothing_wrong"] = right
+    if options.json:
+        _write(options.json, document, options.force)
+    return right
+
+
+def _examine(options: DoctorOptions, session: Session, document: dict[str, Any], console: Console) -> bool:
     right = True
     packets, host = _packets(options, session, console)
     if packets is not None:
@@ -88,15 +107,7 @@ def run(options: DoctorOptions, console: Console) -> bool:
         host += examine(session, options.interface, options.device)
         if packets is not None:
             say(console, "")
-        for finding in host:
-            _tell_host(finding, console)
-        document["host"] = [
-            {"check": f.check, "level": f.level.value, "text": f.text, "advice": f.advice} for f in host
-        ]
-        right = right and not any(finding.level is Level.FAULT for finding in host)
-    document["nothing_wrong"] = right
-    if options.json:
-        _write(options.json, document, options.force)
+        right = _tell_host(host, document, console) and right
     return right
 
 
@@ -133,10 +144,14 @@ def _tell(diagnosis: Diagnosis, session: Session, console: Console) -> None:
         say(console, line, {"fault": "bold red", "network": "bold yellow", "warning": "yellow"}.get(kind))
 
 
-def _tell_host(finding: HostFinding, console: Console) -> None:
-    advice = f"\n  do: {finding.advice}" if finding.advice else ""
-    style = None if finding.level is Level.OK else _STYLES.get(finding.level)
-    say(console, f"{finding.level.value}: {finding.check}: {finding.text}{advice}", style)
+def _tell_host(found: list[HostFinding], document: dict[str, Any], console: Console) -> bool:
+    """Whether none of them is a fault."""
+    for finding in found:
+        advice = f"\n  do: {finding.advice}" if finding.advice else ""
+        style = None if finding.level is Level.OK else _STYLES.get(finding.level)
+        say(console, f"{finding.level.value}: {finding.check}: {finding.text}{advice}", style)
+    document["host"] = [{"check": f.check, "level": f.level.value, "text": f.text, "advice": f.advice} for f in found]
+    return not any(finding.level is Level.FAULT for finding in found)
 
 
 def _write(path: Path, document: dict[str, Any], force: bool) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from framelane.bench.files import file_writers, killed_writers, write_rate
 from framelane.bench.receiver import (
+    bench_detector,
     bench_link,
     bench_pipeline,
     correction_cpu,
@@ -43,6 +44,8 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(softnic_memory, constant, few)
     for constant, little in (("TRIAL_S", 0.02), ("STEPS", 1), ("TRIES", 1)):
         monkeypatch.setattr(softnic_wire, constant, little)
+    for constant, least in (("MODULES", (1,)), ("ROUNDS", 1), ("TRIAL_S", 0.02), ("STEPS", 1), ("TRIES", 1)):
+        monkeypatch.setattr(bench_detector, constant, least)
     for constant, short in (("TRIAL_S", 0.2), ("WARM_S", 0.0)):
         monkeypatch.setattr(bench_link, constant, short)
     for constant, once in (("TRIAL_S", 0.3), ("ROUNDS", 1)):
@@ -87,8 +90,8 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     assert (status, err) == (
         2,
         "framelane: there is no bench nosuch: choose one of "
-        "roce_tx, tx, placement, rc, rc_store, mac_port, pipeline, jf_correct, pedestal, softnic, link, files, "
-        "gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
+        "roce_tx, tx, placement, rc, rc_store, mac_port, pipeline, jf_correct, pedestal, softnic, detector, link, "
+        "files, gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
     )
 
 

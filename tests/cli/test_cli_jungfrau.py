@@ -26,7 +26,7 @@ from framelane.receiver.jungfrau.frame_file import FrameFile
 from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
 from framelane.receiver.jungfrau.recorder import Recorder
 from framelane.receiver.recovery.found_run import recover
-from jungfrau_packets import raw, sent, write_capture
+from jungfrau_packets import halves, raw, sent, write_capture
 
 RunCli = Callable[..., tuple[int, str, str]]
 FRAMELANE = [sys.executable, "-c", "from framelane.cli import main; main()"]
@@ -72,6 +72,18 @@ def test_a_whole_capture_is_a_file_with_everything(record: RunCli, read: Any, co
     assert read("storage_cell").tolist() == [[5, 5]] * 3
 
 
+def test_packets_of_two_rows_are_recorded_as_those_of_four(record: RunCli, read: Any) -> None:
+    packets = halves([p for n in (7, 8, 9) for p in sent(n, 2, 2)])
+    status, out, err = record([p for index, p in enumerate(packets) if index != 600], "--modules", 2, "--interfaces", 2)
+    assert (status, err) == (1, "")
+    assert "1535 packets, 1535 of them placed\nframes: 2 complete, 1 incomplete with 2048 holes, 0 missing" in out
+    expected = np.stack([raw(number, 2) for number in (7, 8, 9)])
+    expected[1, 2 * 88 : 2 * 88 + 2] = 0x8000
+    assert (read("raw") == expected).all()
+    assert read("packets").tolist() == [[256, 256], [255, 256], [256, 256]]
+    assert read("holes").tolist() == [0, 2048, 0]
+
+
 def test_what_was_lost_is_said_and_the_file_tells_where(record: RunCli, read: Any) -> None:
     packets = [*sent(1, 2), *sent(2, 2)[:-3], *sent(4, 2)[128:]]
     status, out, _ = record([*packets, packets[-1]], "--modules", 2)
@@ -91,7 +103,7 @@ def test_every_refused_packet_is_counted_with_what_to_do(record: RunCli) -> None
     foreign = [(0, bytes(8246)), (0, bytes(wrong)), (5, sent(1)[0][1])]
     status, out, _ = record([*foreign, *sent(1), *sent(0x999)[:1]])
     assert status == 1
-    for line in ("1 not 8240 bytes long", "1 another version of the header", "1 not UDP to these ports"):
+    for line in ("1 neither 8240 nor 4144 bytes long", "1 another version of the header", "1 not UDP to these ports"):
         assert f"\n{line}" in out
     status, out, _ = record(sent(1, interfaces=1), "--interfaces", 2)
     assert "64 packet numbers out of range: check --interfaces" in out

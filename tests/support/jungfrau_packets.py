@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from framelane.models.jungfrau.jf_packet import JfHeader, packets
+from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES, JfHeader, packets
 from framelane.packets.pcap import PcapWriter
 from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
@@ -30,6 +30,18 @@ def sent(number: int, modules: int = 1, interfaces: int = 1, **fields: int) -> l
     for index, image in enumerate(raw(number, modules).reshape(modules, 512, 1024)):
         header = JfHeader(**{"frame_number": number, "module_id": 100 + index, "timestamp": number * 10} | fields)
         found += [(index * interfaces + at, packet) for at, packet in packets(image, header, interfaces)]
+    return found
+
+
+def halves(packets: list[Sent]) -> list[Sent]:
+    """The same rows in packets of 4144 bytes."""
+    found: list[Sent] = []
+    for stream, packet in packets:
+        for part in range(2):
+            header = np.frombuffer(packet, HEADER, 1).copy()
+            header["packet_number"] = 2 * header["packet_number"] + part
+            rows = packet[HEADER_BYTES + part * 4096 :][:4096]
+            found.append((stream, header.tobytes() + rows))
     return found
 
 

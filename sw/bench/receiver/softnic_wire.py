@@ -1,7 +1,7 @@
 """The highest rate that loses nothing, with a sender on another core: the soft NIC, and a plain `recv_into`."""
 
 import contextlib
-import math
+import functools
 import os
 import socket
 import time
@@ -11,6 +11,7 @@ from typing import Any
 from framelane.base.errors import TransportError
 from framelane.bench.own_network import own_network
 from framelane.bench.receiver import softnic_packets
+from framelane.bench.receiver.lossless import highest
 from framelane.bench.receiver.softnic_sender import AT_ONCE, Pump, Way, pump
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.transport import sockets
@@ -27,7 +28,6 @@ STEPS = 5
 TRIES = 3
 _QUIET_S = 0.2
 """So long nothing comes before the rest is called lost."""
-_FIRST_RATE = 100e3
 
 Take = Callable[[float], int]
 """Wait at most so many seconds for packets, and take those that are there; how many were taken since the beginning."""
@@ -60,7 +60,7 @@ def _row(
     what: str, path: str, of: Session, sent: list[bytes], opened: contextlib.AbstractContextManager[tuple[Take, Pump]]
 ) -> dict[str, Any]:
     with opened as (take, sender):
-        lossless, fastest = _search(take, sender)
+        lossless, fastest = highest(functools.partial(_trial, take, sender), TRIAL_S, STEPS, TRIES)
     return {
         "what": what,
         "path": path,
@@ -114,27 +114,6 @@ def _by_recv_into(of: Session, core: int, sent: list[bytes]) -> Iterator[tuple[T
 
         with pump(Way(of, core, port=sock.getsockname()[1]), sent) as sender:
             yield take, sender
-
-
-def _search(take: Take, sender: Pump) -> tuple[float, float]:
-    """Packets a second: the most that were all taken, and the most that were sent."""
-    _trial(take, sender, int(_FIRST_RATE * TRIAL_S / 10), _FIRST_RATE)  # warms up
-    rate, _ = _trial(take, sender, int(_FIRST_RATE * TRIAL_S), math.inf)
-    trials = [_trial(take, sender, int(rate * TRIAL_S), math.inf) for _ in range(TRIES)]
-    fastest = max(reached for reached, _ in trials)
-    best = max((reached for reached, lost in trials if not lost), default=0.0)
-    low, high = best, fastest
-    for _ in range(STEPS if best < fastest else 0):
-        rate = (low + high) / 2
-        kept = (reached for reached, lost in _tries(take, sender, rate) if not lost)
-        reached = next(kept, 0.0)
-        best, low, high = (max(best, reached), rate, high) if reached else (best, low, rate)
-    return best, fastest
-
-
-def _tries(take: Take, sender: Pump, rate: float) -> Iterator[tuple[float, int]]:
-    """Another program may have the core for a while: one trial without loss is enough."""
-    return (_trial(take, sender, int(rate * TRIAL_S), rate) for _ in range(TRIES))
 
 
 def _trial(take: Take, sender: Pump, count: int, rate: float) -> tuple[float, int]:

@@ -33,7 +33,7 @@ _PACKET_IN_QUEUE = 12_000
 
 _WHY = {
     Fate.PORT: "not UDP to these ports",
-    Fate.SIZE: "not 8240 bytes long",
+    Fate.SIZE: "neither 8240 nor 4144 bytes long",
     Fate.VERSION: "another version of the header",
     Fate.DETECTOR: "another type of detector",
     Fate.PACKET: "packet numbers out of range: check --interfaces",

@@ -25,14 +25,15 @@ def check(system: System, session: Session, interface: str) -> Iterator[HostFind
         yield fault("rp_filter", f"{text} in silence (AF_PACKET still sees them)", advice)
     else:
         yield good("rp_filter", f"rp_filter is {mode}, the source's packets pass it")
-    yield _check_firewall(system)
+    yield check_firewall(system, "UDP port 4791 from the source")
 
 
-def _check_firewall(system: System) -> HostFinding:
+def check_firewall(system: System, wanted: str) -> HostFinding:
+    """Whether rules are loaded, which have to let pass what is `wanted`, in words."""
     tables = system.net("ip_tables_names").split()
     modules = system.text("proc/modules")
     uses = [line.split()[2] for line in modules.splitlines() if line.startswith("nf_tables ")]
     if tables or (uses and uses[0] != "0"):
-        advice = "look with `nft list ruleset` and `iptables -L INPUT -v`; allow UDP port 4791 from the source"
+        advice = f"look with `nft list ruleset` and `iptables -L INPUT -v`; allow {wanted}"
         return warning("firewall", "a firewall is loaded: SoftRoCE and UDP sockets see what it lets pass only", advice)
     return good("firewall", "no firewall rules are loaded as far as /proc tells")

@@ -1,6 +1,6 @@
 """The interface: is it there, up, long enough for the packets, and has it the session's addresses?"""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from framelane.doctor.host.finding import HostFinding, fault, good, warning
 from framelane.doctor.host.system import System
@@ -23,6 +23,15 @@ def find(system: System, session: Session) -> str | None:
 
 def check(system: System, session: Session, interface: str) -> Iterator[HostFinding]:
     """The checks of one interface."""
+    there = yield from check_link(system, interface)
+    if there:
+        yield from _check_mtu(system, session, interface)
+        if not int(system.text(f"sys/class/net/{interface}/flags") or "0", 16) & _LOOPBACK:
+            yield _check_mac(system, session, interface)
+
+
+def check_link(system: System, interface: str) -> Generator[HostFinding, None, bool]:
+    """Whether it is there, after what is said of it and of its link."""
     folder = f"sys/class/net/{interface}"
     names = system.names("sys/class/net")
     if interface not in names:
@@ -30,9 +39,9 @@ def check(system: System, session: Session, interface: str) -> Iterator[HostFind
         if interface in listed:
             advice = "enter the namespace by `ip netns exec`, or mount sysfs anew"
             yield warning("interface", f"{interface} is here, but /sys is of another network namespace", advice)
-            return
+            return False
         yield fault("interface", f"there is no interface {interface}", f"choose one of {', '.join(names)}")
-        return
+        return False
     flags = int(system.text(f"{folder}/flags") or "0", 16)
     state = system.text(f"{folder}/operstate")
     if not flags & _UP:
@@ -44,9 +53,7 @@ def check(system: System, session: Session, interface: str) -> Iterator[HostFind
         speed = system.number(f"{folder}/speed")
         rate = f", {speed} Mb/s" if speed and speed > 0 else ""
         yield good("interface", f"{interface} is up{rate}")
-    yield from _check_mtu(system, session, interface)
-    if not flags & _LOOPBACK:
-        yield _check_mac(system, session, interface)
+    return True
 
 
 def _check_mtu(system: System, session: Session, interface: str) -> Iterator[HostFinding]:

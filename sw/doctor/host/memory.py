@@ -47,20 +47,23 @@ def _check_huge_pages(meminfo: dict[str, str], ring: int) -> HostFinding:
 
 
 def _check_sockets(system: System, verbs: bool) -> Iterator[HostFinding]:
-    longest = system.number("proc/sys/net/core/rmem_max") or 0
-    force = system.capability(_CAP_NET_ADMIN)
-    text = f"sockets may queue {longest} bytes"
-    if force:
-        yield good("rmem_max", f"{text}, and this process may pass that")
-    elif longest < QUEUE_BYTES and not verbs:
-        yield warning("rmem_max", f"{text}, {QUEUE_BYTES} are wanted", f"`sysctl net.core.rmem_max={QUEUE_BYTES}`")
-    else:
-        yield good("rmem_max", text)
+    yield check_queue(system, wanted=not verbs)
     if system.capability(_CAP_NET_RAW):
         yield good("capabilities", "this process may open AF_PACKET sockets")
     else:
         advice = "for `--transport packet` and `--listen` run as root, or `setcap cap_net_raw+ep` on a copy of python"
         yield warning("capabilities", "CAP_NET_RAW is missing: no AF_PACKET sockets", advice)
+
+
+def check_queue(system: System, wanted: bool) -> HostFinding:
+    """Whether a socket may queue what a soft NIC, or the receiver of a detector, asks for, where one is `wanted`."""
+    longest = system.number("proc/sys/net/core/rmem_max") or 0
+    text = f"sockets may queue {longest} bytes"
+    if system.capability(_CAP_NET_ADMIN):
+        return good("rmem_max", f"{text}, and this process may pass that")
+    if longest < QUEUE_BYTES and wanted:
+        return warning("rmem_max", f"{text}, {QUEUE_BYTES} are wanted", f"`sysctl net.core.rmem_max={QUEUE_BYTES}`")
+    return good("rmem_max", text)
 
 
 def _kib(text: str) -> int:

@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.compiled import compiled
-from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER_BYTES, MODULE_COLUMNS, VERSION
+from framelane.models.jungfrau.jf_packet import DETECTOR, VERSION
 from framelane.models.placement.slots import HOLE_WORD
-from framelane.receiver.jungfrau._packet_kernel import alike, guard
+from framelane.receiver.jungfrau._packet_kernel import HEADER_WORDS, alike, guard
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_units import FEW, MANY, UNIT_WORDS
 
-UNIT_ROWS = 2
-"""Rows of the smaller of the two packets; what has come is kept for so many rows at a time."""
-UNIT_WORDS = UNIT_ROWS * MODULE_COLUMNS
 REFUSED = 4096
 """Of so many frames it is kept whether a packet was refused because there was no slot."""
 EXAMPLE = 4
@@ -35,9 +33,6 @@ since so many were placed, the last with `run_number`."""
 ALL, BEGINS, RESTARTS = 0, 1, 2
 """Why it stopped: at the end; before a packet with a number, and none is known; before a packet that begins anew."""
 
-_HEADER_WORDS = HEADER_BYTES // 2
-FEW, MANY = HEADER_BYTES + 2 * UNIT_WORDS, HEADER_BYTES + 4 * UNIT_WORDS
-"""Bytes of a packet of two rows, and of four."""
 _PLACED, _SIZE, _VERSION, _DETECTOR = int(Fate.PLACED), int(Fate.SIZE), int(Fate.VERSION), int(Fate.DETECTOR)
 _PACKET, _MODULE, _LATE, _NUMBER = int(Fate.PACKET), int(Fate.MODULE), int(Fate.LATE), int(Fate.NUMBER)
 _DUPLICATE, _SLOT = int(Fate.DUPLICATE), int(Fate.SLOT)
@@ -60,13 +55,16 @@ def place(
     refused: NDArray[np.int64],
     fates: NDArray[np.int64],
     examples: NDArray[np.int64],
-    share: NDArray[np.uint16],
+    ring: NDArray[np.uint16],
+    pitch: int,
+    start: int,
 ) -> tuple[int, int]:
     """Place the packets from `first` on, and count their fates: where it stopped, and why.
 
     Of all streams: `opened` (slots) is the frame that may be written to a slot, -1 where none may. Of this one: `at`
     (slots) the frame of which `came` (slots, 2) units and packets are there, `bits` (slots, units) which, `infos`
-    (slots) a header; `share` (slots, words) is its part of the ring.
+    (slots) a header. The `ring` is flat: a slot has `pitch` words, and this stream's share begins `start` behind its
+    first. (As a view of two axes it would have strides, and words would be copied one by one.)
     """
     where, state = wheres[0], states[0]
     units_of_share = bits.shape[1]
@@ -131,8 +129,9 @@ def place(
             _count(_DUPLICATE, fates, examples, sizes[i], header)
             continue
         words = units * UNIT_WORDS
-        source = packets[i, _HEADER_WORDS : _HEADER_WORDS + words]
-        state.guarded += guard(source, share[slot, unit * UNIT_WORDS : unit * UNIT_WORDS + words])
+        place_at = slot * pitch + start + unit * UNIT_WORDS
+        source = packets[i, HEADER_WORDS : HEADER_WORDS + words]
+        state.guarded += guard(source, ring[place_at : place_at + words])
         bits[slot, unit : unit + units] = True
         came[slot, 0] += units
         came[slot, 1] += 1
@@ -143,7 +142,7 @@ def place(
             state.whole += 1
             if owner[0].version == 0:
                 owner[0] = header
-                _refuse_foreign(opened, at, came, bits, infos, header, fates, share)
+                _refuse_foreign(opened, at, came, bits, infos, header, fates, ring, pitch, start)
     return sizes.size, ALL
 
 
@@ -178,7 +177,9 @@ def _refuse_foreign(
     infos: NDArray[Any],
     owner: Any,
     fates: NDArray[np.int64],
-    share: NDArray[np.uint16],
+    ring: NDArray[np.uint16],
+    pitch: int,
+    start: int,
 ) -> None:
     """Take what is not of the stream's owner out of the frames that are under way."""
     for slot in range(opened.size):
@@ -186,7 +187,8 @@ def _refuse_foreign(
             continue
         for unit in range(bits.shape[1]):
             if bits[slot, unit]:
-                share[slot, unit * UNIT_WORDS : (unit + 1) * UNIT_WORDS] = HOLE_WORD
+                place_at = slot * pitch + start + unit * UNIT_WORDS
+                ring[place_at : place_at + UNIT_WORDS] = HOLE_WORD
         fates[_PLACED] -= came[slot, 1]
         fates[_MODULE] += came[slot, 1]
         at[slot] = -1

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from framelane.base.compiled import compiled
 from framelane.models.jungfrau.jf_correct import ERROR_WORD, FORBIDDEN_STAGE, STAGE_SHIFT
-from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER_BYTES, PACKET_BYTES, PACKET_WORDS, PACKETS, VERSION
+from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER_BYTES, VERSION
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_units import FEW, MANY, UNIT_WORDS
 
 HEADER_WORDS = HEADER_BYTES // 2
 
@@ -29,6 +30,7 @@ def place(
     is_open: NDArray[np.bool_],
     missing: NDArray[np.int64],
     placed: NDArray[np.bool_],
+    came: NDArray[np.int64],
     infos: NDArray[Any],
     words: NDArray[np.uint16],
     guarded: NDArray[np.int64],
@@ -38,22 +40,24 @@ def place(
 
     It stops after a packet that completes a frame, before one whose frame has no slot, and at the end; but for the
     first of these the slot is -1. Shapes: `packets` (n, at least 4120) with `headers` a view of them, `placed` (slots,
-    modules, 128), `owners` (streams) and `infos` (slots, streams) headers, of version 0 where none is known, `words`
-    (slots, modules, 128, 4096).
+    modules, 256) which units are there, `missing` (slots) how many are not, `came` (slots, streams) packets, `owners`
+    (streams) and `infos` (slots, streams) headers, of version 0 where none is known, `words` (slots, modules, 256 *
+    2048).
     """
-    share = PACKETS // interfaces
+    share = placed.shape[2] // interfaces
     slot = 0
     for i in range(first, headers.size):
         header, stream = headers[i], streams[i]
+        units = 2 if sizes[i] == MANY else 1
         if stream < 0:
             fates[_PORT] += 1
-        elif sizes[i] != PACKET_BYTES:
+        elif sizes[i] != MANY and sizes[i] != FEW:
             fates[_SIZE] += 1
         elif header.version != VERSION:
             fates[_VERSION] += 1
         elif header.detector != DETECTOR:
             fates[_DETECTOR] += 1
-        elif header.packet_number >= share:
+        elif header.packet_number >= share // units:
             fates[_PACKET] += 1
         elif owners[stream].version != 0 and not alike(owners[stream], header):
             fates[_MODULE] += 1
@@ -64,20 +68,23 @@ def place(
                     slot += 1
                 if slot == numbers.size:
                     return i, -1
-            module, packet = stream // interfaces, stream % interfaces * share + header.packet_number
+            module, unit = stream // interfaces, stream % interfaces * share + np.int64(header.packet_number) * units
             info = infos[slot, stream]
             if info.version == 0:
                 infos[slot, stream] = header
             elif not alike(info, header):
                 fates[_MODULE] += 1
                 continue
-            if placed[slot, module, packet]:
+            if placed[slot, module, unit] or placed[slot, module, unit + units - 1]:
                 fates[_DUPLICATE] += 1
                 continue
-            guarded[slot] += guard(packets[i, HEADER_WORDS : HEADER_WORDS + PACKET_WORDS], words[slot, module, packet])
-            placed[slot, module, packet] = True
+            first_word, n = unit * UNIT_WORDS, units * UNIT_WORDS
+            source = packets[i, HEADER_WORDS : HEADER_WORDS + n]
+            guarded[slot] += guard(source, words[slot, module, first_word : first_word + n])
+            placed[slot, module, unit : unit + units] = True
+            came[slot, stream] += 1
             fates[_PLACED] += 1
-            missing[slot] -= 1
+            missing[slot] -= units
             if missing[slot] == 0:
                 return i + 1, slot
     return headers.size, -1
@@ -93,7 +100,7 @@ def alike(one: Any, other: Any) -> bool:
 def guard(source: NDArray[np.uint16], target: NDArray[np.uint16]) -> int:
     """Copy words; those of gain code 10, which would read as holes, become error words and are counted."""
     wrong = np.uint16(0)
-    for i in range(PACKET_WORDS):
+    for i in range(source.size):
         word = source[i]
         is_wrong = word >> STAGE_SHIFT == FORBIDDEN_STAGE
         wrong = np.uint16(wrong + np.uint16(is_wrong))

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jungfrau.jf_packet import PACKET_WORDS, PACKETS, TICK_NS, JfHeader
+from framelane.models.jungfrau.jf_packet import MODULE_ROWS, TICK_NS, JfHeader
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_units import UNIT_ROWS, UNIT_WORDS
 
 MOST_NS = (1 << 64) - 1
 
@@ -19,11 +20,13 @@ class DetectorFrame:
     image: NDArray[np.uint16]
     """uint16 (modules * 512, 1024), holes (0x8000) where a packet did not come."""
     packets: NDArray[np.uint16]
-    """Packets of each module that came, of 128; uint16 (modules)."""
+    """Packets of each module that came, of 128, or of 256 where they are of two rows; uint16 (modules)."""
     headers: tuple[JfHeader | None, ...]
     """Of each module the first packet's header; None where nothing came."""
     guarded: int
     """Words of gain code 10, which a detector never sends; they became error words (0xFFFF)."""
+    units: NDArray[np.uint16] | None = None
+    """Pairs of rows of each module that came, of 256; uint16 (modules). None: two for each packet."""
 
     @property
     def complete(self) -> bool:
@@ -33,7 +36,8 @@ class DetectorFrame:
     @property
     def holes(self) -> int:
         """Pixels that did not come."""
-        return (PACKETS * self.packets.size - int(self.packets.sum())) * PACKET_WORDS
+        came = 2 * int(self.packets.sum()) if self.units is None else int(self.units.sum())
+        return (MODULE_ROWS // UNIT_ROWS * self.packets.size - came) * UNIT_WORDS
 
     @property
     def header(self) -> JfHeader:

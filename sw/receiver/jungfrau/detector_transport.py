@@ -127,8 +127,10 @@ class DetectorTransport:
         return [(self._ports[index], index // self._interfaces) for index in quiet]
 
     def wake(self) -> None:
-        """There is more credit."""
-        self._woken.set()
+        """There is more credit. While half of the ring is open, that has time until a frame is over."""
+        newest = max(stream.newest for stream in self._streams)
+        if self._open_end - newest <= len(self._opened) // 2:
+            self._woken.set()
 
     def poll(self, timeout_s: float) -> list[Completion]:
         """See `Transport`. TransportError where a socket can no longer be read."""

@@ -9,8 +9,7 @@ from framelane.base.errors import ConfigError
 from framelane.models.jungfrau.jf_packet import (
     HEADER,
     MODULE_COLUMNS,
-    PACKET_WORDS,
-    PACKETS,
+    MODULE_ROWS,
     JfHeader,
     check_interfaces,
 )
@@ -19,6 +18,7 @@ from framelane.receiver.jungfrau._packet_kernel import place
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame, FrameCounts
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_units import MANY, UNIT_ROWS, UNIT_WORDS
 from framelane.receiver.jungfrau.stream_owners import StreamOwners
 
 MOST_MODULES = 64
@@ -53,14 +53,15 @@ class FrameAssembler:
         check_interfaces(interfaces)
         if not (1 <= modules <= MOST_MODULES and open_frames >= 1):
             raise ConfigError(f"{modules} modules, {open_frames} open frames cannot be: 1 to {MOST_MODULES}, 1 or more")
-        shape = (open_frames, modules, PACKETS)
+        units = MODULE_ROWS // UNIT_ROWS
         self._interfaces = interfaces
         self._numbers = np.zeros(open_frames, np.uint64)
         self._is_open = np.zeros(open_frames, np.bool_)
         self._missing = np.zeros(open_frames, np.int64)
-        self._placed = np.zeros(shape, np.bool_)
+        self._placed = np.zeros((open_frames, modules, units), np.bool_)
+        self._came = np.zeros((open_frames, modules * interfaces), np.int64)
         self._infos = np.zeros((open_frames, modules * interfaces), HEADER)
-        self._words = np.empty((*shape, PACKET_WORDS), np.uint16)
+        self._words = np.empty((open_frames, modules, units * UNIT_WORDS), np.uint16)
         self._guarded = np.zeros(open_frames, np.int64)
         self._fates = np.zeros(len(Fate), np.int64)
         self._counts = FrameCounts()
@@ -86,7 +87,8 @@ class FrameAssembler:
                 while (slot := self._oldest()) is not None and not self._missing[slot]:
                     yield self._hand_out(slot)
             elif at < batch.n:
-                at += yield from self._admit(int(batch.headers[at]["frame_number"]))
+                units = 2 if batch.sizes[at] == MANY else 1
+                at += yield from self._admit(int(batch.headers[at]["frame_number"]), self._placed[0].size // units)
 
     def flush(self) -> Iterator[DetectorFrame]:
         """Hand out what is under way. What comes next may have any number."""
@@ -99,12 +101,13 @@ class FrameAssembler:
     def _place(self, batch: PacketBatch, first: int) -> tuple[int, int]:
         n = batch.n
         packets = batch.packets[:n], batch.headers[:n], batch.sizes[:n], batch.streams[:n]
-        slots = self._numbers, self._is_open, self._missing, self._placed, self._infos, self._words, self._guarded
+        frames = self._numbers, self._is_open, self._missing, self._placed, self._came
+        slots = *frames, self._infos, self._words, self._guarded
         stopped: tuple[int, int] = place(*packets, first, self._interfaces, self._streams.owners, *slots, self._fates)
         return stopped
 
-    def _admit(self, number: int) -> Generator[DetectorFrame, None, bool]:
-        """Open a frame, or make room for it; whether its packet is refused instead.
+    def _admit(self, number: int, most: int) -> Generator[DetectorFrame, None, bool]:
+        """Open a frame, of at `most` so many packets, or make room for it; whether its packet is refused instead.
 
         What makes room may teach whose packets these are: this one is looked at again before its frame is opened.
         """
@@ -115,7 +118,7 @@ class FrameAssembler:
         is_closed = number in self._flushed or (self._closed is not None and number <= self._closed)
         if is_far or is_closed or (full and number < self._numbers[oldest]):
             fate = Fate.NUMBER if is_far else Fate.LATE
-            if not self._refused.is_run(number, int(self._fates[Fate.PLACED]), int(self._placed[0].size)):
+            if not self._refused.is_run(number, int(self._fates[Fate.PLACED]), most):
                 self._fates[fate] += 1
                 return True
             yield from self.flush()
@@ -130,7 +133,7 @@ class FrameAssembler:
         slot = int(self._is_open.argmin())
         self._numbers[slot], self._is_open[slot] = number, True
         self._missing[slot], self._guarded[slot] = self._placed[slot].size, 0
-        self._placed[slot], self._infos[slot] = False, np.zeros((), HEADER)
+        self._placed[slot], self._came[slot], self._infos[slot] = False, 0, np.zeros((), HEADER)
 
     def _oldest(self) -> int | None:
         """The slot of the open frame with the smallest number."""
@@ -140,14 +143,15 @@ class FrameAssembler:
     def _hand_out(self, slot: int) -> DetectorFrame:
         """Close a frame: what did not come becomes holes."""
         placed, words = self._placed[slot], self._words[slot]
-        words[~placed] = HOLE_WORD
+        words.reshape(*placed.shape, UNIT_WORDS)[~placed] = HOLE_WORD
         infos = self._infos[slot].reshape(len(placed), self._interfaces)
         frame = DetectorFrame(
             int(self._numbers[slot]),
             words.reshape(-1, MODULE_COLUMNS),
-            placed.sum(1, dtype=np.uint16),
+            self._came[slot].reshape(len(placed), -1).sum(1, dtype=np.uint16),
             tuple(map(_first, infos)),
             int(self._guarded[slot]),
+            placed.sum(1, dtype=np.uint16),
         )
         self._is_open[slot] = False
         self._closed = frame.number
@@ -163,10 +167,10 @@ class FrameAssembler:
         for slot in np.flatnonzero(self._is_open):
             foreign = self._streams.foreign(self._infos[slot])
             placed = self._placed[slot].reshape(foreign.size, -1)
-            n = int(placed[foreign].sum())
-            placed[foreign] = False
+            n = int(self._came[slot][foreign].sum())
+            self._missing[slot] += int(placed[foreign].sum())
+            placed[foreign], self._came[slot][foreign] = False, 0
             self._infos[slot][foreign] = np.zeros((), HEADER)
-            self._missing[slot] += n
             self._fates[Fate.PLACED] -= n
             self._fates[Fate.MODULE] += n
             self._is_open[slot] = bool(placed.any())

@@ -9,19 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER, MODULE_COLUMNS, MODULE_ROWS, VERSION
-from framelane.receiver.jungfrau._live_kernel import (
-    ALL,
-    EXAMPLE,
-    FEW,
-    MANY,
-    REFUSED,
-    STATE,
-    UNIT_ROWS,
-    UNIT_WORDS,
-    place,
-)
+from framelane.receiver.jungfrau._live_kernel import ALL, EXAMPLE, REFUSED, STATE, place
 from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.jungfrau.packet_units import FEW, MANY, UNIT_ROWS
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 
@@ -51,7 +42,7 @@ class LiveStream:
         self.error: Exception | None = None
         """What ended the thread, if anything did."""
         slots, rows = len(opened), MODULE_ROWS // interfaces
-        first = index * rows * MODULE_COLUMNS
+        self._start = index * rows * MODULE_COLUMNS
         self.at, self.came = np.full(slots, -1, np.int64), np.zeros((slots, 2), np.int64)
         self.infos: NDArray[np.void] = np.zeros(slots, HEADER)
         self.refused = np.full(REFUSED, -1, np.int64)
@@ -62,7 +53,7 @@ class LiveStream:
         self.units = rows // UNIT_ROWS
         """Of a share, in `came`."""
         self._bits, self._owner = np.zeros((slots, self.units), np.bool_), np.zeros(1, HEADER)
-        self._share = words[:, first : first + self.units * UNIT_WORDS]
+        self._ring, self._pitch = words.reshape(-1), words.shape[1]
         self._where, self._opened, self._woken = where, opened, woken
         self._goes_on = threading.Event()
         self._batch = PacketBatch()
@@ -136,7 +127,7 @@ class LiveStream:
         stopped: tuple[int, int] = place(
             batch.packets[:count], batch.headers[:count], batch.sizes[:count], first, self._where, self._opened,
             self.at, self.came, self._bits, self.infos, self._owner, self.state, self.refused, self.fates,
-            self.examples, self._share,
+            self.examples, self._ring, self._pitch, self._start,
         )  # fmt: skip
         return stopped
 

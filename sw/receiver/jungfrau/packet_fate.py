@@ -10,7 +10,7 @@ class Fate(IntEnum):
     PORT = 1
     """In a capture: not UDP to one of the ports."""
     SIZE = 2
-    """Not 8240 bytes: another detector's, or an older format."""
+    """Neither 8240 bytes nor 4144: another detector's, or an older format."""
     VERSION = 3
     """Another version of the header."""
     DETECTOR = 4

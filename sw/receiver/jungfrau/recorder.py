@@ -10,7 +10,7 @@
 | `exposure_ns`       | (frames)                      | uint64 | of the same module                                 |
 | `holes`             | (frames)                      | uint32 | pixels that did not come                           |
 | `guarded`           | (frames)                      | uint32 | words of gain code 10, which became 0xFFFF         |
-| `packets`           | (frames, modules)             | uint16 | packets that came, of 128                          |
+| `packets`           | (frames, modules)             | uint16 | packets that came, of 128, or 256 of two rows      |
 | `module_id`         | (frames, modules)             | uint16 | here and below 0 where nothing came                |
 | `high_gain`         | (frames, modules)             | bool   | HG0 instead of G0                                  |
 | `storage_cell`      | (frames, modules)             | uint8  | 0..15                                              |

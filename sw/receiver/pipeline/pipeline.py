@@ -34,9 +34,11 @@ class KeepingProcess(Protocol):
 
 def raw_words(raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
     """Leave an image as it is, where there is no calibration: every frame is accepted, no peaks are looked for."""
-    holes, saturated = int((raw == HOLE_WORD).sum()), int((raw == SATURATED_WORD).sum())
-    wrong = (raw == ERROR_WORD) | (raw == G1_ZERO_WORD) | (raw >> STAGE_SHIFT == FORBIDDEN_STAGE)
-    counts = Counts(holes, saturated, invalid=int(wrong.sum()) - holes, masked=0, peaks=0)
+    holes, saturated, error, zero = (
+        int(np.count_nonzero(raw == code)) for code in (HOLE_WORD, SATURATED_WORD, ERROR_WORD, G1_ZERO_WORD)
+    )
+    forbidden = int(np.count_nonzero(raw >> STAGE_SHIFT == FORBIDDEN_STAGE))
+    counts = Counts(holes, saturated, invalid=error + zero + forbidden - holes, masked=0, peaks=0)
     return Result(raw, counts, Verdict(peaks=0, threshold=0, minimum=0, reason=Reason.ENOUGH_PEAKS))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import ConfigError, TransportError
-from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES, MODULE_COLUMNS, MODULE_ROWS
+from framelane.models.jungfrau.jf_packet import HEADER_BYTES, MODULE_COLUMNS, MODULE_ROWS
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver import Live, receive
 from framelane.receiver.jungfrau import detector_transport
@@ -20,25 +20,13 @@ from framelane.receiver.jungfrau.live_stream import LiveStream
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 from jungfrau_live import free_ports, live_detector
-from jungfrau_packets import Sent, raw, sent
+from jungfrau_packets import halves, raw, sent
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take no pause of a loaded machine for the end of a frame."""
     monkeypatch.setattr(detector_transport, "SILENT_S", 60.0)
-
-
-def halves(packets: list[Sent]) -> list[Sent]:
-    """The same rows in packets of 4144 bytes."""
-    found: list[Sent] = []
-    for stream, packet in packets:
-        for part in range(2):
-            header = np.frombuffer(packet, HEADER, 1).copy()
-            header["packet_number"] = 2 * header["packet_number"] + part
-            rows = packet[HEADER_BYTES + part * 4096 :][:4096]
-            found.append((stream, header.tobytes() + rows))
-    return found
 
 
 @pytest.mark.parametrize("interfaces", [1, 2])
@@ -49,6 +37,22 @@ def test_packets_of_two_rows_are_placed_as_those_of_four(interfaces: int, patien
     assert not any(live.holes.values())
     assert all((live.images[number] == raw(number, 2)).all() for number in live.order)
     assert live.run.counters.placed == live.sent == 5 * 512
+
+
+def test_a_packet_of_two_rows_writes_no_more_than_its_rows(patient: None) -> None:
+    """Before them longer ones came, whose words lie behind it in memory; each comes after the one that follows it."""
+    with live_detector(2) as live:
+        live.send([each for number in range(1, 3) for each in sent(number, 2)])
+        lost = {(0, 7), (1, 255)}
+        packets = [each for index, each in enumerate(halves(sent(3, 2))) if divmod(index, 256) not in lost]
+        live.send(packets[::-1])
+        live.send([each for number in range(4, 8) for each in sent(number, 2)])
+        live.until(lambda: 3 in live.images)
+    expected = raw(3, 2)
+    for module, packet in lost:
+        expected[module * MODULE_ROWS + 2 * packet :][:2] = HOLE_WORD
+    assert (live.images[3] == expected).all()
+    assert live.holes[3] == 2 * 2 * MODULE_COLUMNS
 
 
 def test_what_was_in_the_memory_before_a_truncated_packet_is_no_frame_to_begin_with() -> None:
@@ -111,7 +115,7 @@ def test_frames_that_find_no_slot_are_dropped_whole_and_counted_and_the_run_goes
     assert tally.holds
     assert tally.sent == number + 2
     assert tally.complete == len(live.order)
-    assert tally.dropped_by_host == tally.sent - tally.complete >= 22
+    assert tally.dropped_by_host == tally.sent - tally.complete >= 21  # frame 9 has a slot once frame 1 is given back
     assert live.run.counters.refused["slot"] == 128 * tally.dropped_by_host
     assert any("frames were dropped as no slot was free" in note for note in live.run.notes)
 

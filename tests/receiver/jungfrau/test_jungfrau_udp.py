@@ -12,7 +12,7 @@ from framelane.models.jungfrau.jf_packet import HEADER, parse
 from framelane.receiver.jungfrau.jungfrau_udp import REACH, FrameAssembler
 from framelane.receiver.jungfrau.packet_batch import PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
-from jungfrau_packets import Sent, raw, receive, sent
+from jungfrau_packets import Sent, halves, raw, receive, sent
 
 HOLE = 0x8000
 
@@ -51,6 +51,60 @@ def test_lost_packets_are_holes_exactly_where_their_rows_are() -> None:
     assert packets == [125, 126]
     counts = assembler.counts
     assert (counts.complete, counts.incomplete, counts.holes) == (0, 1, 5 * 4096)
+
+
+@pytest.mark.parametrize(("modules", "interfaces"), [(1, 1), (2, 2)])
+def test_packets_of_two_rows_in_any_order_become_the_image(modules: int, interfaces: int) -> None:
+    stream = halves(sent(5, modules, interfaces))
+    random.Random(1).shuffle(stream)
+    assembler = FrameAssembler(modules, interfaces)
+    [(number, image, packets)] = receive(assembler, [*sent(4, modules, interfaces), *stream], flush=False)[1:]
+    assert (number, packets) == (5, [256] * modules)
+    assert (image == raw(5, modules)).all()
+    assert fates(assembler) == {}
+
+
+def test_a_lost_packet_of_two_rows_is_two_rows_of_holes() -> None:
+    """Longer packets came before, whose words lie behind each in memory."""
+    lost = {0, 127, 128, 300, 511}
+    stream = [packet for index, packet in enumerate(halves(sent(5, 2, 2))) if index not in lost]
+    assembler = FrameAssembler(2, 2)
+    [(_, image, packets)] = receive(assembler, [*sent(4, 2, 2), *stream[::-1]])[1:]
+    expected = raw(5, 2)
+    for index in lost:
+        expected[2 * index : 2 * index + 2] = HOLE
+    assert (image == expected).all()
+    assert packets == [253, 254]
+    counts = assembler.counts
+    assert (counts.complete, counts.incomplete, counts.holes) == (1, 1, 5 * 2048)
+
+
+def test_rows_that_came_in_a_packet_of_the_other_length_are_there_already() -> None:
+    few, many = halves(sent(5)), sent(5)
+    foreign = edited(few[0], 12, "<I", 256)
+    assembler = FrameAssembler(1)
+    there = [few[0], few[1], few[3], few[4]]  # both halves of a packet, its second, its first
+    [(_, image, packets)] = receive(assembler, [*there, *many[:3], foreign, *many[3:], few[9], few[5], few[2]])
+    assert (image == raw(5)).all()
+    assert packets == [4 + 125 + 2]
+    assert fates(assembler) == {"DUPLICATE": 4, "PACKET": 1}
+
+
+def test_a_new_acquisition_of_packets_of_two_rows_costs_a_frame_of_them() -> None:
+    far = 5 + 2 * REACH
+    assembler = FrameAssembler(1)
+    found = receive(assembler, [*halves(sent(5)), *halves(sent(far)), *halves(sent(far + 1))])
+    assert [(number, packets) for number, _, packets in found] == [(5, [256]), (far + 1, [256])]
+    assert fates(assembler) == {"NUMBER": 256}
+
+
+def test_packets_of_two_rows_of_a_foreign_sender_are_taken_out_when_the_module_is_known() -> None:
+    own, foreign = halves(sent(5)), [edited(packet, 32, "<H", 9) for packet in halves(sent(6))]
+    assembler = FrameAssembler(1)
+    found = receive(assembler, [*foreign[:3], *own, *halves(sent(6))])
+    assert [(number, packets) for number, _, packets in found] == [(5, [256]), (6, [256])]
+    assert (found[1][1] == raw(6)).all()
+    assert fates(assembler) == {"MODULE": 3}
 
 
 def test_a_module_that_is_silent_is_all_holes() -> None:

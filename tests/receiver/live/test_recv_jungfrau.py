@@ -12,11 +12,11 @@ import pytest
 
 from framelane.calibration.calibration_file import write_calibration
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
-from framelane.models.jungfrau.jf_packet import HEADER
+from framelane.models.jungfrau.jf_packet import HEADER, PACKET_BYTES
 from framelane.receiver import Processing
 from framelane.receiver.jungfrau import detector_transport
 from jungfrau_live import free_ports, live_detector
-from jungfrau_packets import Sent, sent, write_capture
+from jungfrau_packets import Sent, halves, sent, write_capture
 from live_recv import FRAMELANE, heard
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -80,11 +80,13 @@ def foreign(packet: bytes) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize(("modules", "interfaces"), [(1, 1), (2, 1), (2, 2)])
+@pytest.mark.parametrize(("modules", "interfaces", "rows"), [(1, 1, 4), (2, 1, 4), (2, 2, 4), (2, 2, 2)])
 def test_photons_are_those_of_a_recording_whatever_happened_to_the_packets(
-    modules: int, interfaces: int, patient: None, run_cli: RunCli, tmp_path: Path
+    modules: int, interfaces: int, rows: int, patient: None, run_cli: RunCli, tmp_path: Path
 ) -> None:
     packets = bad_weather(modules, interfaces, seed=modules + interfaces)
+    if rows == 2:
+        packets = [each for one in packets for each in (halves([one]) if len(one[1]) == PACKET_BYTES else [one])]
     calibration = tmp_path / "c.h5"
     write_calibration(calibration, Detector(DetectorConfig(modules=modules, seed=5)).calibration)
     with live_detector(

@@ -1,0 +1,95 @@
+"""What takes the packets of a JUNGFRAU's modules from their UDP ports, to be compared."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from framelane.base.stopping import Stop
+from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
+from framelane.models.placement.slots import HOLE_WORD, SlotLayout
+from framelane.receiver import Live, receive
+from framelane.receiver.jungfrau.detector_transport import DetectorTransport
+from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
+from framelane.receiver.transport import sockets
+from framelane.receiver.transport._recvmmsg import Datagrams
+
+SLOTS = 32
+HOST = "127.0.0.1"
+_WAIT_S = 0.02
+
+Taken = Callable[[], int]
+"""How many packets were taken since the beginning."""
+
+
+@contextlib.contextmanager
+def throwing_away(ports: list[int]) -> Iterator[Taken]:
+    """A thread for each port, which reads many packets in one call and forgets them."""
+    counts, closing = [0] * len(ports), threading.Event()
+
+    def run(index: int) -> None:
+        packets, sock = PacketBatch().packets, port.sockets[index]
+        datagrams = Datagrams(
+            packets.view(np.uint8).reshape(-1), np.arange(BATCH) * packets.strides[0], packets.strides[0]
+        )
+        while not closing.is_set():
+            count = datagrams.receive(sock)
+            counts[index] += count
+            if not count:
+                sockets.wait(sock, _WAIT_S)
+
+    with JungfrauPort(HOST, ports) as port, contextlib.ExitStack() as stack:
+        for index in range(len(ports)):
+            stack.callback(_started(run, index).join)
+        stack.callback(closing.set)
+        yield lambda: sum(counts)
+
+
+@contextlib.contextmanager
+def placing(ports: list[int]) -> Iterator[Taken]:
+    """The transport, with a ring whose slots are free again as soon as their frames are over."""
+    image_bytes = len(ports) * MODULE_ROWS * MODULE_COLUMNS * 2
+    layout = SlotLayout(SLOTS, SlotLayout.needed(image_bytes), image_bytes)
+    memory = np.full(layout.ring_bytes // 2, HOLE_WORD, np.uint16).view(np.uint8)
+    closing = threading.Event()
+
+    def run(detector: DetectorTransport) -> None:
+        while not closing.is_set():
+            detector.poll(_WAIT_S)
+            if detector.told[0] + SLOTS > detector.credit:
+                detector.credit = detector.told[0] + SLOTS
+                detector.wake()
+
+    with (
+        JungfrauPort(HOST, ports) as port,
+        DetectorTransport(port, 1, memory, layout) as detector,
+        contextlib.ExitStack() as stack,
+    ):
+        stack.callback(_started(run, detector).join)
+        stack.callback(closing.set)
+        yield lambda: detector.counters.placed
+
+
+@contextlib.contextmanager
+def handing_out(ports: list[int]) -> Iterator[Taken]:
+    """All of `recv` but correction and file: frames are handed out, and their slots filled with holes again."""
+    stop = Stop()
+    source = Live(transport="jungfrau", host=HOST, ports=tuple(ports), modules=len(ports), slots=SLOTS)
+    with receive(source, stop=stop) as run, contextlib.ExitStack() as stack:
+        run.serve()
+
+        def take() -> None:
+            for _ in run:
+                pass
+
+        stack.callback(_started(take).join)
+        stack.callback(setattr, stop, "wanted", True)
+        yield lambda: run.counters.placed
+
+
+def _started(run: Callable[..., None], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=run, args=arguments, daemon=True)
+    thread.start()
+    return thread
