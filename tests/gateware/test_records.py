@@ -42,10 +42,17 @@ def test_a_block_is_all_that_it_instantiates_and_imports_and_nothing_else() -> N
 @pytest.mark.parametrize("changed", ["top.sv", "leaf.sv", "deep_pkg.sv"])
 def test_a_digest_is_of_every_file_of_the_block(changed: str) -> None:
     before = records.digest(records.parts(["top"], TEXTS), [], [])
-    after = records.digest(records.parts(["top"], TEXTS | {changed: TEXTS[changed] + " "}), [], [])
+    after = records.digest(records.parts(["top"], TEXTS | {changed: f"{TEXTS[changed]} x"}), [], [])
     assert before != after
     other = records.parts(["top"], TEXTS | {"other.sv": ""})
     assert records.digest(other, [], []) == before
+
+
+def test_a_comment_and_spaces_change_no_digest() -> None:
+    before = records.digest(TEXTS, [], [])
+    text = TEXTS["leaf.sv"]
+    assert records.digest(TEXTS | {"leaf.sv": f"// what it is\n\n{text}  /* all */ // of it\n"}, [], []) == before
+    assert records.digest(TEXTS | {"leaf.sv": text.replace("module leaf", "moduleleaf")}, [], []) != before
 
 
 def test_a_digest_is_of_the_tools_our_programs_and_the_settings(
