@@ -102,7 +102,10 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
         await bench.step()
     expected = [roce_header.header(command, qp, LOCAL) for command, qp in packets]
     assert_same_packets(out.packets(width), expected)
-    users = iter([fields | {"refused": fields["status"] != 0} | beside(*packet, width) for fields, packet in zip(given, packets, strict=True)])
+    users = iter(
+        fields | {"refused": fields["status"] != 0} | beside(*packet, width)
+        for fields, packet in zip(given, packets, strict=True)
+    )
     expected_user = next(users)
     for item in out.items:
         assert HEADER_USER_T.unpack(item["tuser"]) == expected_user
