@@ -24,7 +24,11 @@ def ports() -> list[int]:
 
 
 @pytest.mark.parametrize("what", bench_detector.RECEIVERS)
-def test_each_receiver_takes_all_that_two_senders_send_in_step(what: str, ports: list[int]) -> None:
+def test_each_receiver_takes_all_that_two_senders_send_in_step(
+    what: str, ports: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Patiently: with the first packet what places them may have to be compiled."""
+    monkeypatch.setattr(bench_detector, "_QUIET_S", 60.0)
     shares = [Share(index, CORE, (port,)) for index, port in enumerate(ports)]
     with bench_detector.RECEIVERS[what](ports) as taken, senders(shares) as sender:
         packets = bench_detector.Packets(taken, sender, 2)
@@ -49,7 +53,8 @@ def test_the_search_finds_the_rate_above_which_packets_are_lost() -> None:
         return sent, int(max(0.0, sent - 200e3) * count / sent)
 
     best, fastest = highest(trial, 1.0, 8, 2)
-    assert (fastest, best) == (300e3, pytest.approx(200e3, rel=0.01))
+    assert fastest == 300e3
+    assert best == pytest.approx(200e3, rel=0.01)
     assert best <= 200e3
 
 
