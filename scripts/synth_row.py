@@ -36,7 +36,7 @@ class Build:
         if not self.has_levels:
             return []
         parameters = self.parameters | self.depth_parameters
-        path = depth(self.module, **parameters)
+        path = depth(self.module, carries=False, **parameters)
         return [path, depth(self.module, carries=True, **parameters)] if both or path.levels > LEVELS else [path]
 
 

@@ -17,6 +17,7 @@ from framelane.models.gmii import gmii
 MAC, ADDRESS = "02:00:00:00:00:01", "192.168.1.50"
 HOST, HOST_ADDRESS = "02:00:00:00:00:0a", "192.168.1.10"
 REGISTERS = 4792
+IPV4, ROCE = bytes.fromhex("0800"), (4791).to_bytes(2, "big")
 LINE = Path("line.txt")
 """What `board_line.sv` writes: times and bytes of all that the board sends."""
 
@@ -58,6 +59,7 @@ class BoardBench:
     def __init__(self, dut: Any) -> None:
         self.dut = dut
         self.seen = 0
+        self.unasked: list[Packet] = []
         """Packets of the line that were looked at."""
         dut.button_n.value, dut.status_i.value, dut.start_i.value = 1, 0, 0
         dut.packet_i.value = dut.bytes_i.value = 0
@@ -84,17 +86,21 @@ class BoardBench:
             await ValueChange(self.dut.sending_o)
 
     def new(self) -> list[Packet]:
-        """Packets of the board since this was asked last."""
+        """Packets of the board since this was asked last, and those that it sent of itself before an answer."""
         packets = read_line()[self.seen :]
         self.seen += len(packets)
-        return packets
+        unasked, self.unasked = self.unasked, []
+        return unasked + packets
 
     async def ask(self, frame: bytes, *, timeout_us: int = 100, broken: bool = False) -> bytes | None:
         """What the board answers, and nothing where it does not. Frames that it sends by itself are left."""
         await self.send(frame, broken=broken)
         for _ in range(timeout_us):
             await Timer(1, "us")
-            answers = [p.frame for p in self.new() if p.frame[:6] == bytes.fromhex(HOST.replace(":", ""))]
+            packets = self.new()
+            self.unasked = [p for p in packets if p.frame[12:14] == IPV4 and p.frame[36:38] == ROCE]
+            others = [p.frame for p in packets if p not in self.unasked]
+            answers = [frame for frame in others if frame[:6] == bytes.fromhex(HOST.replace(":", ""))]
             if answers:
                 (answer,) = answers
                 return answer
