@@ -1,5 +1,6 @@
 """A live receiver of a JUNGFRAU's packets in this process, and a detector that waits for it."""
 
+import secrets
 import socket
 import threading
 import time
@@ -23,8 +24,12 @@ _BATCH = 8
 
 
 def free_ports(count: int) -> int:
-    """The first of so many consecutive UDP ports that are free."""
-    for port in range(42000, 60000, count):
+    """The first of so many consecutive UDP ports that are free: any, as others who look run at the same time.
+
+    They are below those that the kernel gives to whoever asks for none (ip_local_port_range).
+    """
+    for _ in range(100):
+        port = 10000 + secrets.randbelow(10000)
         try:
             JungfrauPort("127.0.0.1", list(range(port, port + count))).close()
         except TransportError:

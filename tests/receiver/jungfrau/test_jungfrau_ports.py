@@ -20,19 +20,14 @@ from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
 from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
 from framelane.receiver.jungfrau.packet_fate import Fate
 from framelane.source.jungfrau_sender import JungfrauSender
+from jungfrau_live import free_ports
 from jungfrau_packets import raw, sent, write_capture
 
 
 @pytest.fixture
 def base() -> int:
     """Find the first of four consecutive UDP ports that are free."""
-    for port in range(42000, 60000, 4):
-        try:
-            JungfrauPort("127.0.0.1", list(range(port, port + 4))).close()
-        except TransportError:
-            continue
-        return port
-    pytest.skip("no four consecutive UDP ports are free")
+    return free_ports(4)
 
 
 def test_a_detector_on_four_ports_is_received_whole(base: int) -> None:
