@@ -1,4 +1,5 @@
 // Lays the headers of a packet, Ethernet to ImmDt, on a stream: 54 to 78 bytes, the last beat partial.
+// Every group of lanes has its own register slice and its own count of beats, so that none drives more; all counts are always equal.
 module roce_header
   import roce_pkg::*;
 #(
@@ -31,6 +32,9 @@ module roce_header
   localparam int unsigned HEADER_W = HEADER_BYTES_MAX * 8;
   localparam int unsigned CHECKSUM_AT = ETH_BYTES + 10;  // of an untagged packet (RFC 791, 3.1)
   localparam int unsigned LANE_W = $clog2(KeepW);
+  localparam int unsigned GROUP_W = DataW < 128 ? DataW : 128;
+  localparam int unsigned GROUPS = DataW / GROUP_W;
+  localparam int unsigned BESIDE_W = KeepW + 1 + $bits(header_user_t);
   localparam int unsigned BESIDE_UDP = ETH_BYTES + IP_BYTES - ICRC_BYTES;  // bytes of a packet that the join counts
 
   packet_t pkt;
@@ -39,13 +43,15 @@ module roce_header
   bth_t bth;
   logic [15:0] udp_length;
   logic [1:0] words;
-  logic has_vlan, has_vlan_q, has_reth, has_reth_q;  // for lanes: from a register where the first beat does not ask
+  logic has_reth, has_reth_q;  // for lanes: from a register where the first beat does not ask
+  logic [1:0] has_vlan, has_vlan_q;  // the same, for the lower half of the lanes and the upper one
   logic [$bits(reth_t)+8*IMM_BYTES-1:0] extended;  // RETH, ImmDt: those that there are, then what does not count
-  logic [HEADER_W-1:0] bytes;  // first byte on the left
-  logic [BEATS*DataW-1:0] lanes;
+  logic [1:0][HEADER_W-1:0] bytes;  // first byte on the left
+  logic [1:0][BEATS*DataW-1:0] lanes, checksums;
   logic [BEATS-1:0][KeepW-1:0] keeps;
   logic [COUNT_W-1:0] beat_q, last_beat;
-  logic [BEATS-1:0] at_q;  // the same, one hot
+  logic [GROUPS-1:0][BEATS-1:0] at_q;  // the same, one hot, for each group of lanes
+  logic [GROUPS-1:0] readies;
   logic last, last_q, ready;
   logic [12:0] beside, line_bytes, left;  // `beside` what udp_length counts
 
@@ -78,35 +84,38 @@ module roce_header
           resv7: '0,
           psn: pkt.psn
       };
-  assign has_vlan = KeepW <= 2 * 6 ? has_vlan_q : pkt.path.has_vlan;
+  assign has_vlan = KeepW <= 2 * 6 ? has_vlan_q : {pkt.vlan, pkt.path.has_vlan};
   assign has_reth = KeepW <= BASE_BYTES ? has_reth_q : pkt.has_reth;
 
   always_ff @(posedge clk) begin
-    has_vlan_q <= pkt.path.has_vlan;
+    has_vlan_q <= {pkt.vlan, pkt.path.has_vlan};
     has_reth_q <= pkt.has_reth;
   end
 
-  assign extended = has_reth ? {pkt.reth, pkt.imm} : {pkt.imm, pkt.reth};
+  assign extended = {has_reth ? pkt.reth[$bits(reth_t)-1-:8*IMM_BYTES] : pkt.imm, pkt.reth[$bits(reth_t)-8*IMM_BYTES-1:0], pkt.imm};
 
   // A tag is in the middle of eth_t, before its EtherType.
   always_comb begin
-    bytes = HEADER_W'({pkt.path.dst_mac, local_mac_i, ETHERTYPE_IPV4, ip, udp, bth, extended}) << 8 * VLAN_BYTES;
-    if (has_vlan) begin
-      bytes = {
-        pkt.path.dst_mac, local_mac_i, ETHERTYPE_VLAN, pkt.path.tci, ETHERTYPE_IPV4, ip, udp, bth, extended
-      };
+    for (int unsigned h = 0; h < 2; h++) begin
+      bytes[h] = HEADER_W'({pkt.path.dst_mac, local_mac_i, ETHERTYPE_IPV4, ip, udp, bth, extended}) << 8 * VLAN_BYTES;
+      if (has_vlan[h]) begin
+        bytes[h] = {
+          pkt.path.dst_mac, local_mac_i, ETHERTYPE_VLAN, pkt.path.tci, ETHERTYPE_IPV4, ip, udp, bth, extended
+        };
+      end
     end
   end
 
   // Byte k of the packet is lane k.
   always_comb begin
     lanes = '0;
-    for (int unsigned k = 0; k < HEADER_BYTES_MAX; k++) lanes[8*k+:8] = bytes[HEADER_W-8*(k+1)+:8];
+    for (int unsigned h = 0; h < 2; h++) begin
+      for (int unsigned k = 0; k < HEADER_BYTES_MAX; k++) lanes[h][8*k+:8] = bytes[h][HEADER_W-8*(k+1)+:8];
+    end
   end
 
   // The checksum comes out of a carry, so it goes into its place behind all multiplexers. Where a beat is before it, from a
   // register.
-  logic [BEATS*DataW-1:0] checksums;
   logic [15:0] checksum, checksum_d, checksum_q;
   assign checksum_d = ~(pkt.checksum[15:0] + {15'd0, pkt.checksum[16]});
   assign checksum = CHECKSUM_AT >= KeepW ? checksum_q : checksum_d;
@@ -116,8 +125,10 @@ module roce_header
   always_comb begin
     checksums = '0;
     for (int unsigned tag = 0; tag < 2; tag++) begin
-      if (has_vlan == 1'(tag)) begin
-        checksums[8*(CHECKSUM_AT+tag*VLAN_BYTES)+:16] = {checksum[7:0], checksum[15:8]};
+      for (int unsigned h = 0; h < 2; h++) begin
+        if (has_vlan[h] == 1'(tag)) begin
+          checksums[h][8*(CHECKSUM_AT+tag*VLAN_BYTES)+:16] = {checksum[7:0], checksum[15:8]};
+        end
       end
     end
   end
@@ -126,7 +137,12 @@ module roce_header
   always_comb begin
     data = '0;
     for (int unsigned b = 0; b < BEATS; b++) begin
-      if (at_q[b]) data |= lanes[b*DataW+:DataW] | checksums[b*DataW+:DataW];
+      for (int unsigned g = 0; g < GROUPS; g++) begin
+        if (at_q[g][b]) begin
+          data[g*GROUP_W+:GROUP_W] |= lanes[2*g/GROUPS][b*DataW+g*GROUP_W+:GROUP_W] |
+              checksums[2*g/GROUPS][b*DataW+g*GROUP_W+:GROUP_W];
+        end
+      end
     end
   end
 
@@ -174,14 +190,14 @@ module roce_header
       };
 
   axis_reg #(
-      .DataW(DataW + KeepW + 1 + $bits(header_user_t))
+      .DataW(BESIDE_W)
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata ({user, last, keeps[beat_q], data}),
+      .s_axis_tdata ({user, last, keeps[beat_q]}),
       .s_axis_tvalid(s_axis_pkt_tvalid),
       .s_axis_tready(ready),
-      .m_axis_tdata ({m_axis_hdr_tuser, m_axis_hdr_tlast, m_axis_hdr_tkeep, m_axis_hdr_tdata}),
+      .m_axis_tdata ({m_axis_hdr_tuser, m_axis_hdr_tlast, m_axis_hdr_tkeep}),
       .m_axis_tvalid(m_axis_hdr_tvalid),
       .m_axis_tready(m_axis_hdr_tready)
   );
@@ -189,13 +205,34 @@ module roce_header
   always_ff @(posedge clk) begin
     if (s_axis_pkt_tvalid && ready) begin
       beat_q <= last ? '0 : beat_q + 1'b1;
-      at_q   <= last ? BEATS'(1) : BEATS'({at_q, 1'b0});
       last_q <= !last && beat_q + 1'b1 == last_beat;
     end
     if (rst) begin
       beat_q <= '0;
-      at_q   <= BEATS'(1);
       last_q <= 1'b0;
+    end
+  end
+
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_group
+    logic unused_valid;
+
+    axis_reg #(
+        .DataW  (GROUP_W),
+        .GroupW (GROUP_W)
+    ) u_lanes (
+        .clk,
+        .rst,
+        .s_axis_tdata (data[g*GROUP_W+:GROUP_W]),
+        .s_axis_tvalid(s_axis_pkt_tvalid),
+        .s_axis_tready(readies[g]),
+        .m_axis_tdata (m_axis_hdr_tdata[g*GROUP_W+:GROUP_W]),
+        .m_axis_tvalid(unused_valid),
+        .m_axis_tready(m_axis_hdr_tready)
+    );
+
+    always_ff @(posedge clk) begin
+      if (s_axis_pkt_tvalid && readies[g]) at_q[g] <= last ? BEATS'(1) : BEATS'({at_q[g], 1'b0});
+      if (rst) at_q[g] <= BEATS'(1);
     end
   end
 

@@ -2,6 +2,8 @@
 // ones its inverse.
 // Packets end 2 bytes behind a multiple of 4; where the four bytes do not fit the last beat, one beat follows.
 // Three cycles from input to output; nothing is held back while the sink is ready.
+// Every GROUP_W bits of data have their own register slice and their own copy of the control, and so have the CRC and what is beside
+// the data, so that none drives more; all copies are always equal.
 module roce_icrc
   import roce_pkg::*;
   import crc32_pkg::*;
@@ -32,6 +34,8 @@ module roce_icrc
   localparam int unsigned WORD_W = $clog2(WORDS);
   localparam int unsigned LOW_W = WORD_W < 2 ? 0 : 2;  // bits of the word count undone in the second stage
   localparam int unsigned HIGH_W = WORD_W - LOW_W;  // and in the third
+  localparam int unsigned GROUP_W = 64;
+  localparam int unsigned GROUPS = DataW / GROUP_W;
   localparam int unsigned START_BEATS = (BASE_BYTES + VLAN_BYTES + KeepW - 1) / KeepW;  // with bytes that do not count
 
   if (DataW < 64 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : gen_check
@@ -81,9 +85,10 @@ module roce_icrc
 
   // Stage 0: the beat as it counts, the Ethernet header as leading zeros of a state 0, the seed added behind it.
   logic [DataW-1:0] counted;
-  logic [START_BEATS:0] at_q;  // which beat it is, one hot; stops at START_BEATS
-  logic straddle_q;  // the beat for the rest of an ICRC comes next
-  logic accept, en;
+  logic [GROUPS:0][START_BEATS:0] at_q;  // which beat it is, one hot; stops at START_BEATS
+  logic [GROUPS:0] straddles_q;  // the beat for the rest of an ICRC comes next
+  logic [GROUPS:0] ens, accepts;
+  logic straddle_q, accept, en;
 
   // By lane: what counts as a zero, what as ones, and what of the seed is added.
   logic [KeepW-1:0] zero, ones;
@@ -96,7 +101,7 @@ module roce_icrc
     for (int unsigned b = 0; b < START_BEATS; b++) begin
       for (int unsigned tag = 0; tag < 2; tag++) begin
         for (int unsigned k = 0; k < KeepW; k++) begin
-          if (at_q[b] && s_axis_tuser.has_vlan == 1'(tag)) begin
+          if (at_q[8*k/GROUP_W][b] && s_axis_tuser.has_vlan == 1'(tag)) begin
             if (ip_offset(b, k, tag) < 0) zero[k] = 1'b1;
             else if (is_variant(ip_offset(b, k, tag))) ones[k] = 1'b1;
             if (ip_offset(b, k, tag) inside {[0 : 3]}) seed[k] |= SEED[8*(ip_offset(b, k, tag)%4)+:8];
@@ -116,40 +121,47 @@ module roce_icrc
     for (int unsigned w = 0; w < WORDS; w++) if (s_axis_tkeep[4*w+1] && !s_axis_tkeep[4*w+2]) word = WORD_W'(w);
   end
 
+  assign en = ens[GROUPS];
+  assign straddle_q = straddles_q[GROUPS];
   assign s_axis_tready = en && !straddle_q;
-  assign accept = s_axis_tvalid && s_axis_tready;
+  assign accepts = ens & ~straddles_q & {(GROUPS + 1) {s_axis_tvalid}};
+  assign accept = accepts[GROUPS];
+
+  for (genvar g = 0; g <= GROUPS; g++) begin : gen_control
+    always_ff @(posedge clk) begin
+      if (ens[g]) straddles_q[g] <= accepts[g] && s_axis_tlast && word == '1;
+      if (accepts[g]) at_q[g] <= s_axis_tlast ? (START_BEATS + 1)'(1) : at_q[g][START_BEATS] ? at_q[g] : at_q[g] << 1;
+      if (rst) begin
+        straddles_q[g] <= 1'b0;
+        at_q[g] <= (START_BEATS + 1)'(1);
+      end
+    end
+  end
 
   // Stage 1: the beat's own part of the CRC.
   typedef struct packed {
-    logic             valid;
-    logic [DataW-1:0] data;
+    logic valid;
     logic             end_of_data;  // the packet's last byte before the ICRC is in this beat
     logic             straddle;     // this beat holds only the second half of the ICRC
     logic             poisoned;
     logic [WORD_W-1:0] word;
   } beat_t;
   beat_t beat1_q, beat2_q;
+  logic [DataW-1:0] data1_q, data2_q;
   logic first1_q;
   crc_t part_q;
 
   always_ff @(posedge clk) begin
     if (en) begin
       beat1_q.valid <= accept || straddle_q;
-      beat1_q.data <= straddle_q ? '0 : s_axis_tdata;
-      first1_q <= at_q[0];
+      first1_q <= at_q[GROUPS][0];
       beat1_q.end_of_data <= !straddle_q && s_axis_tlast;
       beat1_q.straddle <= straddle_q;
       if (!straddle_q) beat1_q.poisoned <= s_axis_tuser.poisoned;
       beat1_q.word <= straddle_q ? '1 : word;
       for (int unsigned r = 0; r < 32; r++) part_q[r] <= ^(DATA_ROWS[r] & counted);
-      straddle_q <= accept && s_axis_tlast && word == '1;
     end
-    if (accept) at_q <= s_axis_tlast ? (START_BEATS + 1)'(1) : at_q[START_BEATS] ? at_q : at_q << 1;
-    if (rst) begin
-      beat1_q.valid <= 1'b0;
-      straddle_q <= 1'b0;
-      at_q <= (START_BEATS + 1)'(1);
-    end
+    if (rst) beat1_q.valid <= 1'b0;
   end
 
   // Stage 2: the running CRC; with the last beat, the first part of taking back the zeros that fill it. It has 4u + 2 of them,
@@ -202,7 +214,7 @@ module roce_icrc
   end
 
   always_comb begin
-    data = beat2_q.data;
+    data = data2_q;
     keep = '1;
     if (beat2_q.straddle) begin
       data[15:0] = crc[31:16];
@@ -220,16 +232,43 @@ module roce_icrc
   assign last = beat2_q.straddle || (beat2_q.end_of_data && beat2_q.word != '1);
 
   axis_reg #(
-      .DataW(DataW + KeepW + 1)
+      .DataW (KeepW + 1),
+      .GroupW(KeepW + 1)
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata ({last, keep, data}),
+      .s_axis_tdata ({last, keep}),
       .s_axis_tvalid(beat2_q.valid),
-      .s_axis_tready(en),
-      .m_axis_tdata ({m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .s_axis_tready(ens[GROUPS]),
+      .m_axis_tdata ({m_axis_tlast, m_axis_tkeep}),
       .m_axis_tvalid,
       .m_axis_tready
   );
+
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_group
+    localparam int unsigned AT = g * GROUP_W;
+    logic unused_valid;
+
+    always_ff @(posedge clk) begin
+      if (ens[g]) begin
+        data1_q[AT+:GROUP_W] <= straddles_q[g] ? '0 : s_axis_tdata[AT+:GROUP_W];
+        data2_q[AT+:GROUP_W] <= data1_q[AT+:GROUP_W];
+      end
+    end
+
+    axis_reg #(
+        .DataW (GROUP_W),
+        .GroupW(GROUP_W)
+    ) u_lanes (
+        .clk,
+        .rst,
+        .s_axis_tdata (data[AT+:GROUP_W]),
+        .s_axis_tvalid(beat2_q.valid),
+        .s_axis_tready(ens[g]),
+        .m_axis_tdata (m_axis_tdata[AT+:GROUP_W]),
+        .m_axis_tvalid(unused_valid),
+        .m_axis_tready
+    );
+  end
 
 endmodule

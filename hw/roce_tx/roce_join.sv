@@ -2,6 +2,8 @@
 // The payload of a message is one packet on its stream; each packet but the last takes whole beats of it. Where that stream
 // is shorter than its message, the packet that lacks bytes ends in zeros, poisoned, and those behind it are left out. A packet
 // with a beat that is marked as wrong is poisoned, and those behind it go on.
+// Every GROUP_W bits of lanes have their own register slice and their own copy of what chooses them, so that none drives more; all
+// copies are always equal.
 module roce_join
   import roce_pkg::*;
 #(
@@ -46,6 +48,8 @@ module roce_join
 );
 
   localparam int unsigned LANE_W = $clog2(KeepW);
+  localparam int unsigned GROUP_W = DataW < 128 ? DataW : 128;
+  localparam int unsigned GROUPS = DataW / GROUP_W;
   localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // a header has several beats, and its first says what counts
   localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
 
@@ -70,6 +74,7 @@ module roce_join
   logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
   logic all_read, all_read_q;  // unread <= KeepW
   logic valid, last, ready, go, opens;
+  logic [GROUPS-1:0] readies;
 
   assign user = state_q == HEADER && !LATER ? s_axis_hdr_tuser : user_q;  // with a packet's last beat, and its header's
   assign refused = s_axis_hdr_tuser.refused;  // with its header: behind it nothing of it is sent
@@ -123,9 +128,8 @@ module roce_join
   end
 
   logic [LANE_W-1:0] rest;  // payload bytes in the last beat of them; 0: all
-  logic reth, unused;
-  logic [1:0] header_words;
-  assign {rest, reth, header_words} = {user.length[LANE_W-1:0], user.reth, user.words};
+  logic unused;
+  assign rest = user.length[LANE_W-1:0];
   assign unused = ^{user, user_q};
 
   // Whether the payload is what the message says. Only the last beat of a stream may be partial.
@@ -212,10 +216,33 @@ module roce_join
   // Lanes. The window is this payload beat above the one before it; what a beat out shows of it starts at one of six lanes:
   // by the RETH at one of two, then up to two words below. Bytes that do not count are zeros, and become the pad.
   localparam int unsigned MARGIN = 8;  // lanes by which the words may move the view
+  localparam int unsigned VIEW = KeepW + 2 * MARGIN;
+
+  // Where it starts: of the header that is passing, or of the last one. A copy asks whether it changes: equal ones become one.
+  typedef struct packed {
+    logic       reth;
+    logic [1:0] words;
+  } start_t;
+
+  start_t [GROUPS-1:0] starts_q, starts;
+
+  always_comb begin
+    for (int unsigned g = 0; g < GROUPS; g++) begin
+      starts[g] = state_q == HEADER && !LATER ? start_t'{s_axis_hdr_tuser.reth, s_axis_hdr_tuser.words} : starts_q[g];
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    for (int unsigned g = 0; g < GROUPS; g++) begin
+      if (state_q == HEADER && s_axis_hdr_tvalid && starts_q[g] != start_t'{s_axis_hdr_tuser.reth, s_axis_hdr_tuser.words}) begin
+        starts_q[g] <= start_t'{s_axis_hdr_tuser.reth, s_axis_hdr_tuser.words};
+      end
+    end
+  end
 
   logic [2*KeepW-1:0][7:0] window;
   logic [2*KeepW-1:0] counts;
-  logic [KeepW+2*MARGIN-1:0][7:0] view;
+  logic [VIEW-1:0][7:0] view;
   logic [KeepW-1:0][7:0] previous_q, lanes;
   logic [KeepW-1:0] counts_q, is_header;
 
@@ -223,7 +250,7 @@ module roce_join
   assign window = {s_axis_payload_tdata, previous_q};
   assign is_header = state_q == HEADER ? s_axis_hdr_tkeep : '0;
 
-  for (genvar v = 0; v < KeepW + 2 * MARGIN; v++) begin : gen_view
+  for (genvar v = 0; v < VIEW; v++) begin : gen_view
     localparam int AT = v + KeepW - MARGIN;
     localparam int WITH_RETH = AT - start_lane(1'b1, 0);
     localparam int WITHOUT = AT - start_lane(1'b0, 0);
@@ -238,23 +265,16 @@ module roce_join
     end else begin : gen_no_without
       assign without = '0;
     end
-    assign view[v] = reth ? with_reth : without;
+    assign view[v] = starts[v*GROUPS/VIEW].reth ? with_reth : without;
   end
 
   always_comb begin
     for (int k = 0; k < KeepW; k++) begin
       lanes[k] = view[k+MARGIN];
       for (int w = 1; w < WORD_KINDS; w++) begin
-        if (header_words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
+        if (starts[8*k/GROUP_W].words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
       end
       if (is_header[k]) lanes[k] = s_axis_hdr_tdata[8*k+:8];
-    end
-  end
-
-  always_ff @(posedge clk) begin
-    if (go) begin
-      previous_q <= s_axis_payload_tdata;
-      counts_q   <= counts[KeepW+:KeepW];
     end
   end
 
@@ -267,16 +287,43 @@ module roce_join
       };
 
   axis_reg #(
-      .DataW(DataW + KeepW + 1 + $bits(packet_user_t))
+      .DataW(KeepW + 1 + $bits(packet_user_t))
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata ({packet_user, last, keep, lanes}),
+      .s_axis_tdata ({packet_user, last, keep}),
       .s_axis_tvalid(valid),
       .s_axis_tready(ready),
-      .m_axis_tdata ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .m_axis_tdata ({m_axis_tuser, m_axis_tlast, m_axis_tkeep}),
       .m_axis_tvalid,
       .m_axis_tready
   );
+
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_group
+    localparam int unsigned LANES = GROUP_W / 8;
+    localparam int unsigned AT = g * LANES;
+    logic unused_valid;
+
+    always_ff @(posedge clk) begin
+      if (valid && readies[g]) begin
+        previous_q[AT+:LANES] <= s_axis_payload_tdata[AT*8+:GROUP_W];
+        counts_q[AT+:LANES]   <= counts[KeepW+AT+:LANES];
+      end
+    end
+
+    axis_reg #(
+        .DataW (GROUP_W),
+        .GroupW(GROUP_W)
+    ) u_lanes (
+        .clk,
+        .rst,
+        .s_axis_tdata (lanes[AT+:LANES]),
+        .s_axis_tvalid(valid),
+        .s_axis_tready(readies[g]),
+        .m_axis_tdata (m_axis_tdata[AT*8+:GROUP_W]),
+        .m_axis_tvalid(unused_valid),
+        .m_axis_tready
+    );
+  end
 
 endmodule

@@ -218,6 +218,7 @@ package roce_pkg;
     reth_t       reth;
     logic [31:0] imm;
     logic        limited;     // asks its token bucket
+    logic        vlan;        // has_vlan of path, from another register: half of a header's lanes ask this one
     path_t       path;        // src_port is this message's
   } packet_t;
 

@@ -105,6 +105,7 @@ module roce_qp
     unique case (state_q)
       IDLE: begin
         write_q <= s_axis_qp_tdata;
+        if (!s_axis_qp_tvalid) write_q.qp.path <= write_q.qp.path;  // an enable of its own, so that none drives all
         word_q  <= '0;
         sum_q   <= '0;
         if (s_axis_qp_tvalid && exists(s_axis_qp_tdata.index)) state_q <= SUM;

@@ -146,8 +146,9 @@ module roce_segment
 
   always_ff @(posedge clk) begin
     for (int unsigned c = 0; c < COPIES; c++) if (count_ready[c]) valid_q[c] <= look_valid_q[c];
-    if (count_ready[1]) qp_q <= context_q;
+    if (count_ready[1]) qp_q.path <= context_q.path;
     if (count_ready[2]) begin
+      qp_q[$bits(context_t)-1:$bits(path_t)] <= context_q[$bits(context_t)-1:$bits(path_t)];
       imm_q <= look_q.imm;
       message_bytes_q <= look_q.length;
       address_q <= look_q.address;
@@ -254,6 +255,7 @@ module roce_segment
     pkt.reth = '{address: address_q, rkey: qp_q.rkey, length: only ? 32'(length) : message_bytes_q};
     pkt.imm = imm_q;
     pkt.limited = qp_q.limited;
+    pkt.vlan = qp_q.path.has_vlan;
     pkt.path = qp_q.path;
     if (qp_q.entropy) pkt.path.src_port = {ENTROPY_PORTS, mixed[13:0] ^ 14'(mixed[23:14])};
   end
@@ -261,6 +263,7 @@ module roce_segment
   (* keep, dont_merge *)logic [COPIES-1:0] pkt_valid_q;
   packet_t pkt_q;
   path_t path_q;
+  reth_t reth_q;
 
   assign packet_ready = ~pkt_valid_q | {COPIES{m_axis_pkt_tready}};
   assign m_axis_pkt_tvalid = pkt_valid_q[0];
@@ -268,16 +271,18 @@ module roce_segment
   always_comb begin
     m_axis_pkt_tdata = pkt_q;
     m_axis_pkt_tdata.path = path_q;
+    m_axis_pkt_tdata.reth = reth_q;
   end
 
   always_ff @(posedge clk) begin
     for (int unsigned c = 0; c < COPIES; c++) if (packet_ready[c]) pkt_valid_q[c] <= valid_q[c];
     if (packet_ready[0]) pkt_q <= pkt;
     if (packet_ready[1]) path_q <= pkt.path;
+    if (packet_ready[2]) reth_q <= pkt.reth;
     if (rst) pkt_valid_q <= '0;
   end
 
   logic unused;
-  assign unused = ^{qp_q.enabled, qp_q.mtu_log2, pkt_q.path};
+  assign unused = ^{qp_q.enabled, qp_q.mtu_log2, pkt_q.path, pkt_q.reth};
 
 endmodule

@@ -62,6 +62,7 @@ def packed(command: PacketCommand, qp: QpContext, status: int = 0, ends: int = 1
             "imm": 0xFFFFFFFF if command.imm is None else command.imm,
             "src_port": command.src_port,
             "limited": qp.rate != 0,
+            "vlan": qp.vlan is not None,
         }
     )
 

@@ -95,7 +95,7 @@ class SegmentBench(Bench):
             assert (fields["opcode"], fields["psn"], fields["length"]) == (packet.opcode, packet.psn, packet.length)
             assert (fields["has_reth"], fields["has_imm"]) == (packet.reth is not None, packet.imm is not None)
             assert (fields["ack_request"], fields["udp_length"]) == (packet.ack_request, udp_length)
-            assert fields["limited"] == (QPS[index].rate != 0)
+            assert (fields["limited"], fields["vlan"]) == (QPS[index].rate != 0, QPS[index].vlan is not None)
             assert fields["checksum"] == context_fields(index)["checksum"] + udp_length
             assert fields.items() >= (ports.path_fields(QPS[index]) | {"src_port": packet.src_port}).items()
             if packet.reth:

@@ -88,6 +88,7 @@ PACKET_T = Struct(
     **{"length": 13, "udp_length": 13, "checksum": 17, "reth_address": 64, "reth_rkey": 32, "reth_length": 32},
     imm=32,
     limited=1,
+    vlan=1,
     **_PATH,
 )
 HEADER_USER_T = Struct(
