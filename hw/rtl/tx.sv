@@ -116,7 +116,8 @@ module tx
   logic [47:0] local_mac;
   logic [31:0] local_ip;
   qp_write_t qp_tdata;
-  logic [7:0] flow_index, destination_index, cnp_tdata;
+  logic [1:0][7:0] flow_index;
+  logic [7:0] destination_index, cnp_tdata;
   flow_t flow;
   destination_t destination;
   count_t count_tdata;

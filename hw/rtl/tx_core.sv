@@ -42,7 +42,7 @@ module tx_core
     output logic      s_axis_qp_tready,
 
     // Tables: the entry that was asked for a cycle before
-    output logic         [7:0] flow_index_o,
+    output logic    [1:0][7:0] flow_index_o,
     input  flow_t              flow_i,
     output logic         [7:0] destination_index_o,
     input  destination_t       destination_i,

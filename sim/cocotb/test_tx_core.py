@@ -17,7 +17,7 @@ from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx.roce_qp import QpContext
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.models.tx import Tx, TxConfig
-from signals import now
+from signals import now, twice
 from widths import some_widths
 
 LOCAL, REMOTE = Endpoint(0x020000000001, 0x0A000001), Endpoint(0x020000000002, 0x0A000002)
@@ -87,7 +87,7 @@ class CoreBench(Bench):
 
     def _look(self) -> None:
         dut = self.dut
-        self._asked = now(dut.flow_index_o), now(dut.destination_index_o)
+        self._asked = twice(dut.flow_index_o), now(dut.destination_index_o)
         if self._idle:
             moving = [n for n in ("m_axis_tvalid", "m_axis_count_tvalid", "release_o") if now(getattr(dut, n))]
             assert not moving, f"idle, but {moving} in the next cycle"

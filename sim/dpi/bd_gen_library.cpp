@@ -39,7 +39,7 @@ void step(Simulation& s) {
     top.eval();
     const bool taken = !top.rst && top.s_axis_frame_tvalid && top.s_axis_frame_tready;
     const bool given = !top.rst && top.m_axis_bd_tvalid;
-    const uint8_t flow = top.flow_index_o, destination = top.destination_index_o;
+    const uint8_t flow = top.flow_index_o & 0xff, destination = top.destination_index_o;
     if (taken) s.frames.pop_front();
     if (given) {
         s.descriptors.push_back(top.m_axis_bd_tdata);

@@ -14,7 +14,7 @@ module bd_gen
     input logic armed_i,  // else frames pass untaken
 
     // Tables: the entry that was asked for a cycle before
-    output logic         [7:0] flow_index_o,
+    output logic    [1:0][7:0] flow_index_o,
     input  flow_t              flow_i,
     output logic         [7:0] destination_index_o,
     input  destination_t       destination_i,

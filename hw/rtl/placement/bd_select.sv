@@ -10,9 +10,9 @@ module bd_select
 
     input logic armed_i,
 
-    // Flow table: flow_o of the registers is the entry that was asked for a cycle before
-    output logic  [7:0] flow_index_o,
-    input  flow_t       flow_i,
+    // Flow table: flow_o of the registers is the entry that was asked for a cycle before. Its index twice, each for half of its words
+    output logic  [1:0][7:0] flow_index_o,
+    input  flow_t            flow_i,
 
     // Frames that lie complete in memory, with rising numbers
     input  frame_t s_axis_frame_tdata,
@@ -55,6 +55,8 @@ module bd_select
   frame_t frame_q;
   flow_t flow_q;
   logic [7:0] id_q;
+  logic [1:0][7:0] ids_q;  // always equal
+  assign id_q = ids_q[0];
   logic [63:0] index_q, number, since, since_q;
   logic early, bad_q, candidate_q, next;
 
@@ -126,7 +128,7 @@ module bd_select
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
-    if (state_q == IDLE) id_q <= '0;
+    if (state_q == IDLE) ids_q <= '0;
     if (state_q == TAKE) begin
       since_q <= since;
       candidate_q <= flow_i.enabled && !(flow_i.by_kind && flow_i.kind != frame_q.kind) && !early;
@@ -135,8 +137,11 @@ module bd_select
           flow_i.destination_pitch < 32'(flow_i.width) << (flow_i.wide ? 2 : 1));
     end
     if (state_q == SCALE) index_q <= scale_result;
-    if (next) id_q <= id_q + 1'b1;
-    if (rst) state_q <= IDLE;
+    if (next) for (int unsigned c = 0; c < 2; c++) ids_q[c] <= ids_q[c] + 1'b1;
+    if (rst) begin
+      state_q <= IDLE;
+      ids_q   <= '0;
+    end
   end
 
   for (genvar c = 0; c < COPIES; c++) begin : gen_part
@@ -157,7 +162,7 @@ module bd_select
     end
   end
 
-  assign flow_index_o = id_q;
+  assign flow_index_o = ids_q;
   assign s_axis_frame_tready = state_q == IDLE && !rst;  // what the reset would forget is not taken
   assign frame_o = s_axis_frame_tready && s_axis_frame_tvalid && armed_i;
   assign ignored_o = s_axis_frame_tready && s_axis_frame_tvalid && !armed_i;
@@ -172,5 +177,12 @@ module bd_select
           flow: flow_q,
           frame: frame_q
       };
+
+`ifndef SYNTHESIS
+  always @(posedge clk) begin
+    assert (rst || ids_q[0] == ids_q[1])
+    else $error("%m: the copies of the index differ");
+  end
+`endif
 
 endmodule

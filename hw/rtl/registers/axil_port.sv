@@ -1,8 +1,11 @@
 // An AXI4-Lite port for the generated registers: one access at a time, reads and writes in turn where both wait.
 // Every access is answered with OKAY. Requests leave from registers, so that no long path begins in the bus.
+// Their kind and address are there in several copies, always equal, for a reader that would load one too much.
 module axil_port
   import axi_pkg::*;
-(
+#(
+    parameter int unsigned Copies = 1
+) (
     input logic clk,
     input logic rst,
 
@@ -11,13 +14,13 @@ module axil_port
     output axil_response_t s_axil_o,
 
     // The registers: a request for one cycle, answered in that cycle or later
-    output logic        req_o,
-    output logic        write_o,
-    output logic [15:0] addr_o,
-    output logic [31:0] data_o,
-    output logic [31:0] mask_o,   // bits that are written
-    input  logic        ack_i,
-    input  logic [31:0] data_i
+    output logic                    req_o,
+    output logic [Copies-1:0]       write_o,
+    output logic [Copies-1:0][15:0] addr_o,
+    output logic [31:0]             data_o,
+    output logic [31:0]             mask_o,   // bits that are written
+    input  logic                    ack_i,
+    input  logic [31:0]             data_i
 );
 
   typedef enum logic [1:0] {
@@ -29,13 +32,17 @@ module axil_port
 
   state_e state_q, state_d;
   logic aw_valid_q, w_valid_q, ar_valid_q, write_q, begin_write, begin_read;
-  logic [15:0] aw_addr_q, ar_addr_q, addr_q;
+  logic [15:0] aw_addr_q, ar_addr_q, addr;
+  (* keep, dont_merge *)logic [Copies-1:0] writes_q;
+  (* keep, dont_merge *)logic [Copies-1:0][15:2] addrs_q;
   logic [31:0] w_data_q, read_data_q;
   logic [3:0] w_strb_q;
 
   // One of each channel waits here.
   assign begin_write = state_q == IDLE && aw_valid_q && w_valid_q && !(ar_valid_q && write_q);
   assign begin_read = state_q == IDLE && ar_valid_q && !begin_write;
+  assign addr = begin_write ? aw_addr_q : ar_addr_q;
+  assign write_q = writes_q[0];
 
   always_comb begin
     state_d = state_q;
@@ -59,24 +66,29 @@ module axil_port
     w_valid_q  <= s_axil_o.wready ? s_axil_i.wvalid : !begin_write;
     ar_valid_q <= s_axil_o.arready ? s_axil_i.arvalid : !begin_read;
     if (state_q == IDLE) begin
-      addr_q <= begin_write ? aw_addr_q : ar_addr_q;
       data_o <= w_data_q;
       for (int unsigned lane = 0; lane < 4; lane++) mask_o[8*lane+:8] <= {8{w_strb_q[lane]}};
     end
-    if (begin_write || begin_read) write_q <= begin_write;
+    // A copy asks whether it changes: tools make one of equal ones.
+    for (int unsigned c = 0; c < Copies; c++) begin
+      if (state_q == IDLE && addrs_q[c] != addr[15:2]) addrs_q[c] <= addr[15:2];
+      if ((begin_write || begin_read) && writes_q[c] != begin_write) writes_q[c] <= begin_write;
+    end
     if (ack_i) read_data_q <= data_i;
     if (rst) begin
       state_q <= IDLE;
       aw_valid_q <= 1'b0;
       w_valid_q <= 1'b0;
       ar_valid_q <= 1'b0;
-      write_q <= 1'b0;
+      writes_q <= '0;
     end
   end
 
   assign req_o = state_q == REQUEST;
-  assign write_o = write_q;
-  assign addr_o = {addr_q[15:2], 2'b0};
+  assign write_o = writes_q;
+
+  always_comb for (int unsigned c = 0; c < Copies; c++) addr_o[c] = {addrs_q[c], 2'b0};
+
   assign s_axil_o = '{
           awready: !aw_valid_q,
           wready: !w_valid_q,
@@ -89,6 +101,15 @@ module axil_port
       };
 
   logic unused;
-  assign unused = ^{s_axil_i.awprot, s_axil_i.arprot, addr_q[1:0]};
+  assign unused = ^{s_axil_i.awprot, s_axil_i.arprot, addr[1:0]};
+
+`ifndef SYNTHESIS
+  always @(posedge clk) begin
+    for (int unsigned c = 1; c < Copies; c++) begin
+      assert (rst || !req_o || (addrs_q[c] == addrs_q[0] && writes_q[c] == write_q))
+      else $error("%m: the copies of a request differ");
+    end
+  end
+`endif
 
 endmodule

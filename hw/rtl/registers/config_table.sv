@@ -5,6 +5,7 @@ module config_table #(
     parameter int unsigned Entries = 16,
     parameter int unsigned Words = 8,  // of 32 bits, in an entry
     parameter int unsigned Held = Words,  // this word comes into force when the next one is written; Words: none
+    parameter int unsigned Copies = 1,  // of the core's index, always equal, each for a part of the words
 
     localparam int unsigned WORD_W = $clog2(Words)
 ) (
@@ -18,8 +19,8 @@ module config_table #(
     output logic [      31:0] data_o,   // a cycle after its index
 
     // The core. Outside the table all words are 0.
-    input  logic [      7:0]       entry_index_i,
-    output logic [Words-1:0][31:0] entry_o         // a cycle after its index
+    input  logic [Copies-1:0][ 7:0] entry_index_i,
+    output logic [ Words-1:0][31:0] entry_o         // a cycle after its index
 );
 
   if (Entries < 1 || Entries > 256) begin : gen_check_entries
@@ -38,7 +39,7 @@ module config_table #(
   logic write, known, entry_known;
 
   assign known = 9'(index_i) < 9'(Entries) && (WORD_W + 1)'(word_i) < (WORD_W + 1)'(Words);
-  assign entry_known = 9'(entry_index_i) < 9'(Entries);
+  assign entry_known = 9'(entry_index_i[0]) < 9'(Entries);
   assign write = write_i && known;
 
   logic [31:0] copy[Entries << WORD_W] = '{default: '0};
@@ -78,7 +79,7 @@ module config_table #(
 
     // What is 0 stays so while the entry is not in the table.
     always_ff @(posedge clk) begin
-      if (entry_known || knows_q[w/GROUP]) value_q <= values[index_t'(entry_index_i)];
+      if (entry_known || knows_q[w/GROUP]) value_q <= values[index_t'(entry_index_i[w*Copies/Words])];
       if (!entry_known && knows_q[w/GROUP]) value_q <= '0;
     end
     assign entry_o[w] = value_q;

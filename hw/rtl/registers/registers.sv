@@ -62,7 +62,7 @@ module registers
     input  logic      m_axis_qp_tready,
 
     // Entries of the tables, a cycle after their index; of one that is not there all is 0
-    input  logic         [7:0] flow_index_i,
+    input  logic    [1:0][7:0] flow_index_i,          // twice, each for half of the words
     output flow_t              flow_o,
     input  logic         [7:0] destination_index_i,
     output destination_t       destination_o,
@@ -152,22 +152,32 @@ module registers
     endcase
   endfunction
 
-  // The bus
-  logic req, req_write, ack_q;
+  // The bus. Copies of what a request is: one for all that is not in tables, two for tables; the kind also for parts of the registers.
+  localparam int unsigned COPIES = 4;
+
+  logic req, req_write, answer_q, ack_q;
   place_e place;
-  logic [15:0] req_addr;  // the whole request stays until it is answered
+  logic [COPIES-1:0] req_writes;
+  logic [COPIES-1:0][15:0] req_addrs;  // the whole request stays until it is answered
+  logic [15:0] req_addr, qp_addr, table_addr;
   logic [31:0] req_data, req_mask, read_data;
 
   assign place = place_of(req_addr);
+  assign req_write = req_writes[0];
+  assign req_addr = req_addrs[0];
+  assign qp_addr = req_addrs[1];
+  assign table_addr = req_addrs[2];
 
-  axil_port u_port (
+  axil_port #(
+      .Copies(COPIES)
+  ) u_port (
       .clk,
       .rst,
       .s_axil_i,
       .s_axil_o,
       .req_o  (req),
-      .write_o(req_write),
-      .addr_o (req_addr),
+      .write_o(req_writes),
+      .addr_o (req_addrs),
       .data_o (req_data),
       .mask_o (req_mask),
       .ack_i  (ack_q),
@@ -180,7 +190,7 @@ module registers
   logic [TX_REGS_MIN_ADDR_WIDTH-1:0] regs_addr;
 
   always_comb begin
-    regs_addr = req_addr[TX_REGS_MIN_ADDR_WIDTH-1:0];
+    regs_addr = req_addrs[3][TX_REGS_MIN_ADDR_WIDTH-1:0];
     if (!Station) regs_addr[STATION_BIT] = 1'b0;
   end
 
@@ -188,7 +198,7 @@ module registers
       .clk,
       .rst,
       .s_cpuif_req         (req && place == REGS),
-      .s_cpuif_req_is_wr   (req_write),
+      .s_cpuif_req_is_wr   (req_writes),
       .s_cpuif_addr        (regs_addr),
       .s_cpuif_wr_data     (req_data),
       .s_cpuif_wr_biten    (req_mask),
@@ -248,10 +258,11 @@ module registers
       .clear_busy_i(counters_busy)
   );
 
-  // Where an access goes. It is answered in the next cycle; a write to a QP waits until the last one that was committed is in
-  // force.
+  // Where an access goes. It is answered two cycles later, what it reads comes from registers behind all memories; a write to a QP
+  // waits until the last one that was committed is in force.
   logic whole, qp_asked, qp_waits_q, qp_write;
-  logic [31:0] regs_data_q, flow_data, destination_data, qp_data, count_data, station_data;
+  logic [31:0] flow_data, destination_data, qp_data, count_data, station_data;
+  logic [31:0] regs_data_q, flow_data_q, destination_data_q, qp_data_q, count_data_q, station_data_q;
   logic [QP_ALL_WORDS-1:0][31:0] qp_words;
   logic [31:0] rc_data;
   logic [7:0] commit_index;
@@ -261,11 +272,18 @@ module registers
   assign qp_write = qp_asked && whole && !qp_busy;
 
   always_ff @(posedge clk) begin
-    regs_data_q <= regs_data;
+    if (req) regs_data_q <= regs_data;
+    flow_data_q <= flow_data;
+    destination_data_q <= destination_data;
+    qp_data_q <= qp_data;
+    count_data_q <= count_data;
+    station_data_q <= station_data;
     qp_waits_q <= qp_asked && qp_busy;
-    ack_q <= (req || qp_waits_q) && !(qp_asked && qp_busy);
+    answer_q <= (req || qp_waits_q) && !(qp_asked && qp_busy);
+    ack_q <= answer_q;
     if (rst) begin
       qp_waits_q <= 1'b0;
+      answer_q <= 1'b0;
       ack_q <= 1'b0;
     end
   end
@@ -273,23 +291,24 @@ module registers
   always_comb begin
     unique case (place)
       REGS: read_data = regs_data_q;
-      FLOWS: read_data = flow_data;
-      DESTINATIONS: read_data = destination_data;
-      QPS: read_data = qp_data | rc_data;
-      COUNTS: read_data = count_data;
-      STATION_COUNTS: read_data = station_data;
+      FLOWS: read_data = flow_data_q;
+      DESTINATIONS: read_data = destination_data_q;
+      QPS: read_data = qp_data_q | rc_data;
+      COUNTS: read_data = count_data_q;
+      STATION_COUNTS: read_data = station_data_q;
       default: read_data = '0;
     endcase
   end
 
   config_table #(
       .Entries(Flows),
-      .Words  (FLOW_WORDS)
+      .Words  (FLOW_WORDS),
+      .Copies (2)
   ) u_flows (
       .clk,
       .write_i      (req && req_write && place == FLOWS && whole),
-      .index_i      (8'(req_addr[11:6])),
-      .word_i       (req_addr[5:2]),
+      .index_i      (8'(table_addr[11:6])),
+      .word_i       (table_addr[5:2]),
       .data_i       (req_data),
       .data_o       (flow_data),
       .entry_index_i(flow_index_i),
@@ -303,8 +322,8 @@ module registers
   ) u_destinations (
       .clk,
       .write_i      (req && req_write && place == DESTINATIONS && whole),
-      .index_i      (req_addr[12:5]),
-      .word_i       (req_addr[4:2]),
+      .index_i      (table_addr[12:5]),
+      .word_i       (table_addr[4:2]),
       .data_i       (req_data),
       .data_o       (destination_data),
       .entry_index_i(destination_index_i),
@@ -317,8 +336,8 @@ module registers
   ) u_qps (
       .clk,
       .write_i      (qp_write),
-      .index_i      (req_addr[13:6]),
-      .word_i       (req_addr[5:2]),
+      .index_i      (qp_addr[13:6]),
+      .word_i       (qp_addr[5:2]),
       .data_i       (req_data),
       .data_o       (qp_data),
       .entry_index_i(commit_index),
@@ -328,8 +347,8 @@ module registers
   qp_commit u_commit (
       .clk,
       .rst,
-      .commit_i(qp_write && req_addr[5:2] == '0 && 9'(req_addr[13:6]) < 9'(NumQp) && !resetting),
-      .index_i (req_addr[13:6]),
+      .commit_i(qp_write && qp_addr[5:2] == '0 && 9'(qp_addr[13:6]) < 9'(NumQp) && !resetting),
+      .index_i (qp_addr[13:6]),
       .busy_o  (qp_busy),
       .index_o (commit_index),
       .words_i (qp_words[QP_WORDS-1:0]),
@@ -338,10 +357,20 @@ module registers
       .m_axis_qp_tready
   );
 
-  pulses_t pulses;
+  pulses_t pulses_q, pulses;  // a cycle later: many come from far, and are the end of a long path
+  station_pulses_t station_pulses_q;
+
+  always_ff @(posedge clk) begin
+    pulses_q <= pulses_i;
+    station_pulses_q <= station_pulses_i;
+    if (rst) begin
+      pulses_q <= '0;
+      station_pulses_q <= '0;
+    end
+  end
 
   always_comb begin
-    pulses = pulses_i;
+    pulses = pulses_q;
     pulses.cycles = 1'b1;
   end
 
@@ -399,7 +428,7 @@ module registers
     ) u_counters (
         .clk,
         .rst,
-        .pulse_i            (station_pulses_i),
+        .pulse_i            (station_pulses_q),
         .s_axis_count_tdata ('{amount: 64'd1, index: qp_counter(s_axis_cnp_tdata, QP_CNPS)}),
         .s_axis_count_tvalid(s_axis_cnp_tvalid),
         .s_axis_count_tready(s_axis_cnp_tready),
@@ -420,7 +449,7 @@ module registers
     assign station_data = '0;
 
     logic unused_station;
-    assign unused_station = ^{m_axis_resolve_tready, s_axis_resolved_tdata, s_axis_resolved_tvalid, station_pulses_i,
+    assign unused_station = ^{m_axis_resolve_tready, s_axis_resolved_tdata, s_axis_resolved_tvalid, station_pulses_q,
                               s_axis_cnp_tdata, s_axis_cnp_tvalid};
   end
 
@@ -566,18 +595,18 @@ module registers
     regs_in.errors.no_credit = '{hwclr: clear, hwset: counted && counter == DESTINATION_DROPPED};
     regs_in.errors.skipped = '{hwclr: clear, hwset: counted && counter == DESTINATION_SKIPPED};
     regs_in.errors.refused = '{hwclr: clear, hwset: refusal_valid_i};
-    regs_in.errors.frame_lost = '{hwclr: clear, hwset: pulses_i.frames_lost};
-    regs_in.errors.bad_qp = '{hwclr: clear, hwset: pulses_i.bad_qp};
-    regs_in.errors.bad_length = '{hwclr: clear, hwset: pulses_i.bad_length};
-    regs_in.errors.too_short = '{hwclr: clear, hwset: pulses_i.too_short};
-    regs_in.errors.too_long = '{hwclr: clear, hwset: pulses_i.too_long};
-    regs_in.errors.bad_payload = '{hwclr: clear, hwset: pulses_i.bad_payload};
-    regs_in.errors.read_error = '{hwclr: clear, hwset: pulses_i.read_errors};
-    regs_in.errors.frame_bad = '{hwclr: clear, hwset: pulses_i.frames_bad};
-    regs_in.errors.mismatch = '{hwclr: clear, hwset: pulses_i.mismatches};
-    regs_in.errors.constant_error = '{hwclr: clear, hwset: pulses_i.constant_errors};
-    regs_in.errors.mac_timeout = '{hwclr: clear, hwset: pulses_i.mac_timeouts};
-    regs_in.errors.memory_timeout = '{hwclr: clear, hwset: pulses_i.memory_timeouts};
+    regs_in.errors.frame_lost = '{hwclr: clear, hwset: pulses_q.frames_lost};
+    regs_in.errors.bad_qp = '{hwclr: clear, hwset: pulses_q.bad_qp};
+    regs_in.errors.bad_length = '{hwclr: clear, hwset: pulses_q.bad_length};
+    regs_in.errors.too_short = '{hwclr: clear, hwset: pulses_q.too_short};
+    regs_in.errors.too_long = '{hwclr: clear, hwset: pulses_q.too_long};
+    regs_in.errors.bad_payload = '{hwclr: clear, hwset: pulses_q.bad_payload};
+    regs_in.errors.read_error = '{hwclr: clear, hwset: pulses_q.read_errors};
+    regs_in.errors.frame_bad = '{hwclr: clear, hwset: pulses_q.frames_bad};
+    regs_in.errors.mismatch = '{hwclr: clear, hwset: pulses_q.mismatches};
+    regs_in.errors.constant_error = '{hwclr: clear, hwset: pulses_q.constant_errors};
+    regs_in.errors.mac_timeout = '{hwclr: clear, hwset: pulses_q.mac_timeouts};
+    regs_in.errors.memory_timeout = '{hwclr: clear, hwset: pulses_q.memory_timeouts};
     regs_in.errors.bad_address = '{hwclr: clear, hwset: bad_address_i || (regs.control.arm.value && beyond)};
     regs_in.interrupt.value.next = errors & regs.interrupt_mask.value.value;
     regs_in.refusal = '{

@@ -7,7 +7,7 @@ module tx_regs (
         input wire rst,
 
         input wire s_cpuif_req,
-        input wire s_cpuif_req_is_wr,
+        input wire [3:0] s_cpuif_req_is_wr,
         input wire [7:0] s_cpuif_addr,
         input wire [31:0] s_cpuif_wr_data,
         input wire [31:0] s_cpuif_wr_biten,
@@ -33,7 +33,7 @@ module tx_regs (
     // CPU Bus interface logic
     //--------------------------------------------------------------------------
     logic cpuif_req;
-    logic cpuif_req_is_wr;
+    logic [3:0] cpuif_req_is_wr;
     logic [7:0] cpuif_addr;
     logic [31:0] cpuif_wr_data;
     logic [31:0] cpuif_wr_biten;
@@ -66,8 +66,8 @@ module tx_regs (
     assign cpuif_req_stall_rd = '0;
     assign cpuif_req_stall_wr = '0;
     assign cpuif_req_masked = cpuif_req
-                            & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
-                            & !(cpuif_req_is_wr & cpuif_req_stall_wr);
+                            & !(!cpuif_req_is_wr[0] & cpuif_req_stall_rd)
+                            & !(cpuif_req_is_wr[0] & cpuif_req_stall_wr);
 
     //--------------------------------------------------------------------------
     // Address Decode
@@ -125,7 +125,7 @@ module tx_regs (
     logic decoded_err;
     logic [7:0] decoded_addr;
     logic decoded_req;
-    logic decoded_req_is_wr;
+    logic [3:0] decoded_req_is_wr;
     logic [31:0] decoded_wr_data;
     logic [31:0] decoded_wr_biten;
 
@@ -134,15 +134,15 @@ module tx_regs (
         automatic logic is_valid_rw;
         is_valid_addr = '1; // No valid address check
         is_valid_rw = '1; // No valid RW check
-        decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 8'h0) & !cpuif_req_is_wr;
-        decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 8'h4) & !cpuif_req_is_wr;
-        decoded_reg_strb.capabilities = cpuif_req_masked & (cpuif_addr == 8'h8) & !cpuif_req_is_wr;
-        decoded_reg_strb.sizes = cpuif_req_masked & (cpuif_addr == 8'hc) & !cpuif_req_is_wr;
-        decoded_reg_strb.clock_hz = cpuif_req_masked & (cpuif_addr == 8'h10) & !cpuif_req_is_wr;
-        decoded_reg_strb.build = cpuif_req_masked & (cpuif_addr == 8'h14) & !cpuif_req_is_wr;
+        decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 8'h0) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 8'h4) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.capabilities = cpuif_req_masked & (cpuif_addr == 8'h8) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.sizes = cpuif_req_masked & (cpuif_addr == 8'hc) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.clock_hz = cpuif_req_masked & (cpuif_addr == 8'h10) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.build = cpuif_req_masked & (cpuif_addr == 8'h14) & !cpuif_req_is_wr[0];
         decoded_reg_strb.scratch = cpuif_req_masked & (cpuif_addr == 8'h18);
         decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 8'h1c);
-        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 8'h20) & !cpuif_req_is_wr;
+        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 8'h20) & !cpuif_req_is_wr[0];
         decoded_reg_strb.command = cpuif_req_masked & (cpuif_addr == 8'h24);
         decoded_reg_strb.local_mac[0] = cpuif_req_masked & (cpuif_addr == 8'h28);
         decoded_reg_strb.local_mac[1] = cpuif_req_masked & (cpuif_addr == 8'h2c);
@@ -152,9 +152,9 @@ module tx_regs (
         decoded_reg_strb.store_slot_bytes = cpuif_req_masked & (cpuif_addr == 8'h40);
         decoded_reg_strb.store_slots = cpuif_req_masked & (cpuif_addr == 8'h44);
         decoded_reg_strb.errors = cpuif_req_masked & (cpuif_addr == 8'h48);
-        decoded_reg_strb.refusal = cpuif_req_masked & (cpuif_addr == 8'h4c) & !cpuif_req_is_wr;
-        decoded_reg_strb.refusal_frame[0] = cpuif_req_masked & (cpuif_addr == 8'h50) & !cpuif_req_is_wr;
-        decoded_reg_strb.refusal_frame[1] = cpuif_req_masked & (cpuif_addr == 8'h54) & !cpuif_req_is_wr;
+        decoded_reg_strb.refusal = cpuif_req_masked & (cpuif_addr == 8'h4c) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.refusal_frame[0] = cpuif_req_masked & (cpuif_addr == 8'h50) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.refusal_frame[1] = cpuif_req_masked & (cpuif_addr == 8'h54) & !cpuif_req_is_wr[0];
         decoded_reg_strb.correction = cpuif_req_masked & (cpuif_addr == 8'h58);
         decoded_reg_strb.corrected_offset = cpuif_req_masked & (cpuif_addr == 8'h5c);
         decoded_reg_strb.constants_base[0] = cpuif_req_masked & (cpuif_addr == 8'h60);
@@ -163,7 +163,7 @@ module tx_regs (
         decoded_reg_strb.constants_bytes = cpuif_req_masked & (cpuif_addr == 8'h6c);
         decoded_reg_strb.watchdog = cpuif_req_masked & (cpuif_addr == 8'h70);
         decoded_reg_strb.interrupt_mask = cpuif_req_masked & (cpuif_addr == 8'h74);
-        decoded_reg_strb.interrupt = cpuif_req_masked & (cpuif_addr == 8'h78) & !cpuif_req_is_wr;
+        decoded_reg_strb.interrupt = cpuif_req_masked & (cpuif_addr == 8'h78) & !cpuif_req_is_wr[0];
         decoded_reg_strb.mac_threshold = cpuif_req_masked & (cpuif_addr == 8'h7c);
         decoded_reg_strb.station = cpuif_req_masked & (cpuif_addr == 8'h80);
         decoded_reg_strb.pause_priorities = cpuif_req_masked & (cpuif_addr == 8'h84);
@@ -171,15 +171,15 @@ module tx_regs (
         decoded_reg_strb.arp = cpuif_req_masked & (cpuif_addr == 8'h8c);
         decoded_reg_strb.resolve_ip = cpuif_req_masked & (cpuif_addr == 8'h90);
         decoded_reg_strb.station_command = cpuif_req_masked & (cpuif_addr == 8'h94);
-        decoded_reg_strb.station_status = cpuif_req_masked & (cpuif_addr == 8'h98) & !cpuif_req_is_wr;
-        decoded_reg_strb.resolved_mac[0] = cpuif_req_masked & (cpuif_addr == 8'ha0) & !cpuif_req_is_wr;
-        decoded_reg_strb.resolved_mac[1] = cpuif_req_masked & (cpuif_addr == 8'ha4) & !cpuif_req_is_wr;
-        decoded_reg_strb.conflict_mac[0] = cpuif_req_masked & (cpuif_addr == 8'ha8) & !cpuif_req_is_wr;
-        decoded_reg_strb.conflict_mac[1] = cpuif_req_masked & (cpuif_addr == 8'hac) & !cpuif_req_is_wr;
-        decoded_reg_strb.rc_sizes = cpuif_req_masked & (cpuif_addr == 8'hb0) & !cpuif_req_is_wr;
+        decoded_reg_strb.station_status = cpuif_req_masked & (cpuif_addr == 8'h98) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.resolved_mac[0] = cpuif_req_masked & (cpuif_addr == 8'ha0) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.resolved_mac[1] = cpuif_req_masked & (cpuif_addr == 8'ha4) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.conflict_mac[0] = cpuif_req_masked & (cpuif_addr == 8'ha8) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.conflict_mac[1] = cpuif_req_masked & (cpuif_addr == 8'hac) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.rc_sizes = cpuif_req_masked & (cpuif_addr == 8'hb0) & !cpuif_req_is_wr[0];
         decoded_reg_strb.rc_start = cpuif_req_masked & (cpuif_addr == 8'hb4);
         decoded_reg_strb.rc_command = cpuif_req_masked & (cpuif_addr == 8'hb8);
-        decoded_reg_strb.rc_status = cpuif_req_masked & (cpuif_addr == 8'hbc) & !cpuif_req_is_wr;
+        decoded_reg_strb.rc_status = cpuif_req_masked & (cpuif_addr == 8'hbc) & !cpuif_req_is_wr[0];
         decoded_reg_strb.dcqcn = cpuif_req_masked & (cpuif_addr == 8'hc0);
         decoded_reg_strb.dcqcn_period = cpuif_req_masked & (cpuif_addr == 8'hc4);
         decoded_reg_strb.dcqcn_line = cpuif_req_masked & (cpuif_addr == 8'hc8);
@@ -235,17 +235,17 @@ module tx_regs (
                 wbuf_storage.local_mac.data <= '0;
                 wbuf_storage.local_mac.biten <= '0;
             end
-            if(decoded_reg_strb.local_mac[0] && decoded_req_is_wr) begin
+            if(decoded_reg_strb.local_mac[0] && decoded_req_is_wr[0]) begin
                 wbuf_storage.local_mac.pending <= '1;
                 wbuf_storage.local_mac.data[31:0] <= (wbuf_storage.local_mac.data[31:0] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
                 wbuf_storage.local_mac.biten[31:0] <= wbuf_storage.local_mac.biten[31:0] | decoded_wr_biten;
             end
-            if(decoded_reg_strb.local_mac[1] && decoded_req_is_wr) begin
+            if(decoded_reg_strb.local_mac[1] && decoded_req_is_wr[0]) begin
                 wbuf_storage.local_mac.pending <= '1;
                 wbuf_storage.local_mac.data[63:32] <= (wbuf_storage.local_mac.data[63:32] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
                 wbuf_storage.local_mac.biten[63:32] <= wbuf_storage.local_mac.biten[63:32] | decoded_wr_biten;
             end
-            wbuf_storage.local_mac.trigger_q <= decoded_reg_strb.local_mac[1] && decoded_req_is_wr;
+            wbuf_storage.local_mac.trigger_q <= decoded_reg_strb.local_mac[1] && decoded_req_is_wr[0];
         end
     end
     always_ff @(posedge clk) begin
@@ -260,17 +260,17 @@ module tx_regs (
                 wbuf_storage.store_base.data <= '0;
                 wbuf_storage.store_base.biten <= '0;
             end
-            if(decoded_reg_strb.store_base[0] && decoded_req_is_wr) begin
+            if(decoded_reg_strb.store_base[0] && decoded_req_is_wr[1]) begin
                 wbuf_storage.store_base.pending <= '1;
                 wbuf_storage.store_base.data[31:0] <= (wbuf_storage.store_base.data[31:0] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
                 wbuf_storage.store_base.biten[31:0] <= wbuf_storage.store_base.biten[31:0] | decoded_wr_biten;
             end
-            if(decoded_reg_strb.store_base[1] && decoded_req_is_wr) begin
+            if(decoded_reg_strb.store_base[1] && decoded_req_is_wr[1]) begin
                 wbuf_storage.store_base.pending <= '1;
                 wbuf_storage.store_base.data[63:32] <= (wbuf_storage.store_base.data[63:32] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
                 wbuf_storage.store_base.biten[63:32] <= wbuf_storage.store_base.biten[63:32] | decoded_wr_biten;
             end
-            wbuf_storage.store_base.trigger_q <= decoded_reg_strb.store_base[1] && decoded_req_is_wr;
+            wbuf_storage.store_base.trigger_q <= decoded_reg_strb.store_base[1] && decoded_req_is_wr[1];
         end
     end
     always_ff @(posedge clk) begin
@@ -285,17 +285,17 @@ module tx_regs (
                 wbuf_storage.constants_base.data <= '0;
                 wbuf_storage.constants_base.biten <= '0;
             end
-            if(decoded_reg_strb.constants_base[0] && decoded_req_is_wr) begin
+            if(decoded_reg_strb.constants_base[0] && decoded_req_is_wr[2]) begin
                 wbuf_storage.constants_base.pending <= '1;
                 wbuf_storage.constants_base.data[31:0] <= (wbuf_storage.constants_base.data[31:0] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
                 wbuf_storage.constants_base.biten[31:0] <= wbuf_storage.constants_base.biten[31:0] | decoded_wr_biten;
             end
-            if(decoded_reg_strb.constants_base[1] && decoded_req_is_wr) begin
+            if(decoded_reg_strb.constants_base[1] && decoded_req_is_wr[2]) begin
                 wbuf_storage.constants_base.pending <= '1;
                 wbuf_storage.constants_base.data[63:32] <= (wbuf_storage.constants_base.data[63:32] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
                 wbuf_storage.constants_base.biten[63:32] <= wbuf_storage.constants_base.biten[63:32] | decoded_wr_biten;
             end
-            wbuf_storage.constants_base.trigger_q <= decoded_reg_strb.constants_base[1] && decoded_req_is_wr;
+            wbuf_storage.constants_base.trigger_q <= decoded_reg_strb.constants_base[1] && decoded_req_is_wr[2];
         end
     end
     //--------------------------------------------------------------------------
@@ -919,7 +919,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.scratch.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.scratch && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.scratch && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.scratch.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -944,7 +944,7 @@ module tx_regs (
         if(hwif_in.control.arm.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.control && decoded_req_is_wr) begin // SW write
+        end else if(decoded_reg_strb.control && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.control.arm.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end
@@ -967,7 +967,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.command.reset.value;
         load_next_c = '0;
-        if(decoded_reg_strb.command && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.command && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.command.reset.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end else begin // singlepulse clears back to 0
@@ -993,7 +993,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.command.snapshot.value;
         load_next_c = '0;
-        if(decoded_reg_strb.command && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.command && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.command.snapshot.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
             load_next_c = '1;
         end else begin // singlepulse clears back to 0
@@ -1019,7 +1019,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.command.abort.value;
         load_next_c = '0;
-        if(decoded_reg_strb.command && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.command && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.command.abort.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
             load_next_c = '1;
         end else begin // singlepulse clears back to 0
@@ -1068,7 +1068,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.local_ip.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.local_ip && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.local_ip && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.local_ip.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -1114,7 +1114,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.store_slot_bytes.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.store_slot_bytes && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.store_slot_bytes && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.store_slot_bytes.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -1137,7 +1137,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.store_slots.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.store_slots && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.store_slots && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.store_slots.value.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
@@ -1166,7 +1166,7 @@ module tx_regs (
         end else if(hwif_in.errors.no_credit.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.no_credit.value & ~(decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end
@@ -1195,7 +1195,7 @@ module tx_regs (
         end else if(hwif_in.errors.skipped.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.skipped.value & ~(decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
             load_next_c = '1;
         end
@@ -1224,7 +1224,7 @@ module tx_regs (
         end else if(hwif_in.errors.refused.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.refused.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
             load_next_c = '1;
         end
@@ -1253,7 +1253,7 @@ module tx_regs (
         end else if(hwif_in.errors.frame_lost.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.frame_lost.value & ~(decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
             load_next_c = '1;
         end
@@ -1282,7 +1282,7 @@ module tx_regs (
         end else if(hwif_in.errors.bad_qp.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.bad_qp.value & ~(decoded_wr_data[4:4] & decoded_wr_biten[4:4]);
             load_next_c = '1;
         end
@@ -1311,7 +1311,7 @@ module tx_regs (
         end else if(hwif_in.errors.bad_length.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.bad_length.value & ~(decoded_wr_data[5:5] & decoded_wr_biten[5:5]);
             load_next_c = '1;
         end
@@ -1340,7 +1340,7 @@ module tx_regs (
         end else if(hwif_in.errors.too_short.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.too_short.value & ~(decoded_wr_data[6:6] & decoded_wr_biten[6:6]);
             load_next_c = '1;
         end
@@ -1369,7 +1369,7 @@ module tx_regs (
         end else if(hwif_in.errors.too_long.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.too_long.value & ~(decoded_wr_data[7:7] & decoded_wr_biten[7:7]);
             load_next_c = '1;
         end
@@ -1398,7 +1398,7 @@ module tx_regs (
         end else if(hwif_in.errors.bad_payload.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.bad_payload.value & ~(decoded_wr_data[8:8] & decoded_wr_biten[8:8]);
             load_next_c = '1;
         end
@@ -1427,7 +1427,7 @@ module tx_regs (
         end else if(hwif_in.errors.read_error.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.read_error.value & ~(decoded_wr_data[9:9] & decoded_wr_biten[9:9]);
             load_next_c = '1;
         end
@@ -1456,7 +1456,7 @@ module tx_regs (
         end else if(hwif_in.errors.frame_bad.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.frame_bad.value & ~(decoded_wr_data[10:10] & decoded_wr_biten[10:10]);
             load_next_c = '1;
         end
@@ -1485,7 +1485,7 @@ module tx_regs (
         end else if(hwif_in.errors.mismatch.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.mismatch.value & ~(decoded_wr_data[11:11] & decoded_wr_biten[11:11]);
             load_next_c = '1;
         end
@@ -1514,7 +1514,7 @@ module tx_regs (
         end else if(hwif_in.errors.constant_error.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.constant_error.value & ~(decoded_wr_data[12:12] & decoded_wr_biten[12:12]);
             load_next_c = '1;
         end
@@ -1543,7 +1543,7 @@ module tx_regs (
         end else if(hwif_in.errors.mac_timeout.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.mac_timeout.value & ~(decoded_wr_data[13:13] & decoded_wr_biten[13:13]);
             load_next_c = '1;
         end
@@ -1572,7 +1572,7 @@ module tx_regs (
         end else if(hwif_in.errors.memory_timeout.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.memory_timeout.value & ~(decoded_wr_data[14:14] & decoded_wr_biten[14:14]);
             load_next_c = '1;
         end
@@ -1601,7 +1601,7 @@ module tx_regs (
         end else if(hwif_in.errors.bad_address.hwclr) begin // HW Clear
             next_c = '0;
             load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr) begin // SW write 1 clear
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[1]) begin // SW write 1 clear
             next_c = field_storage.errors.bad_address.value & ~(decoded_wr_data[15:15] & decoded_wr_biten[15:15]);
             load_next_c = '1;
         end
@@ -1624,7 +1624,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.correction.enabled.value;
         load_next_c = '0;
-        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.correction && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.correction.enabled.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end
@@ -1647,7 +1647,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.correction.high_gain.value;
         load_next_c = '0;
-        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.correction && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.correction.high_gain.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
             load_next_c = '1;
         end
@@ -1670,7 +1670,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.correction.guard.value;
         load_next_c = '0;
-        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.correction && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.correction.guard.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
             load_next_c = '1;
         end
@@ -1693,7 +1693,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.correction.shift0.value;
         load_next_c = '0;
-        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.correction && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.correction.shift0.value & ~decoded_wr_biten[12:8]) | (decoded_wr_data[12:8] & decoded_wr_biten[12:8]);
             load_next_c = '1;
         end
@@ -1716,7 +1716,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.correction.shift1.value;
         load_next_c = '0;
-        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.correction && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.correction.shift1.value & ~decoded_wr_biten[20:16]) | (decoded_wr_data[20:16] & decoded_wr_biten[20:16]);
             load_next_c = '1;
         end
@@ -1739,7 +1739,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.correction.shift2.value;
         load_next_c = '0;
-        if(decoded_reg_strb.correction && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.correction && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.correction.shift2.value & ~decoded_wr_biten[28:24]) | (decoded_wr_data[28:24] & decoded_wr_biten[28:24]);
             load_next_c = '1;
         end
@@ -1762,7 +1762,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.corrected_offset.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.corrected_offset && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.corrected_offset && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.corrected_offset.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -1808,7 +1808,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.constants_pitch.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.constants_pitch && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.constants_pitch && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.constants_pitch.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -1831,7 +1831,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.constants_bytes.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.constants_bytes && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.constants_bytes && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.constants_bytes.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -1854,7 +1854,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.watchdog.mac.value;
         load_next_c = '0;
-        if(decoded_reg_strb.watchdog && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.watchdog && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.watchdog.mac.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
@@ -1877,7 +1877,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.watchdog.memory.value;
         load_next_c = '0;
-        if(decoded_reg_strb.watchdog && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.watchdog && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.watchdog.memory.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
             load_next_c = '1;
         end
@@ -1900,7 +1900,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.interrupt_mask.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.interrupt_mask && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.interrupt_mask && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.interrupt_mask.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -1923,7 +1923,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.mac_threshold.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.mac_threshold && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.mac_threshold && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.mac_threshold.value.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
@@ -1946,7 +1946,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.station.arp.value;
         load_next_c = '0;
-        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.station && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.station.arp.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end
@@ -1969,7 +1969,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.station.echo.value;
         load_next_c = '0;
-        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.station && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.station.echo.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
             load_next_c = '1;
         end
@@ -1992,7 +1992,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.station.pause.value;
         load_next_c = '0;
-        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.station && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.station.pause.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
             load_next_c = '1;
         end
@@ -2015,7 +2015,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.station.has_vlan.value;
         load_next_c = '0;
-        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.station && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.station.has_vlan.value & ~decoded_wr_biten[3:3]) | (decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
             load_next_c = '1;
         end
@@ -2038,7 +2038,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.station.tci.value;
         load_next_c = '0;
-        if(decoded_reg_strb.station && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.station && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.station.tci.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
             load_next_c = '1;
         end
@@ -2061,7 +2061,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.pause_priorities.data.value;
         load_next_c = '0;
-        if(decoded_reg_strb.pause_priorities && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.pause_priorities && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.pause_priorities.data.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
             load_next_c = '1;
         end
@@ -2084,7 +2084,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.pause_priorities.control.value;
         load_next_c = '0;
-        if(decoded_reg_strb.pause_priorities && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.pause_priorities && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.pause_priorities.control.value & ~decoded_wr_biten[15:8]) | (decoded_wr_data[15:8] & decoded_wr_biten[15:8]);
             load_next_c = '1;
         end
@@ -2107,7 +2107,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.pause_quanta.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.pause_quanta && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.pause_quanta && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.pause_quanta.value.value & ~decoded_wr_biten[19:0]) | (decoded_wr_data[19:0] & decoded_wr_biten[19:0]);
             load_next_c = '1;
         end
@@ -2130,7 +2130,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.arp.timeout_ms.value;
         load_next_c = '0;
-        if(decoded_reg_strb.arp && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.arp && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.arp.timeout_ms.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
@@ -2153,7 +2153,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.arp.retries.value;
         load_next_c = '0;
-        if(decoded_reg_strb.arp && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.arp && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.arp.retries.value & ~decoded_wr_biten[19:16]) | (decoded_wr_data[19:16] & decoded_wr_biten[19:16]);
             load_next_c = '1;
         end
@@ -2176,7 +2176,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.resolve_ip.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.resolve_ip && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.resolve_ip && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.resolve_ip.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
@@ -2199,7 +2199,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.station_command.resolve.value;
         load_next_c = '0;
-        if(decoded_reg_strb.station_command && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.station_command && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.station_command.resolve.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end else begin // singlepulse clears back to 0
@@ -2225,7 +2225,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.station_command.announce.value;
         load_next_c = '0;
-        if(decoded_reg_strb.station_command && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.station_command && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.station_command.announce.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
             load_next_c = '1;
         end else begin // singlepulse clears back to 0
@@ -2251,7 +2251,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.rc_start.psn.value;
         load_next_c = '0;
-        if(decoded_reg_strb.rc_start && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.rc_start && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.rc_start.psn.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
             load_next_c = '1;
         end
@@ -2274,7 +2274,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.rc_start.qp.value;
         load_next_c = '0;
-        if(decoded_reg_strb.rc_start && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.rc_start && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.rc_start.qp.value & ~decoded_wr_biten[31:24]) | (decoded_wr_data[31:24] & decoded_wr_biten[31:24]);
             load_next_c = '1;
         end
@@ -2297,7 +2297,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.rc_command.arm.value;
         load_next_c = '0;
-        if(decoded_reg_strb.rc_command && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.rc_command && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.rc_command.arm.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end else begin // singlepulse clears back to 0
@@ -2323,7 +2323,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.rc_command.close.value;
         load_next_c = '0;
-        if(decoded_reg_strb.rc_command && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.rc_command && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.rc_command.close.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
             load_next_c = '1;
         end else begin // singlepulse clears back to 0
@@ -2349,7 +2349,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn.enabled.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.dcqcn.enabled.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end
@@ -2372,7 +2372,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn.gain_log2.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.dcqcn.gain_log2.value & ~decoded_wr_biten[7:4]) | (decoded_wr_data[7:4] & decoded_wr_biten[7:4]);
             load_next_c = '1;
         end
@@ -2395,7 +2395,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn.fast_rounds.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.dcqcn.fast_rounds.value & ~decoded_wr_biten[11:8]) | (decoded_wr_data[11:8] & decoded_wr_biten[11:8]);
             load_next_c = '1;
         end
@@ -2418,7 +2418,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn.bytes_log2.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.dcqcn.bytes_log2.value & ~decoded_wr_biten[16:12]) | (decoded_wr_data[16:12] & decoded_wr_biten[16:12]);
             load_next_c = '1;
         end
@@ -2441,7 +2441,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn_period.alpha.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn_period && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn_period && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.dcqcn_period.alpha.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
@@ -2464,7 +2464,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn_period.rise.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn_period && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn_period && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.dcqcn_period.rise.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
             load_next_c = '1;
         end
@@ -2487,7 +2487,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn_line.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn_line && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn_line && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.dcqcn_line.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
             load_next_c = '1;
         end
@@ -2510,7 +2510,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn_minimum.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn_minimum && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn_minimum && decoded_req_is_wr[0]) begin // SW write
             next_c = (field_storage.dcqcn_minimum.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
             load_next_c = '1;
         end
@@ -2533,7 +2533,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn_additive.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn_additive && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn_additive && decoded_req_is_wr[1]) begin // SW write
             next_c = (field_storage.dcqcn_additive.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
             load_next_c = '1;
         end
@@ -2556,7 +2556,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn_hyper.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn_hyper && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn_hyper && decoded_req_is_wr[2]) begin // SW write
             next_c = (field_storage.dcqcn_hyper.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
             load_next_c = '1;
         end
@@ -2579,7 +2579,7 @@ module tx_regs (
         automatic logic load_next_c;
         next_c = field_storage.dcqcn_burst.value.value;
         load_next_c = '0;
-        if(decoded_reg_strb.dcqcn_burst && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.dcqcn_burst && decoded_req_is_wr[3]) begin // SW write
             next_c = (field_storage.dcqcn_burst.value.value & ~decoded_wr_biten[23:0]) | (decoded_wr_data[23:0] & decoded_wr_biten[23:0]);
             load_next_c = '1;
         end
@@ -2614,18 +2614,18 @@ module tx_regs (
     rbuf_storage_t rbuf_storage;
 
     always_ff @(posedge clk) begin
-        if(decoded_reg_strb.refusal_frame[0] && !decoded_req_is_wr) begin
+        if(decoded_reg_strb.refusal_frame[0] && !decoded_req_is_wr[0]) begin
             rbuf_storage.refusal_frame.data[63:0] <= hwif_in.refusal_frame.value.next;
         end
     end
     always_ff @(posedge clk) begin
-        if(decoded_reg_strb.resolved_mac[0] && !decoded_req_is_wr) begin
+        if(decoded_reg_strb.resolved_mac[0] && !decoded_req_is_wr[0]) begin
             rbuf_storage.resolved_mac.data[47:0] <= hwif_in.resolved_mac.value.next;
             rbuf_storage.resolved_mac.data[63:48] <= '0;
         end
     end
     always_ff @(posedge clk) begin
-        if(decoded_reg_strb.conflict_mac[0] && !decoded_req_is_wr) begin
+        if(decoded_reg_strb.conflict_mac[0] && !decoded_req_is_wr[0]) begin
             rbuf_storage.conflict_mac.data[47:0] <= hwif_in.conflict_mac.value.next;
             rbuf_storage.conflict_mac.data[63:48] <= '0;
         end
@@ -2634,7 +2634,7 @@ module tx_regs (
     //--------------------------------------------------------------------------
     // Write response
     //--------------------------------------------------------------------------
-    assign cpuif_wr_ack = decoded_req & decoded_req_is_wr;
+    assign cpuif_wr_ack = decoded_req & decoded_req_is_wr[0];
     // Writes are always granted with no error response
     assign cpuif_wr_err = '0;
 
@@ -2870,7 +2870,7 @@ module tx_regs (
             readback_data_var[23:0] = field_storage.dcqcn_burst.value.value;
         end
         readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
+        readback_done = decoded_req & ~decoded_req_is_wr[0];
         readback_err = '0;
     end
 

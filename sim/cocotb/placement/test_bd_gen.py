@@ -10,7 +10,7 @@ from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import BD_T, TRAILER_T
 from framelane.models.placement.bd_gen import BdGen
 from framelane.models.placement.flow import Destination, Flow, FrameEvent
-from signals import now
+from signals import now, twice
 
 FLOWS, DESTINATIONS, MTU = 4, 16, 1024
 FLOW = Flow(source=9, first_destination=0, width=10, height=6, source_pitch=64, destination_pitch=100)
@@ -47,7 +47,7 @@ class BdGenBench(Bench):
         self.dut.destination_i.value = ports.destination_t(known, self.model.window_ends[entry]) if known else 0
 
     def _sample(self) -> None:
-        self._asked = now(self.dut.flow_index_o), now(self.dut.destination_index_o)
+        self._asked = twice(self.dut.flow_index_o), now(self.dut.destination_index_o)
 
     def offer(self, number: int, kind: int = 0, kind_index: int = 0) -> None:
         bits = self.random.getrandbits

@@ -10,7 +10,7 @@ from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import CHOSEN_T, FLOW_T
 from framelane.models.placement.bd_select import select
 from framelane.models.placement.flow import Flow, FrameEvent
-from signals import now
+from signals import now, twice
 
 PLAIN = Flow(source=1, first_destination=0, width=4, height=4, source_pitch=8, destination_pitch=8)
 
@@ -32,7 +32,7 @@ class SelectBench(Bench):
         self.dut.flow_i.value = self.flows[self._asked] if self._asked < len(self.flows) else 0
 
     def _sample(self) -> None:
-        self._asked = now(self.dut.flow_index_o)
+        self._asked = twice(self.dut.flow_index_o)
         for name in self.seen:
             self.seen[name] += now(getattr(self.dut, f"{name}_o"))
 

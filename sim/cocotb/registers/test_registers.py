@@ -104,12 +104,12 @@ async def flows_and_destinations_reach_the_core_as_its_structs(dut: Any) -> None
     await bench.start()
     await bench.entry("flow", flow_words(FLOW_1), 2)
     await bench.entry("destination", destination_words(RING, 1 << 35 | 7), 4)
-    dut.flow_index_i.value, dut.destination_index_i.value = 2, 4
+    dut.flow_index_i.value, dut.destination_index_i.value = 0x0202, 4
     await bench.wait(3)
     assert FLOW_T.unpack(now(dut.flow_o)) == FLOW_T.unpack(ports.flow_t(FLOW_1))
     expected = ports.destination_t(RING, 1 << 35 | 7)
     assert DESTINATION_T.unpack(now(dut.destination_o)) == DESTINATION_T.unpack(expected)
-    dut.flow_index_i.value, dut.destination_index_i.value = SIZES["Flows"], SIZES["Destinations"]
+    dut.flow_index_i.value, dut.destination_index_i.value = SIZES["Flows"] * 0x0101, SIZES["Destinations"]
     await bench.wait(3)
     assert not now(dut.flow_o)
     assert not now(dut.destination_o)

@@ -3,6 +3,11 @@
 from typing import Any
 
 
+def twice(handle: Any) -> int:
+    """The byte that a port has twice, each for a part of its readers: one of them, as the gateware asserts."""
+    return now(handle) & 0xFF
+
+
 def now(handle: Any) -> int:
     """The value of a signal.
 
