@@ -92,7 +92,10 @@ module roce_header
     has_reth_q <= pkt.has_reth;
   end
 
-  assign extended = {has_reth ? pkt.reth[$bits(reth_t)-1-:8*IMM_BYTES] : pkt.imm, pkt.reth[$bits(reth_t)-8*IMM_BYTES-1:0], pkt.imm};
+  localparam int unsigned RETH_REST = $bits(reth_t) - 8 * IMM_BYTES;
+  assign extended = {
+        has_reth ? pkt.reth[$bits(reth_t)-1:RETH_REST] : pkt.imm, pkt.reth[RETH_REST-1:0], pkt.imm
+      };
 
   // A tag is in the middle of eth_t, before its EtherType.
   always_comb begin

@@ -48,7 +48,7 @@ module roce_join
 );
 
   localparam int unsigned LANE_W = $clog2(KeepW);
-  localparam int unsigned GROUP_W = DataW < 128 ? DataW : 128;
+  localparam int unsigned GROUP_W = 64;
   localparam int unsigned GROUPS = DataW / GROUP_W;
   localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // a header has several beats, and its first says what counts
   localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
@@ -224,19 +224,16 @@ module roce_join
     logic [1:0] words;
   } start_t;
 
+  start_t start;
   start_t [GROUPS-1:0] starts_q, starts;
 
-  always_comb begin
-    for (int unsigned g = 0; g < GROUPS; g++) begin
-      starts[g] = state_q == HEADER && !LATER ? start_t'{s_axis_hdr_tuser.reth, s_axis_hdr_tuser.words} : starts_q[g];
-    end
-  end
+  assign start = '{reth: s_axis_hdr_tuser.reth, words: s_axis_hdr_tuser.words};
+
+  always_comb for (int unsigned g = 0; g < GROUPS; g++) starts[g] = state_q == HEADER && !LATER ? start : starts_q[g];
 
   always_ff @(posedge clk) begin
     for (int unsigned g = 0; g < GROUPS; g++) begin
-      if (state_q == HEADER && s_axis_hdr_tvalid && starts_q[g] != start_t'{s_axis_hdr_tuser.reth, s_axis_hdr_tuser.words}) begin
-        starts_q[g] <= start_t'{s_axis_hdr_tuser.reth, s_axis_hdr_tuser.words};
-      end
+      if (state_q == HEADER && s_axis_hdr_tvalid && starts_q[g] != start) starts_q[g] <= start;
     end
   end
 

@@ -1,5 +1,9 @@
 // Types of the transmitter's control path (docs/architecture.md, Contracts). flow_t and destination_t lie as their registers do.
 package framelane_pkg;
+  // Copies of the core's reset, always equal, each for a part of it: bd_gen, the payload, roce_tx, rc_requester, the rest of RC.
+  localparam int unsigned CORE_RESETS = 5;
+  localparam int unsigned RC_RESETS = 2;
+  localparam int unsigned STATION_RESETS = 2;
 
   // A frame that lies complete in the source's memory. Model: flow.FrameEvent.
   typedef struct packed {

@@ -110,7 +110,20 @@ module tx
     output logic idle_o        // nothing is under way, and memory owes nothing
 );
 
-  logic core_rst, armed, resetting, core_idle, quiet, aborting;
+  logic armed, resetting, core_idle, quiet, aborting;
+  logic [CORE_RESETS-1:0] core_rst;
+
+  // The reset a cycle later: copies, always equal, for registers and bus, for the station, for the rest. One asks whether it changes:
+  // tools make one of equal ones.
+  localparam int unsigned RESETS = STATION_RESETS + 2;
+  (* keep, dont_merge *)logic [RESETS-1:0] rst_q;
+  logic registers_rst, rest_rst;
+  logic [STATION_RESETS-1:0] station_rst;
+
+  assign {station_rst, rest_rst, registers_rst} = rst_q;
+
+  always_ff @(posedge clk) for (int unsigned c = 0; c < RESETS; c++) if (rst_q[c] != rst) rst_q[c] <= rst;
+
   logic mac_late, mac_left_q, mac_fired, mac_dropped, memory_late, memory_owes, memory_left, memory_fired;
   logic [15:0] mac_limit, memory_limit;
   logic [47:0] local_mac;
@@ -199,7 +212,7 @@ module tx
       .MacPort     (MacPort)
   ) u_registers (
       .clk,
-      .rst,
+      .rst                (registers_rst),
       .s_axil_i           (axil_request),
       .s_axil_o           (axil_response),
       .core_rst_o         (core_rst),
@@ -260,7 +273,7 @@ module tx
       .dcqcn_burst_o         (rc_control.dcqcn_burst)
   );
 
-  assign store_o.rst = core_rst;
+  assign store_o.rst = core_rst[0];
   assign store_o.armed = armed;
   assign store_o.aborting = resetting;
   assign store_o.drain = aborting;
@@ -271,7 +284,7 @@ module tx
       .DataW(DataW)
   ) u_read_guard (
       .clk,
-      .rst,
+      .rst        (rest_rst),
       .limit_i    (memory_limit),
       .drain_i    (aborting),
       .s_axi_i    (core_request),
@@ -354,7 +367,7 @@ module tx
         .DataW(DataW)
     ) u_station (
         .clk,
-        .rst,
+        .rst                   (station_rst),
         .config_i              (neighbour_config),
         .link_up_i,
         .announce_i            (announce),
@@ -403,7 +416,7 @@ module tx
 
     logic unused;
     assign unused = ^{s_axis_rx_tdata, s_axis_rx_tkeep, s_axis_rx_tlast, s_axis_rx_tuser, s_axis_rx_tvalid,
-                      neighbour_config, announce, resolve_tdata, resolve_tvalid, roce_tready};
+                      neighbour_config, announce, resolve_tdata, resolve_tvalid, roce_tready, station_rst};
   end
 
   // An Ethernet core that stands still: what it was offered stays on offer, what comes behind is dropped.
@@ -411,7 +424,7 @@ module tx
       .DataW(DataW)
   ) u_drain (
       .clk,
-      .rst,
+      .rst          (rest_rst),
       .drain_i      (mac_late || mac_left_q || aborting),
       .s_axis_tdata (line_tdata),
       .s_axis_tkeep (line_tkeep),
@@ -428,7 +441,7 @@ module tx
 
   watchdog u_watchdog (
       .clk,
-      .rst,
+      .rst    (rest_rst),
       .limit_i(mac_limit),
       .waits_i(m_axis_tvalid),
       .moves_i(m_axis_tready),
@@ -440,7 +453,7 @@ module tx
   // What an abort has left on offer counts as late at once.
   always_ff @(posedge clk) begin
     mac_left_q <= m_axis_tvalid && !m_axis_tready && (aborting || mac_left_q);
-    if (rst) mac_left_q <= 1'b0;
+    if (rest_rst) mac_left_q <= 1'b0;
   end
 
   // Also while a packet is on its way to the line, if that moves. ARP and ping that wait do not count: a pause may hold them for long.

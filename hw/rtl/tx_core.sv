@@ -27,7 +27,7 @@ module tx_core
     localparam int unsigned KeepW = DataW / 8
 ) (
     input logic clk,
-    input logic rst,
+    input logic [CORE_RESETS-1:0] rst,  // always equal
 
     // The registers
     input logic              armed_i,
@@ -114,7 +114,7 @@ module tx_core
       .DataW($bits(count_t))
   ) u_counts (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .s_axis_a_tdata (place_count_tdata),
       .s_axis_a_tvalid(place_count_tvalid),
       .s_axis_a_tready(place_count_tready),
@@ -131,7 +131,7 @@ module tx_core
       .Destinations(Destinations)
   ) u_bd_gen (
       .clk,
-      .rst,
+      .rst(rst[0]),
       .armed_i,
       .flow_index_o,
       .flow_i,
@@ -172,7 +172,7 @@ module tx_core
       .MaxBurst(MaxBurst)
   ) u_payload (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .s_axis_item_tdata    (issue_tdata),
       .s_axis_item_tvalid   (issue_tvalid),
       .s_axis_item_tready   (issue_tready),
@@ -202,7 +202,7 @@ module tx_core
       .NumQp(NumQp)
   ) u_roce_tx (
       .clk,
-      .rst,
+      .rst(rst[2]),
       .local_mac_i,
       .local_ip_i,
       .s_axis_qp_tdata,
@@ -252,7 +252,7 @@ module tx_core
         .ClockHz(ClockHz)
     ) u_rc (
         .clk,
-        .rst,
+        .rst(rst[CORE_RESETS-1:CORE_RESETS-RC_RESETS]),
         .control_i            (rc_control_i),
         .report_o             (rc_report_o),
         .qp_write_i           (s_axis_qp_tdata),
@@ -326,7 +326,7 @@ module tx_core
 
     frame_ledger u_ledger (
         .clk,
-        .rst,
+        .rst(rst[1]),
         .s_axis_bd_tdata    (item_tdata.bd),
         .s_axis_bd_tvalid   (item_tvalid),
         .s_axis_bd_tready   (item_tready),
@@ -345,14 +345,14 @@ module tx_core
     logic unused;
     assign unused = ^{item_tdata, room_qp, room_wanted, admit, rc_control_i, m_axis_cnp_tready, rate_tready, spend,
                       spend_index, spend_bytes, status_qp, in_line, s_axis_roce_tdata, s_axis_roce_tkeep,
-                      s_axis_roce_tlast, s_axis_roce_tvalid};
+                      s_axis_roce_tlast, s_axis_roce_tvalid, rst[CORE_RESETS-1:CORE_RESETS-RC_RESETS]};
   end
 
   logic [15:0] messages_q;  // descriptors of which the message has not ended
 
   always_ff @(posedge clk) begin
     messages_q <= messages_q + 16'(issue_tvalid && issue_tready) - 16'(status_valid_o);
-    if (rst) messages_q <= '0;
+    if (rst[1]) messages_q <= '0;
   end
 
   assign idle_o = bd_gen_idle && messages_q == '0 && ledger_idle && !m_axis_count_tvalid && roce_idle;

@@ -20,7 +20,7 @@ module tx_rc
     parameter int unsigned ClockHz = 250_000_000
 ) (
     input logic clk,
-    input logic rst,
+    input logic [RC_RESETS-1:0] rst,  // always equal: for the requester, and for the rest
 
     // The registers
     input  rc_control_t control_i,  // its dcqcn_burst is roce_tx's
@@ -122,7 +122,7 @@ module tx_rc
       .TickClocks(TICK_CLOCKS)
   ) u_requester (
       .clk,
-      .rst,
+      .rst(rst[0]),
       .s_axis_bd_tdata,
       .s_axis_bd_tvalid     (s_axis_bd_tvalid && ready),
       .s_axis_bd_tready     (taken),
@@ -179,7 +179,7 @@ module tx_rc
       .Tags(MaxSlots)
   ) u_ledger (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .tag_o                (tag),
       .ready_o              (ready),
       .accepted_i           (accepted),
@@ -207,7 +207,7 @@ module tx_rc
       .NumQp(NumQp)
   ) u_peers (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .qp_write_i,
       .qp_write_valid_i,
       .index_i         (peer_index),
@@ -219,7 +219,7 @@ module tx_rc
 
   roce_rx u_roce_rx (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .s_axis_tdata       (s_axis_roce_tdata),
       .s_axis_tkeep       (s_axis_roce_tkeep),
       .s_axis_tlast       (s_axis_roce_tlast),
@@ -244,7 +244,7 @@ module tx_rc
       .Depth(CNPS)
   ) u_cnps (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .s_axis_tdata (cnp_qp),
       .s_axis_tvalid(cnp),
       .s_axis_tready(cnp_ready),
@@ -255,14 +255,14 @@ module tx_rc
 
   always_ff @(posedge clk) begin
     tick_q <= tick_q == '0 ? TICK_W'(TICK_CLOCKS - 1) : tick_q - 1'b1;
-    if (rst) tick_q <= '0;
+    if (rst[1]) tick_q <= '0;
   end
 
   dcqcn #(
       .NumQp(NumQp)
   ) u_dcqcn (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .settings_i        (control_i.dcqcn),
       .tick_i            (tick_q == '0),
       .write_i           (qp_write_valid_i),

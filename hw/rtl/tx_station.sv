@@ -5,6 +5,7 @@
 //                                   '-> neighbour -> axis_widen -> packet_merge -> frames to the MAC
 //                                                        packets ------^
 module tx_station
+  import framelane_pkg::*;
   import neighbour_pkg::*;
   import roce_rx_pkg::*;
   import tx_counters_pkg::*;
@@ -14,7 +15,7 @@ module tx_station
     localparam int unsigned KeepW = DataW / 8
 ) (
     input logic clk,
-    input logic rst,
+    input logic [STATION_RESETS-1:0] rst,  // always equal: for the neighbour, and for the rest
 
     input neighbour_config_t config_i,     // may change at any time
     input logic              link_up_i,
@@ -80,7 +81,7 @@ module tx_station
       .DataW(DataW)
   ) u_rx (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .local_mac_i  (config_i.mac),
       .local_ip_i   (config_i.ip),
       .s_axis_tdata (s_axis_rx_tdata),
@@ -105,7 +106,7 @@ module tx_station
 
   neighbour u_neighbour (
       .clk,
-      .rst,
+      .rst                   (rst[0]),
       .config_i              (config_i),
       .link_up_i,
       .announce_i            (announce_i),
@@ -136,7 +137,7 @@ module tx_station
       .OutW(DataW)
   ) u_widen (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .s_axis_tdata (out_tdata),
       .s_axis_tkeep (out_tkeep),
       .s_axis_tlast (out_tlast),
@@ -156,7 +157,7 @@ module tx_station
       .DataW(DataW)
   ) u_merge (
       .clk,
-      .rst,
+      .rst(rst[1]),
       .hold_data_i          (held_o && !resetting_i),
       .hold_control_i       (hold_control),
       .s_axis_data_tdata    (s_axis_packet_tdata),

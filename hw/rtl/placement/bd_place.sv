@@ -81,7 +81,8 @@ module bd_place
   known_t known, known_q;
   known_t memory[Destinations];
   logic [Destinations-1:0] seen_q;
-  logic [8:0] entry_q;
+  logic [8:0] entry_q, entry;
+  logic [8:0] kept_q;  // the same: the table of entries asks one, what is kept of each asks the other
   logic seen, known_valid_q, consecutive_q, outside_table, fits, has_credit, write;
   logic [63:0] number_q, offset_q, address_q, source_q, gap, gap_q;
   logic [31:0] slot_q, slot_next_q, slot_after, row_bytes, total_q;
@@ -95,7 +96,7 @@ module bd_place
   assign flow = chosen.flow;
   assign row_bytes = 32'(flow.width) << (flow.wide ? 2 : 1);
   assign outside_table = entry_q >= 9'(Destinations);
-  assign seen = !outside_table && seen_q[INDEX_W'(entry_q)];
+  assign seen = !outside_table && seen_q[INDEX_W'(kept_q)];
   assign gap = number_q - known_q.next;
   assign slot_after = slot_next_q == to_q.n_slots ? '0 : slot_next_q;
   assign has_credit = within_q && room_i;
@@ -107,6 +108,8 @@ module bd_place
   logic computes, began_q, ended, divide, divided, scale, scaled;
   logic [63:0] dividend, quotient, value, addend, result;
   logic [31:0] divisor, remainder, factor;
+
+  assign entry = state_q == IDLE ? '0 : 9'(flow.first_destination) + 9'(remainder);
 
   serial_divide u_divide (
       .clk,
@@ -260,7 +263,7 @@ module bd_place
     unique case (state_q)
       IDLE: begin
         number_q <= s_axis_chosen_tdata.index;
-        entry_q  <= '0;
+        entry_q  <= entry;
       end
       BUNCH:
       if (ended) begin
@@ -270,7 +273,7 @@ module bd_place
       ROUND:
       if (ended) begin
         number_q <= quotient;
-        entry_q  <= 9'(flow.first_destination) + 9'(remainder);
+        entry_q  <= entry;
       end
       INDEX: if (ended) number_q <= result;
       CHECK: begin
@@ -284,16 +287,18 @@ module bd_place
       TOTAL: if (ended) total_q <= result[31:0];
       default: ;
     endcase
+    // It asks whether it changes: tools make one of equal ones.
+    if ((state_q == IDLE || (state_q == ROUND && ended)) && kept_q != entry) kept_q <= entry;
     for (int unsigned c = 0; c < 2; c++) index_q[c] <= index_q[c] ? !ended : state_q == ROUND && ended;
     if (index_q[0]) to_q <= destination_i;  // asked for since the step before
     if (index_q[1]) begin
-      known_q <= memory[INDEX_W'(entry_q)];
+      known_q <= memory[INDEX_W'(kept_q)];
       if (!seen) known_q <= '0;  // numbers begin with 0
       known_valid_q <= seen;
     end
     if (write) begin
-      memory[INDEX_W'(entry_q)] <= known;
-      seen_q[INDEX_W'(entry_q)] <= 1'b1;
+      memory[INDEX_W'(kept_q)] <= known;
+      seen_q[INDEX_W'(kept_q)] <= 1'b1;
     end
     if (rst) begin
       state_q <= IDLE;

@@ -90,11 +90,11 @@ module axil_port
   always_comb for (int unsigned c = 0; c < Copies; c++) addr_o[c] = {addrs_q[c], 2'b0};
 
   assign s_axil_o = '{
-          awready: !aw_valid_q,
-          wready: !w_valid_q,
+          awready: !aw_valid_q && !rst,  // what the reset would forget is not taken
+          wready: !w_valid_q && !rst,
           bresp: '0,
           bvalid: state_q == RESPOND && write_q,
-          arready: !ar_valid_q,
+          arready: !ar_valid_q && !rst,
           rdata: read_data_q,
           rresp: '0,
           rvalid: state_q == RESPOND && !write_q

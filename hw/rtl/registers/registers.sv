@@ -33,7 +33,7 @@ module registers
     output axil_response_t s_axil_o,
 
     // The core
-    output logic core_rst_o,
+    output logic [CORE_RESETS-1:0] core_rst_o,  // always equal
     output logic armed_o,
     output logic resetting_o,
     input  logic idle_i,
@@ -159,14 +159,16 @@ module registers
   place_e place;
   logic [COPIES-1:0] req_writes;
   logic [COPIES-1:0][15:0] req_addrs;  // the whole request stays until it is answered
-  logic [15:0] req_addr, qp_addr, table_addr;
+  logic [15:0] req_addr;
+  logic [13:2] qp_addr;
+  logic [12:2] table_addr;
   logic [31:0] req_data, req_mask, read_data;
 
   assign place = place_of(req_addr);
   assign req_write = req_writes[0];
   assign req_addr = req_addrs[0];
-  assign qp_addr = req_addrs[1];
-  assign table_addr = req_addrs[2];
+  assign qp_addr = req_addrs[1][13:2];
+  assign table_addr = req_addrs[2][12:2];
 
   axil_port #(
       .Copies(COPIES)
@@ -245,7 +247,9 @@ module registers
     if (rst) aborting_o <= 1'b0;
   end
 
-  tx_control u_control (
+  tx_control #(
+      .Copies(CORE_RESETS)
+  ) u_control (
       .clk,
       .rst,
       .arm_i       (regs.control.arm.value && !beyond),
@@ -511,7 +515,7 @@ module registers
         .RcQps(RcQps)
     ) u_rc_control (
         .clk,
-        .rst          (core_rst_o),
+        .rst          (core_rst_o[0]),
         .arm_i        (regs.rc_command.arm.value),
         .close_i      (regs.rc_command.close.value),
         .qp_i         (regs.rc_start.qp.value),

@@ -1,6 +1,9 @@
 // Arms and resets the transmitter. A reset waits until nothing is under way: memory and the Ethernet core never see half a
 // transfer. It takes as long as those take to finish.
-module tx_control (
+// The core's reset is there in several copies, always equal, each for a part of it.
+module tx_control #(
+    parameter int unsigned Copies = 1
+) (
     input logic clk,
     input logic rst, // resets the core without waiting
 
@@ -12,7 +15,7 @@ module tx_control (
 
     // The core
     input  logic idle_i,
-    output logic core_rst_o,
+    output logic [Copies-1:0] core_rst_o,
 
     // Counters and errors
     output logic clear_o,        // once in a reset
@@ -60,11 +63,14 @@ module tx_control (
   always_ff @(posedge clk) begin
     state_q <= state_d;
     count_q <= count_d;
-    core_rst_o <= state_d == RESET;
+    // A copy asks whether it changes: tools make one of equal ones.
+    for (int unsigned c = 0; c < Copies; c++) begin
+      if (core_rst_o[c] != (state_d == RESET)) core_rst_o[c] <= state_d == RESET;
+    end
     if (rst) begin
       state_q <= RESET;
       count_q <= '0;
-      core_rst_o <= 1'b1;
+      core_rst_o <= '1;
     end
   end
 

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from enum import Enum
 from functools import cache
 from importlib.metadata import version
@@ -307,6 +307,8 @@ class Bench:
         self.dut = dut
         self.clk: Any = getattr(dut, f"{side}clk")
         self.rst: Any = getattr(dut, f"{side}rst", None)
+        self._reset_on = (1 << len(self.rst)) - 1 if isinstance(self.rst, Sized) else 1
+        """With all copies of it."""
         self.random = random.Random(seed)
         self.cycle = self.resets = 0
         self._stalls = stalls
@@ -317,7 +319,7 @@ class Bench:
         # What is in the registers is anything: so no edge before there is a reset.
         self.clk.set(Immediate(0))
         if self.rst is not None:
-            self.rst.set(Immediate(1))
+            self.rst.set(Immediate(self._reset_on))
         self.start_clock()
 
     def start_clock(self) -> None:
@@ -357,7 +359,7 @@ class Bench:
         if not self.cycle:  # before the clock's first edge: models of cocotbext-axi are in reset from an edge of rst on
             self.rst.value = 0
             await Timer(1, "ps")
-        self.rst.value = 1
+        self.rst.value = self._reset_on
         for _ in range(cycles):
             await RisingEdge(self.clk)
         self.rst.value = 0

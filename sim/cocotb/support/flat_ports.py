@@ -15,6 +15,7 @@ IDS = {
 
 _STRUCT = re.compile(r"typedef struct packed \{\n(.*?)\} (\w+);", re.DOTALL)
 _FIELD = re.compile(r"logic +(\[\d+:\d+\])? *(\w+);")
+_RESETS = re.compile(r"input logic \[(.*?):0\] rst,")
 _PARAMETER = re.compile(r"^ +parameter .*?(\w+) *=", re.MULTILINE)
 
 
@@ -24,7 +25,10 @@ def structs(package: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def wrapper(source: str, package: str) -> str:
-    """The module `<block>_flat` around the block in `source`: its parameters and ports, those of `package` flat."""
+    """The module `<block>_flat` around the block in `source`: its parameters and ports, those of `package` flat.
+
+    Copies of a reset are one.
+    """
     known = structs(package)
     header = source[source.index("\nmodule ") + 1 : source.index("\n);\n")]
     block = header.split(maxsplit=2)[1]
@@ -51,8 +55,12 @@ def wrapper(source: str, package: str) -> str:
 
     ports = rf"    (input|output) +({'|'.join(known)}) +(\[[^]]*\])? *(\w+)[,\n]"
     header = re.sub(ports, flat, header + "\n").replace(f"module {block}", f"module {block}_flat", 1)
+    ports = ".*"
+    if copies := _RESETS.search(header):
+        header = header.replace(copies[0], "input logic rst,")
+        ports = f".rst({{({copies[1]} + 1) {{rst}}}}), .*"
     parameters = ", ".join(f".{name}({name})" for name in _PARAMETER.findall(header))
-    body.append(f"  {block} #({parameters}) u_block (.*);" if parameters else f"  {block} u_block (.*);")
+    body.append(f"  {block} #({parameters}) u_block ({ports});" if parameters else f"  {block} u_block ({ports});")
     return f"{header});\n" + "\n".join(body) + "\nendmodule\n"
 
 

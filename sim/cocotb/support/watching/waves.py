@@ -21,7 +21,8 @@ _BUS = re.compile(r"(\w+?)(?:\[(\d+):0\])?")
 
 
 class Waves:
-    """Signals of a bench's design, from now on, in every cycle of its clock: `signals` are the names of single bits.
+    """Signals of a bench's design, from now on, in every cycle of its clock: `signals` are the names of single bits, or of
+    copies of one.
 
     `buses`: names of others, `name` or `name[11:0]`, each with the bit that must be high for its value to be shown.
     """
@@ -41,7 +42,7 @@ class Waves:
 
     def _watch(self) -> None:
         buses = (f"{now(bus) & mask:x}" if now(valid) else "x" for bus, valid, mask in self._buses)
-        self._cycles.append((*(now(handle) for handle in self._handles), *buses))
+        self._cycles.append((*(now(handle) & 1 for handle in self._handles), *buses))
 
     def lanes(self) -> list[Lane]:
         """The clock and all signals, from the cycle before the first change to the one behind the last."""
