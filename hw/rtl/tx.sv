@@ -116,7 +116,7 @@ module tx
   // The reset a cycle later: copies, always equal, for registers and bus, for the station, for the rest. One asks whether it changes:
   // tools make one of equal ones.
   localparam int unsigned RESETS = STATION_RESETS + 2;
-  (* keep, dont_merge *)logic [RESETS-1:0] rst_q;
+  (* keep, dont_merge *)logic [RESETS-1:0] rst_q = '1;
   logic registers_rst, rest_rst;
   logic [STATION_RESETS-1:0] station_rst;
 

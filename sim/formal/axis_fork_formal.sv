@@ -17,11 +17,10 @@ module axis_fork_formal #(
     input logic [Sinks-1:0] m_axis_tvalid,
     input logic [Sinks-1:0] m_axis_tready,
 
-    input logic [      Sinks-1:0] mask,
-    input logic [      Sinks-1:0] taken_q,
-    input logic [DataW+Sinks-1:0] skid_q,
-    input logic                   valid,
-    input logic                   skid_valid_q
+    input logic [Sinks-1:0] waits_q,
+    input logic [Sinks-1:0] skid_waits_q,
+    input logic [DataW-1:0] skid_q,
+    input logic             skid_valid_q
 );
 
   logic [SinkW-1:0] any_sink;  // a constant, the solver's choice
@@ -42,8 +41,8 @@ module axis_fork_formal #(
   );
 
   logic first, second;  // what the register holds is for this sink
-  assign first  = valid && mask[any_sink] && !taken_q[any_sink];
-  assign second = skid_valid_q && skid_q[DataW+32'(any_sink)];
+  assign first  = waits_q[any_sink];
+  assign second = skid_valid_q && skid_waits_q[any_sink];
 
   logic [1:0] count;
 
@@ -59,14 +58,13 @@ module axis_fork_formal #(
       .pop_i      (m_axis_tvalid[any_sink] && m_axis_tready[any_sink]),
       .count_o    (count),
       .held_i     (2'(first) + 2'(second)),
-      .items_i    ({skid_q[DataW-1:0], first ? m_axis_tdata : skid_q[DataW-1:0]})
+      .items_i    ({skid_q, first ? m_axis_tdata : skid_q})
   );
 
   always_comb begin
     if (!rst) begin
       a_offers : assert (count == '0 || m_axis_tvalid != '0);
-      i_first : assert (m_axis_tvalid[any_sink] == first && (valid || !skid_valid_q));
-      i_next : assert (taken_q == '0 || (valid && (taken_q & ~mask) == '0 && taken_q != mask));
+      i_first : assert (m_axis_tvalid[any_sink] == first && (waits_q != '0 || !skid_valid_q));
     end
   end
 
@@ -76,7 +74,8 @@ bind axis_fork axis_fork_formal #(
     .DataW(DataW),
     .Sinks(Sinks)
 ) u_formal (
-    .skid_q(u_reg.skid_q),
-    .skid_valid_q(u_reg.skid_valid_q),
+    .waits_q     (waits_q[0]),
+    .skid_waits_q(skid_waits_q[0]),
+    .skid_valid_q(skid_valids_q[0]),
     .*
 );

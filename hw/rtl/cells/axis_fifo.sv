@@ -26,10 +26,10 @@ module axis_fifo #(
   localparam int unsigned GROUPS = (DataW + GroupW - 1) / GroupW;
 
   logic [PTR_W:0] write_q, read_q;  // one bit more than an index: equal is empty, Depth apart is full
-  logic full, push, pop;
+  logic full_q, push, pop, last_place;
 
-  assign full = (write_q ^ read_q) == (PTR_W + 1)'(Depth);
-  assign s_axis_tready = !full;
+  assign last_place = write_q - read_q == (PTR_W + 1)'(Depth - 1);
+  assign s_axis_tready = !full_q;
   assign m_axis_tvalid = write_q != read_q;
   assign push = s_axis_tvalid && s_axis_tready;
   assign pop = m_axis_tvalid && m_axis_tready;
@@ -37,9 +37,11 @@ module axis_fifo #(
   always_ff @(posedge clk) begin
     write_q <= write_q + (PTR_W + 1)'(push);
     read_q  <= read_q + (PTR_W + 1)'(pop);
+    full_q  <= !pop && (full_q || (push && last_place));
     if (rst) begin
       write_q <= '0;
       read_q  <= '0;
+      full_q  <= 1'b0;
     end
   end
 
