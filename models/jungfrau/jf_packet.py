@@ -1,5 +1,7 @@
 """Packets of a real JUNGFRAU: UDP payloads of 8240 bytes, a header of 48 bytes and four rows of a module's pixels.
 
+Or of 4144 bytes, with two rows: then there are twice as many.
+
 The format is version 2 of PSI's detector header, little endian (slsDetectorPackage, docs/src/udpheader.rst and
 udpdetspec.rst):
 
@@ -7,7 +9,7 @@ udpdetspec.rst):
 |-----------------|--------|-------|---------------------------------------------------------------------------------|
 | `frame_number`  | 0      | 8     | of the acquisition, the same in all modules                                     |
 | `exposure`      | 8      | 4     | expLength, 100 ns                                                               |
-| `packet_number` | 12     | 4     | 0..127, or 0..63 of each of two interfaces; rows 4n..4n+3                       |
+| `packet_number` | 12     | 4     | 0..127, or 0..63 of each of two interfaces; rows 4n..4n+3 (or 2n..2n+1)         |
 | `bunch_id`      | 16     | 8     | detSpec1                                                                        |
 | `timestamp`     | 24     | 8     | 100 ns, since the measurement began                                             |
 | `module_id`     | 32     | 2     | modId                                                                           |
@@ -38,6 +40,8 @@ PACKETS = MODULE_ROWS // PACKET_ROWS
 PACKET_WORDS = PACKET_ROWS * MODULE_COLUMNS
 HEADER_BYTES = 48
 PACKET_BYTES = HEADER_BYTES + 2 * PACKET_WORDS
+ROWS_BY_BYTES = {HEADER_BYTES + 2 * rows * MODULE_COLUMNS: rows for rows in (PACKET_ROWS, PACKET_ROWS // 2)}
+"""Rows in a packet of so many bytes."""
 DETECTOR = 3
 VERSION = 2
 TICK_NS = 100
@@ -109,21 +113,24 @@ def check_interfaces(interfaces: int) -> None:
 
 
 def parse(packet: bytes, interfaces: int = 1) -> tuple[JfHeader, NDArray[np.uint16]]:
-    """The header and the four rows, uint16 (4, 1024), of a packet from a module with so many interfaces.
+    """The header and the rows, uint16 (4 or 2, 1024), of a packet from a module with so many interfaces.
 
     Raises PacketError, with the first of these reasons that applies: size, version, detector, packet.
     """
     check_interfaces(interfaces)
-    if len(packet) != PACKET_BYTES:
-        raise PacketError("size", f"{len(packet)} bytes, a packet of JUNGFRAU has {PACKET_BYTES}")
+    rows = ROWS_BY_BYTES.get(len(packet))
+    if rows is None:
+        known = " or ".join(map(str, ROWS_BY_BYTES))
+        raise PacketError("size", f"{len(packet)} bytes, a packet of JUNGFRAU has {known}")
     header = JfHeader(*np.frombuffer(packet, HEADER, 1)[0].item())
     if header.version != VERSION:
         raise PacketError("version", f"header version {header.version}, known is {VERSION}")
     if header.detector != DETECTOR:
         raise PacketError("detector", f"detector type {header.detector}, JUNGFRAU is {DETECTOR}")
-    if header.packet_number >= PACKETS // interfaces:
-        raise PacketError("packet", f"packet number {header.packet_number}, the last is {PACKETS // interfaces - 1}")
-    return header, np.frombuffer(packet, "<u2", offset=HEADER_BYTES).reshape(PACKET_ROWS, MODULE_COLUMNS)
+    last = MODULE_ROWS // rows // interfaces - 1
+    if header.packet_number > last:
+        raise PacketError("packet", f"packet number {header.packet_number}, the last is {last}")
+    return header, np.frombuffer(packet, "<u2", offset=HEADER_BYTES).reshape(rows, MODULE_COLUMNS)
 
 
 def packets(image: NDArray[np.uint16], header: JfHeader, interfaces: int = 1) -> Iterator[tuple[int, bytes]]:

@@ -64,11 +64,25 @@ def test_the_packets_of_a_frame_hold_four_rows_each_and_both_interfaces_count_fr
             assert (rows == IMAGE[4 * index : 4 * index + 4]).all()
 
 
+def test_a_packet_of_two_rows_is_read_as_one_of_four() -> None:
+    for interfaces in (1, 2):
+        for number in (0, 256 // interfaces - 1):
+            head = patched(bytes(48), version=2, detector=3, packet_number=number)
+            header, rows = parse(head + IMAGE[6:8].tobytes(), interfaces)
+            assert header == JfHeader(0, packet_number=number)
+            assert (rows == IMAGE[6:8]).all()
+        with pytest.raises(PacketError, match=f"packet number {256 // interfaces}, the last is") as caught:
+            parse(patched(bytes(4144), version=2, detector=3, packet_number=256 // interfaces), interfaces)
+        assert caught.value.reason == "packet"
+
+
 @pytest.mark.parametrize(
     ("packet", "interfaces", "reason"),
     [
         (bytes(8239), 1, "size"),
         (bytes(8246), 1, "size"),
+        (bytes(4143), 1, "size"),
+        (patched(bytes(4144), version=1, detector=3), 1, "version"),
         (b"", 1, "size"),
         (patched(bytes(8240), version=1, detector=3), 1, "version"),
         (patched(bytes(8240), version=2, detector=1), 1, "detector"),
