@@ -243,6 +243,11 @@ class Reception:
         return veto
 
     @property
+    def notes_so_far(self) -> list[str]:
+        """What `notes` would say if the run ended now; for the thread that goes through the frames."""
+        return [] if self._loop is None else self._loop.notes()
+
+    @property
     def slots(self) -> tuple[int, int]:
         """How many slots of the ring are in use here, of frames that are over or begun; and how many there are."""
         return self._ring.window.used, self._ring.window.n_slots
