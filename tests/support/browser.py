@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -65,7 +66,8 @@ class Page:
     def press(self, key: str) -> None:
         """Press a key."""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" else "")
+            text = {"text": key} if kind == "keyDown" and len(key) == 1 else {}
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, **text)
 
     def screenshot(self, path: Path) -> None:
         """As PNG."""
@@ -95,15 +97,18 @@ def browsing(folder: Path) -> Iterator[Page]:
     assert CHROMIUM is not None
     reads, to = os.pipe()
     answers, writes = os.pipe()
+    reads, writes = (_moved(end) for end in (reads, writes))
     command = [
         *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"),
         *(f"--user-data-dir={folder}", "--no-first-run", "--disable-background-networking", "--hide-scrollbars"),
     ]
-    # The browser reads its descriptor 3 and writes to 4.
-    shell = ["sh", "-c", f'exec "$@" 3<&{reads} 4>&{writes}', "sh", *command]
-    with subprocess.Popen(
-        shell, pass_fds=(reads, writes), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+
+    def connect() -> None:  # the browser reads its descriptor 3 and writes to 4
+        os.dup2(reads, 3)
+        os.dup2(writes, 4)
+
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=nowhere, stderr=nowhere, pass_fds=(3, 4), preexec_fn=connect) as process:
         os.close(reads)
         os.close(writes)
         try:
@@ -112,3 +117,10 @@ def browsing(folder: Path) -> Iterator[Page]:
             process.kill()
             os.close(to)
             os.close(answers)
+
+
+def _moved(end: int) -> int:
+    """The same end of a pipe under a number that is in nobody's way."""
+    moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 100)
+    os.close(end)
+    return moved
