@@ -52,6 +52,7 @@ class BoardLine:
     def disarm(self) -> None:
         """Let no more frames go, wait until those under way have left, and tell the receivers that this was all."""
         self._over.set()
+        self._wanted.set()
         self._thread.join(_CALL_S)
 
     def close(self) -> None:
@@ -66,8 +67,7 @@ class BoardLine:
 
     def _run(self) -> None:
         try:
-            while not (self._wanted.wait(_LOOK_S) or self._over.is_set()):
-                pass
+            self._wanted.wait()
             if self._over.is_set():
                 return
             self._relay.step()

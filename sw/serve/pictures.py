@@ -9,21 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from isal import igzip
+from isal import isal_zlib
 from numpy.typing import NDArray
 
 from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver import Frame
 
-LOOKED_AT_S, ALONE_S = 0.1, 1.0
-"""Seconds from one picture to the next, where somebody looks and where nobody does."""
+LOOKED_AT_S, ALONE_S = 0.085, 1.0
+"""Seconds from one picture to the next, where somebody looks and where nobody does: frames at 10 Hz may be early."""
 _LOOKS_S = 3.0
 """So long after the last question somebody counts as looking."""
 REDUCTIONS = (1, 2, 4, 8, 16)
 SATURATED, MASKED, INVALID, HOLE = 252, 253, 254, 255
 """Levels of pixels that carry a code. Those below are of values."""
 _EXACT = 128
+_GZIP = 31
+"""Window bits of zlib that mean gzip."""
 _LEVELS = 252
 
 
@@ -65,7 +67,9 @@ class Picture:
     def levels(self) -> tuple[NDArray[np.uint8], list[int]]:
         """The image in levels, uint8 (rows, columns), and the value of each level below the codes."""
         if self.image.dtype == np.int16:
-            return _TABLE[self.image.view(np.uint16)], LEVELS.tolist()
+            return np.take(
+                _TABLE, self.image.view(np.uint16), mode="wrap"
+            ), LEVELS.tolist()  # twice as fast as an index
         adu = self.image & np.uint16(0x3FFF)
         low, high = (int(each) for each in np.percentile(adu[::4, ::4], (0.1, 99.9)))
         values = low + np.arange(_LEVELS) * max(1, high - low) // (_LEVELS - 1)
@@ -86,8 +90,9 @@ class Picture:
                 head = {**self.about, "sequence": self.sequence, "reduce": reduce, "levels": values}
                 head |= {"rows": shown.shape[0], "columns": shown.shape[1], "shape": list(self.image.shape)}
                 text = json.dumps(head).encode()
-                data = struct.pack("<I", len(text)) + text + shown.tobytes()
-                self._coded[reduce] = igzip.compress(data, compresslevel=0)
+                packer = isal_zlib.compressobj(level=0, wbits=_GZIP)
+                parts = struct.pack("<I", len(text)) + text, shown.reshape(-1)
+                self._coded[reduce] = b"".join([*map(packer.compress, parts), packer.flush()])
             return self._coded[reduce]
 
 

@@ -4,7 +4,7 @@ import collections
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from framelane.receiver import Frame, Reason, RunStatistics, Tally
@@ -52,7 +52,10 @@ class RunRecord:
             "timestamp_ns": frame.timestamp_ns,
             "bunch_id": frame.bunch_id,
             "complete": frame.complete,
-            **asdict(counts),
+            "holes": counts.holes,
+            "saturated": counts.saturated,
+            "invalid": counts.invalid,
+            "masked": counts.masked,
             "peaks": verdict.peaks,
             "threshold": verdict.threshold,
             "minimum_peaks": verdict.minimum,

@@ -25,7 +25,7 @@ _COUNT_S = 0.1
 class ServedRun:
     """A run to the file `path`; it is `opened` where frames can come, `begun` with the first, `over` at its end.
 
-    `told` is called by its thread whenever one of these changes.
+    `ended` is called by its thread just before it is over.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class ServedRun:
         path: Path,
         pictures: Pictures,
         timings: Timings,
-        told: Callable[[], None],
+        ended: Callable[["ServedRun"], None],
     ) -> None:
         self.path, self.record = path, RunRecord()
         self.opened, self.over = threading.Event(), threading.Event()
@@ -49,7 +49,7 @@ class ServedRun:
         self.line = ""
         """How it goes."""
         self._configuration, self._folder = configuration, folder
-        self._pictures, self._timings, self._told = pictures, timings, told
+        self._pictures, self._timings, self._ended = pictures, timings, ended
         self._stop = Stop(who="the service")
         self._aborted = ""
         self._reception: Reception | None = None
@@ -101,9 +101,9 @@ class ServedRun:
             self._fail(said, FramelaneError(said))
         finally:
             self._reception = None
+            self._ended(self)
             self.over.set()
             self.opened.set()
-            self._told()
 
     def _fail(self, sentence: str, error: FramelaneError) -> None:
         self.fault = self.fault or sentence
@@ -127,7 +127,6 @@ class ServedRun:
             self._reception = reception
             self._look(reception, recorder)
             self.opened.set()
-            self._told()
             for frame in reception:
                 self._take(frame, reception, recorder)
         self._look(reception, recorder, last=True)
@@ -136,9 +135,7 @@ class ServedRun:
 
     def _take(self, frame: Frame, reception: Reception, recorder: Recorder) -> None:
         begun = time.perf_counter()
-        if not self.begun:
-            self.begun = True
-            self._told()
+        self.begun = True
         self.record.note(frame)
         session = reception.session
         if self._pictures.take(frame, session.unit, session.fraction_bits):
@@ -153,6 +150,8 @@ class ServedRun:
 
     def _tell(self, line: str, reception: Reception, recorder: Recorder) -> None:
         self.line = line
+        if self._board is not None and self._board.fault:
+            reception.end(self._board.fault)
         self._look(reception, recorder)
 
     def _look(self, reception: Reception, recorder: Recorder, *, last: bool = False) -> None:

@@ -119,7 +119,7 @@ class Service:
             with self._changes:  # so that it is known if it is killed now
                 armed = {"state": State.ARMED, "said": "", "run": number, "file": path.name}
                 self._keep(before.model_copy(update=armed))
-            run = ServedRun(configuration, self.folder, path, self.pictures, self.metrics.timings, self._changed)
+            run = ServedRun(configuration, self.folder, path, self.pictures, self.metrics.timings, self._ended)
             with self._changes:
                 self._started, self._run = False, run
             try:
@@ -138,7 +138,6 @@ class Service:
                 raise WrongState(f"the service is {self.state}, nothing can be started: arm it first")
             self._run.start()
             self._started = True
-            self._changed()
 
     def stop(self, timeout_s: float = 10.0) -> bool:
         """End the run in order, with all that has arrived; whether it has ended in so many seconds.
@@ -227,10 +226,9 @@ class Service:
         except InputError as error:  # a full disk must not end a run
             _log.error("the state could not be kept: %s", error)
 
-    def _changed(self) -> None:
-        """Its run has been opened, has begun, or is over; called by its thread."""
-        run = self._run
-        if run is None or not run.over.is_set() or run.error is not None:
+    def _ended(self, run: ServedRun) -> None:
+        """A run comes to its end; called by its thread."""
+        if run.error is not None:  # it could not be opened, which `arm` says
             return
         statistics = run.record.counted.statistics
         with self._changes:

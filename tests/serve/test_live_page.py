@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import browser
-from browser import Page, browsing
+from framelane.bench.serve import browser
+from framelane.bench.serve.browser import Page, browsing
 from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.serve import Client
 from framelane.session.session import Session
@@ -78,7 +78,8 @@ def test_every_pixel_has_the_colour_of_what_was_sent_and_what_never_came_is_mage
 def decoded(url: str) -> NDArray[np.uint8]:
     """A data URL with a PNG: RGBA, (rows, columns, 4)."""
     png = io.BytesIO(base64.b64decode(url.partition(",")[2]))
-    return np.rint(matplotlib.image.imread(png, "png") * 255).astype(np.uint8)
+    pixels: NDArray[np.float32] = matplotlib.image.imread(png, "png")
+    return np.rint(pixels * 255).astype(np.uint8)
 
 
 def test_what_is_wrong_and_the_loss_identity_are_said(page: Page) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import io
 import json
+import socket
 import struct
 import time
 from collections.abc import Iterator
@@ -16,11 +17,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import jungfrau_packets
 from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.receiver import recover, replay_veto
 from framelane.serve import AsyncClient, Client, ServiceError
 from framelane.session.session import Session
 from framelane.source.emulate_images import images
+from jungfrau_live import free_ports
+from live_recv import wait_until
 from served import COLUMNS, ROWS, Served, configuration, served
 
 
@@ -256,8 +260,6 @@ def test_a_configuration_that_cannot_be_is_said_in_a_sentence(here: Served, clie
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_so_and_the_next_run_goes_on(here: Served, client: Client) -> None:
-    import socket
-
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.1", 0))
         client.configure(configuration(port=other.getsockname()[1]))
@@ -267,3 +269,51 @@ def test_a_port_that_is_taken_is_an_error_that_says_so_and_the_next_run_goes_on(
     assert client.status()["state"] == "error"
     assert client.arm()["state"] == "armed"
     client.stop()
+
+
+def test_raw_words_are_recorded_as_they_are_and_shown_without_their_gain_bits(here: Served, client: Client) -> None:
+    raw = configuration(frames=1)
+    raw["source"]["plan"]["pixels"] = "raw"
+    client.configure(raw)
+    client.arm()
+    here.send(1, impair="drop=0.1")
+    status = client.wait_for("ended", 30)
+    words = frames_of(here, status)["data"][0]
+    image = client.image()
+    assert image is not None
+    assert (image.unit, image.pixels.dtype) == ("ADU", np.uint16)
+    assert (image.pixels == words).all()
+    head, pixels = viewed(get(client, "/api/picture"))
+    holes = words == 0x8000
+    assert holes.any()
+    assert ((pixels == 255) == holes).all()
+    values, adu = np.array(head["levels"]), (words & 0x3FFF).astype(int)
+    low, high = values[0], values[-1]
+    inside = ~holes & (adu >= low) & (adu < high)
+    assert inside.mean() > 0.8
+    assert np.abs(values[pixels[inside]] - adu[inside]).max() <= (high - low) / 251 + 1
+    with pytest.raises(ServiceError, match="give calibration"):
+        client.thresholds(threshold=3)
+
+
+def test_the_detectors_own_packets_are_served_and_a_module_that_does_not_send_is_named(
+    here: Served, client: Client
+) -> None:
+    port = free_ports(2)
+    client.configure({"source": {"transport": "jungfrau", "host": "127.0.0.1", "modules": 2, "port": port}})
+    assert client.arm()["address"] == f"127.0.0.1:{port}"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as detector:
+        for number in range(6):
+            packets = [packet for stream, packet in jungfrau_packets.sent(number, 2) if stream == 0]
+            for at, packet in enumerate(packets):
+                detector.sendto(packet, ("127.0.0.1", port))
+                if at % 8 == 7:
+                    time.sleep(0.002)
+    silent = f"port {port + 1} got nothing: module 1"
+    assert wait_until(lambda: silent in client.status()["troubles"])
+    assert wait_until(lambda: client.status()["loss"]["incomplete"] == 6)
+    status = client.stop()
+    assert silent in status["troubles"]
+    data = frames_of(here, status)["data"]
+    assert (data[5][:512] == jungfrau_packets.raw(5, 2)[:512]).all()
+    assert (data[5][512:] == 0x8000).all()

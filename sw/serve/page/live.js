@@ -144,7 +144,7 @@ async function pictures() {
         sequence = picture.head.sequence;
         paint();
         const { head } = picture;
-        $('about').textContent = `frame ${head.frame}, ${head.peaks} peaks, ${head.holes} holes, shown 1:${head.reduce}`;
+        requestAnimationFrame(() => tellAge(head));
         canvas.setAttribute('aria-label', `Frame ${head.frame}: ${head.peaks} peaks, ${head.holes} pixels never came`);
       } else if (!answer.ok) await sleep(1000);
     } catch {
@@ -153,6 +153,14 @@ async function pictures() {
     }
     await sleep(Math.max(0, PICTURE_MS - (performance.now() - begun)));
   }
+}
+
+// How old it is now that it is on the screen, where its source has the time of day.
+function tellAge(head) {
+  const age = Date.now() - head.timestamp_ns / 1e6;
+  canvas.dataset.shown = `${head.sequence} ${age}`;
+  const old = age > -1000 && age < 60000 ? `, ${Math.max(0, Math.round(age))} ms old` : '';
+  $('about').textContent = `frame ${head.frame}, ${head.peaks} peaks, ${head.holes} holes, shown 1:${head.reduce}${old}`;
 }
 
 // The numbers.

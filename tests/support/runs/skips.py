@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-import browser
+from framelane.bench.serve import browser
 from kernel_icmp import refuses_on
 
 LIST = Path(__file__).with_name("skips.toml")

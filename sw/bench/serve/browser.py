@@ -92,8 +92,8 @@ class Page:
 
 
 @contextlib.contextmanager
-def browsing(folder: Path) -> Iterator[Page]:
-    """A page of a browser that keeps its profile in `folder`."""
+def browsing(folder: Path, nice: int = 0) -> Iterator[Page]:
+    """A page of a browser that keeps its profile in `folder`, of so much lower a priority."""
     assert CHROMIUM is not None
     reads, to = os.pipe()
     answers, writes = os.pipe()
@@ -104,6 +104,7 @@ def browsing(folder: Path) -> Iterator[Page]:
     ]
 
     def connect() -> None:  # the browser reads its descriptor 3 and writes to 4
+        os.nice(nice)
         os.dup2(reads, 3)
         os.dup2(writes, 4)
 
