@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver import Frame
+from framelane.serve._level_loop import look_up
 
 LOOKED_AT_S, ALONE_S = 0.085, 1.0
 """Seconds from one picture to the next, where somebody looks and where nobody does: frames at 10 Hz may be early."""
@@ -67,9 +68,9 @@ class Picture:
     def levels(self) -> tuple[NDArray[np.uint8], list[int]]:
         """The image in levels, uint8 (rows, columns), and the value of each level below the codes."""
         if self.image.dtype == np.int16:
-            return np.take(
-                _TABLE, self.image.view(np.uint16), mode="wrap"
-            ), LEVELS.tolist()  # twice as fast as an index
+            levels = np.empty(self.image.shape, np.uint8)
+            look_up(self.image.reshape(-1).view(np.uint16), _TABLE, levels.reshape(-1))
+            return levels, LEVELS.tolist()
         adu = self.image & np.uint16(0x3FFF)
         low, high = (int(each) for each in np.percentile(adu[::4, ::4], (0.1, 99.9)))
         values = low + np.arange(_LEVELS) * max(1, high - low) // (_LEVELS - 1)

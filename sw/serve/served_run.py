@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from framelane.base.errors import FramelaneError
 from framelane.base.real_time import is_real
+from framelane.doctor.advice import NOTHING
 from framelane.receiver import FileOptions, Frame, Reception, Recorder, RunStatistics, receive
 from framelane.serve.board_line import BoardLine
 from framelane.serve.configuration import Configuration
@@ -18,6 +20,8 @@ from framelane.serve.run_record import Counted, RunRecord, troubles
 from framelane.source import Stop
 
 _log = logging.getLogger("framelane.serve")
+_NOTHING_S = 5.0
+"""So long after the start nothing may come before the doctor is asked."""
 _COUNT_S = 0.1
 """From one look at the counters to the next, at least."""
 
@@ -54,7 +58,7 @@ class ServedRun:
         self._aborted = ""
         self._reception: Reception | None = None
         self._board: BoardLine | None = None
-        self._looked = 0.0
+        self._looked, self._started_at = 0.0, math.inf
         self._thread = threading.Thread(target=self._run, name="run", daemon=True)
 
     def open(self) -> None:
@@ -69,6 +73,7 @@ class ServedRun:
         """Arm the board, if there is one. FramelaneError where that fails."""
         if self._board is not None:
             self._board.arm()
+        self._started_at = time.monotonic()
 
     def stop(self, timeout_s: float) -> bool:
         """End in order: the board first, then what has arrived is written. Whether it has ended in so many seconds."""
@@ -160,5 +165,10 @@ class ServedRun:
         notes = troubles(statistics, reception.notes if last else reception.notes_so_far)
         if self._board is not None:
             notes += self._board.sentences
+        waited_s = time.monotonic() - self._started_at
+        counters = statistics.counters
+        if waited_s > _NOTHING_S and not (counters.packets or counters.completions or last):
+            notes.append(f"nothing has come for {waited_s:.0f} s. The likeliest causes, in their order:")
+            notes += NOTHING if self._configuration.source.plan else NOTHING[-1:]
         used, slots = (0, reception.slots[1]) if last else reception.slots
         self.record.counted = Counted(statistics, tuple(notes), used, slots)

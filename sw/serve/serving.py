@@ -21,6 +21,8 @@ from framelane.serve.service import Service
 PORT = 8470
 _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 _LAST_ANSWERS_S = 2
+_MOST_CONNECTIONS = 128
+"""More are answered 503: whoever opens one after the other takes no more memory than that."""
 
 
 class _Server(uvicorn.Server):
@@ -60,6 +62,7 @@ class Serving:
             log_config=None,
             access_log=False,
             server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=_LAST_ANSWERS_S,
         )
         self._server = _Server(config)

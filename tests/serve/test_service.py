@@ -1,6 +1,7 @@
 """A receiver as a service, used as its users do: over HTTP, with real packets, and files that are read."""
 
 import asyncio
+import contextlib
 import gzip
 import io
 import json
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 import jungfrau_packets
 from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.receiver import recover, replay_veto
-from framelane.serve import AsyncClient, Client, ServiceError
+from framelane.serve import AsyncClient, Client, ServiceError, served_run
 from framelane.session.session import Session
 from framelane.source.emulate_images import images
 from jungfrau_live import free_ports
@@ -281,7 +282,7 @@ def test_raw_words_are_recorded_as_they_are_and_shown_without_their_gain_bits(he
     words = frames_of(here, status)["data"][0]
     image = client.image()
     assert image is not None
-    assert (image.unit, image.pixels.dtype) == ("ADU", np.uint16)
+    assert (image.unit, image.pixels.dtype.name) == ("ADU", "uint16")
     assert (image.pixels == words).all()
     head, pixels = viewed(get(client, "/api/picture"))
     holes = words == 0x8000
@@ -317,3 +318,33 @@ def test_the_detectors_own_packets_are_served_and_a_module_that_does_not_send_is
     data = frames_of(here, status)["data"]
     assert (data[5][:512] == jungfrau_packets.raw(5, 2)[:512]).all()
     assert (data[5][512:] == 0x8000).all()
+
+
+def test_viewers_that_ask_and_never_read_cost_the_run_nothing(here: Served, client: Client) -> None:
+    client.configure(configuration())
+    client.arm()
+    asked = b"GET /api/picture?wait_s=0 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
+    with contextlib.ExitStack() as stalled:
+        for _ in range(8):
+            viewer = stalled.enter_context(socket.create_connection(("127.0.0.1", here.serving.port)))
+            viewer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            viewer.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                viewer.send(asked)
+        here.send(60, rate=100)
+        status = client.wait_for("ended", 30)
+    assert (status["loss"]["sent"], status["loss"]["complete"]) == (60, 60)
+
+
+def test_where_nothing_comes_after_the_start_the_doctor_says_what_to_look_at(
+    here: Served, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served_run, "_NOTHING_S", 0.3)
+    client.configure(configuration())
+    client.arm()
+    time.sleep(0.6)
+    assert client.status()["troubles"] == [], "it was not started"
+    client.start()
+    assert wait_until(lambda: any("the source is not sending" in line for line in client.status()["troubles"]))
+    here.send(3)
+    assert client.wait_for("ended", 20)["troubles"] == []
