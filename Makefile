@@ -3,6 +3,7 @@ PYTHON ?= python3
 ARGS ?=
 BENCH ?=
 BLOCK ?=
+BOARD ?= colorlight_5a_75b
 # Each worker may hold a C++ compiler: as many as there are cores, but not a cluster's worth.
 XDIST ?= -n auto --maxprocesses 8 --dist loadscope
 
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs package lock
-.PHONY: formal-check formal-all synth-all fmax fmax-all clean distclean packages-python packages-sim packages-test packages-softroce
+.PHONY: bitstream bitstream-check program formal-check formal-all synth-all fmax fmax-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,7 +41,7 @@ test: $(VENV)/.dev $(CACHE)/yosys ## everything that needs no GPU and no Vitis: 
 	$(VENV)/bin/python scripts/beside.py pytest formal-check synth-check $(LINT)
 
 nightly: $(VENV)/.dev $(CACHE)/yosys ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
-	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all fmax-all $(LINT) oracles wheel faults
+	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all fmax-all bitstream-check $(LINT) oracles wheel faults
 
 pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
@@ -100,8 +101,15 @@ fmax: $(VENV)/.dev ## clocks on an ECP5, placed and routed, into docs/measured/f
 constraints: $(VENV)/.dev ## of what crosses clocks in a block, for Vivado and Quartus (BLOCK=cdc_axis ARGS="--period s_clk=4 ...")
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py --constraints $(BLOCK) $(ARGS)
 
+bitstream: $(VENV)/.dev ## for a board's FPGA by open tools, into build/bitstream, docs/measured/bitstream.md (BOARD=colorlight_5a_75b ARGS="--seeds 1"; an hour)
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $(BOARD) $(ARGS)
+
+program: ## loads what make bitstream has made, by openFPGALoader, until power goes (BOARD=colorlight_5a_75b ARGS="--cable ft232"; ARGS="--write-flash ..." to stay)
+	@command -v openFPGALoader >/dev/null || { echo "openFPGALoader is not installed: apt-get install openfpgaloader" >&2; exit 1; }
+	openFPGALoader $(ARGS) build/bitstream/$(BOARD)/$(BOARD).bit
+
 hls: $(VENV)/.dev ## the JUNGFRAU correction as an IP core by Vitis HLS; without Vitis its C simulation (ARGS="--part PART")
-	$(VENV)/bin/python scripts/hls.py $(ARGS)
+	$(VENV)/bin/python scripts/hls/hls.py $(ARGS)
 
 formal: $(VENV)/.dev ## proofs of the gateware, and that each can fail, into docs/measured/formal.md (BLOCK=roce_join for one)
 	$(VENV)/bin/python scripts/prove.py $(BLOCK)
@@ -117,6 +125,10 @@ formal-check: $(VENV)/.dev ## proofs that are not recorded (docs/records) as the
 
 fmax-all: $(VENV)/.dev
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/fmax/fmax.py --check --all
+
+bitstream-check: $(VENV)/.dev
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $(BOARD) --check
+	FRAMELANE_WIDTHS=commit $(RUN) pytest -q sim/boards
 
 faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/faults/faults.py $(ARGS)

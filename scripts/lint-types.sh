@@ -14,7 +14,7 @@ ln -s ../../../models build/typing/framelane/models
 
 # One run per folder: a block's test and its testbench have the same module name.
 status=0
-for folder in tests sim/cocotb sim/softroce scripts examples; do
+for folder in tests sim/cocotb sim/boards sim/softroce scripts examples; do
     find "$folder" -name '*.py' | grep --quiet . || continue
     echo "mypy framelane $folder"
     "$bin/python" -m mypy build/typing/framelane "$folder" || status=1

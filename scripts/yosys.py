@@ -100,12 +100,12 @@ def mapped(module: dict[str, Any]) -> Mapped:
     return Mapped(dict(kinds), fanout, min(names, key=len, default="a net without a name"))
 
 
-def depth(block: str, *, carries: bool = False) -> LongestPath:
-    """Measure the longest path of `block` and all that it contains.
+def depth(block: str, *, carries: bool = False, **parameters: int) -> LongestPath:
+    """Measure the longest path of `block`, built with `parameters`, and all that it contains.
 
     Adders are made of LUTs, with `carries` those of 8 bits and more are one cell each, and comparators too.
     """
-    return longest_path(run(block, DEPTH_WITH_CARRIES if carries else DEPTH))
+    return longest_path(run(block, DEPTH_WITH_CARRIES if carries else DEPTH, **parameters))
 
 
 def longest_path(report: str) -> LongestPath:

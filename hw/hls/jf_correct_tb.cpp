@@ -1,4 +1,5 @@
-// C test bench: makes the starts of a file (scripts/hls_vectors.py writes it) and compares with what the file expects.
+// C test bench: makes the starts of a file (scripts/hls/hls_vectors.py writes it) and
+// compares with what the file expects.
 
 #include <cstdio>
 #include <cstring>

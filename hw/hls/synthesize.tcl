@@ -1,4 +1,4 @@
-# C simulation and synthesis; scripts/hls.py runs it in an empty folder, and looks at the report.
+# C simulation and synthesis; scripts/hls/hls.py runs it in an empty folder, and looks at the report.
 set sources [file dirname [file normalize [info script]]]
 
 open_project -reset jf_correct

@@ -12,6 +12,7 @@ module roce_header
     // The transmitter's own addresses, stable while packets are made
     input logic [47:0] local_mac_i,
     input logic [31:0] local_ip_i,
+    input logic        pace_all_i,    // all packets ask their token bucket
 
     input  packet_t s_axis_pkt_tdata,
     input  logic    s_axis_pkt_tvalid,
@@ -164,11 +165,12 @@ module roce_header
           reth: pkt.has_reth,
           words: words,
           has_vlan: pkt.path.has_vlan,
-          limited: pkt.limited,
+          limited: pkt.limited || pace_all_i,
           line_bytes: line_bytes,
           left: left,
           one_left: left[12:LANE_W] == '0,
-          one_read: pkt.length[12:LANE_W] == '0 || pkt.length == 13'(KeepW)
+          one_read: pkt.length[12:LANE_W] == '0 || pkt.length == 13'(KeepW),
+          refused: pkt.status != OK
       };
 
   axis_reg #(

@@ -46,7 +46,7 @@ module roce_join
 );
 
   localparam int unsigned LANE_W = $clog2(KeepW);
-  localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // with a header's last beat what the first said is in user_q
+  localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // a header has several beats, and its first says what counts
   localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
 
   typedef enum logic [1:0] {
@@ -69,17 +69,18 @@ module roce_join
   logic one_left, one_left_q;  // left < KeepW, and never equal: headers end 2 bytes behind a word
   logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
   logic all_read, all_read_q;  // unread <= KeepW
-  logic valid, last, ready, go;
+  logic valid, last, ready, go, opens;
 
-  assign user = state_q == HEADER ? s_axis_hdr_tuser : user_q;
-  assign refused = state_q == HEADER && s_axis_hdr_tuser.status != OK;  // behind its header nothing of it is sent
+  assign user = state_q == HEADER && !LATER ? s_axis_hdr_tuser : user_q;  // with a packet's last beat, and its header's
+  assign refused = s_axis_hdr_tuser.refused;  // with its header: behind it nothing of it is sent
   assign merge = state_q == HEADER && s_axis_hdr_tlast;
   assign take = (merge && !dropped) || state_q == PAYLOAD;  // this beat needs a payload beat
 
-  assign left = merge ? s_axis_hdr_tuser.left : left_q;
-  assign one_left = merge ? s_axis_hdr_tuser.one_left : one_left_q;
-  assign unread = merge ? s_axis_hdr_tuser.length : unread_q;
-  assign all_read = merge ? s_axis_hdr_tuser.one_read : all_read_q;
+  assign opens = LATER && state_q == HEADER && s_axis_hdr_tvalid && !s_axis_hdr_tlast;
+  assign left = merge && !LATER ? s_axis_hdr_tuser.left : left_q;
+  assign one_left = merge && !LATER ? s_axis_hdr_tuser.one_left : one_left_q;
+  assign unread = merge && !LATER ? s_axis_hdr_tuser.length : unread_q;
+  assign all_read = merge && !LATER ? s_axis_hdr_tuser.one_read : all_read_q;
   assign last = (state_q != HEADER || merge) && one_left;
 
   always_comb begin
@@ -124,9 +125,8 @@ module roce_join
   logic [LANE_W-1:0] rest;  // payload bytes in the last beat of them; 0: all
   logic reth, unused;
   logic [1:0] header_words;
-  assign {rest, reth, header_words} = LATER ? {user_q.length[LANE_W-1:0], user_q.reth, user_q.words} :
-      {user.length[LANE_W-1:0], user.reth, user.words};
-  assign unused = ^user;
+  assign {rest, reth, header_words} = {user.length[LANE_W-1:0], user.reth, user.words};
+  assign unused = ^{user, user_q};
 
   // Whether the payload is what the message says. Only the last beat of a stream may be partial.
   logic [KeepW-1:0] wanted;
@@ -146,7 +146,7 @@ module roce_join
 
   assign packet_end = (go && last) || (s_axis_hdr_tvalid && s_axis_hdr_tready && s_axis_hdr_tlast && dropped);
   assign message_end = state_q == DISCARD ? s_axis_payload_tvalid && s_axis_payload_tlast : packet_end &&
-      user.ends && (refused ? s_axis_hdr_tuser.length == '0 : ended);
+      user.ends && (state_q == HEADER && refused ? s_axis_hdr_tuser.length == '0 : ended);
 
   always_comb begin
     state_d = state_q;
@@ -158,11 +158,18 @@ module roce_join
   always_ff @(posedge clk) begin
     state_q <= state_d;
     if (state_q == HEADER && s_axis_hdr_tvalid) user_q <= s_axis_hdr_tuser;
-    if (go) begin
+    if (opens) begin
+      left_q <= s_axis_hdr_tuser.left;
+      one_left_q <= s_axis_hdr_tuser.one_left;
+      unread_q <= s_axis_hdr_tuser.length;
+      all_read_q <= s_axis_hdr_tuser.one_read;
+    end else if (go) begin
       left_q <= left - 13'(KeepW);
       one_left_q <= left[12:LANE_W] == (13 - LANE_W)'(1);
       unread_q <= unread - 13'(KeepW);
       all_read_q <= unread[12:LANE_W] == (13 - LANE_W)'(1) || unread == 13'(2 * KeepW);
+    end
+    if (go) begin
       ended_q <= ended;
       too_short_q <= too_short;
       too_long_q <= too_long;
@@ -212,7 +219,7 @@ module roce_join
   logic [KeepW-1:0][7:0] previous_q, lanes;
   logic [KeepW-1:0] counts_q, is_header;
 
-  assign counts = {{KeepW{take}} & wanted & s_axis_payload_tkeep, counts_q};
+  assign counts = {{KeepW{state_q != FLUSH}} & wanted & s_axis_payload_tkeep, counts_q};
   assign window = {s_axis_payload_tdata, previous_q};
   assign is_header = state_q == HEADER ? s_axis_hdr_tkeep : '0;
 
@@ -254,7 +261,10 @@ module roce_join
   logic [KeepW-1:0] keep;
   packet_user_t packet_user;
   assign keep = last ? ~(~KeepW'(0) << left[LANE_W-1:0]) : '1;
-  assign packet_user = '{poisoned: poisoned, has_vlan: user.has_vlan};
+  assign packet_user = '{
+          poisoned: poisoned,
+          has_vlan: state_q == HEADER ? s_axis_hdr_tuser.has_vlan : user_q.has_vlan
+      };
 
   axis_reg #(
       .DataW(DataW + KeepW + 1 + $bits(packet_user_t))

@@ -235,6 +235,7 @@ package roce_pkg;
     logic [12:0] left;        // bytes of the packet without its ICRC, from the last header beat on
     logic        one_left;    // all of them are in that beat
     logic        one_read;    // all of its payload is in one beat
+    logic        refused;     // status is not OK
   } header_user_t;
 
   // What travels beside a packet on its stream, valid at its last beat the one, all the time the other.

@@ -6,7 +6,10 @@
 // The stages have their control three times, so that none drives all of their registers; all copies are always equal.
 module roce_segment
   import roce_pkg::*;
-(
+#(
+    // A message may be taken in every cycle; else in every second, and what is ready in front does not depend on what is behind
+    parameter bit EveryCycle = 1'b1
+) (
     input logic clk,
     input logic rst,
 
@@ -67,10 +70,13 @@ module roce_segment
   logic [MTUS-1:0] full_words_q;  // as many words
 
   assign index_o = message.qp;
-  assign look_ready = ~look_valid_q | count_ready;
+  assign look_ready = EveryCycle ? ~look_valid_q | count_ready : ~look_valid_q;
 
   always_ff @(posedge clk) begin
-    for (int unsigned c = 0; c < COPIES; c++) if (look_ready[c]) look_valid_q[c] <= message_valid;
+    for (int unsigned c = 0; c < COPIES; c++) begin
+      if (look_ready[c]) look_valid_q[c] <= message_valid;
+      else if (!EveryCycle && count_ready[c]) look_valid_q[c] <= 1'b0;
+    end
     if (look_ready[1]) context_q.path <= context_i.path;
     if (look_ready[2]) context_q[$bits(context_t)-1:$bits(path_t)] <= context_i[$bits(context_t)-1:$bits(path_t)];
     if (look_ready[0]) begin

@@ -126,7 +126,10 @@ module roce_tx
   packet_t pkt_tdata;
   logic pkt_tvalid, pkt_tready;
 
-  roce_segment u_segment (
+  // A header of several beats leaves a cycle between two messages.
+  roce_segment #(
+      .EveryCycle(KeepW > BASE_BYTES)
+  ) u_segment (
       .clk,
       .rst,
       .s_axis_msg_tdata,
@@ -158,6 +161,7 @@ module roce_tx
       .rst,
       .local_mac_i,
       .local_ip_i,
+      .pace_all_i,
       .s_axis_pkt_tdata (pkt_tdata),
       .s_axis_pkt_tvalid(pkt_tvalid),
       .s_axis_pkt_tready(pkt_tready),
@@ -169,13 +173,6 @@ module roce_tx
       .m_axis_hdr_tready(hdr_tready)
   );
 
-  header_user_t paced_tuser;
-
-  always_comb begin
-    paced_tuser = hdr_tuser;
-    paced_tuser.limited = hdr_tuser.limited || pace_all_i;
-  end
-
   roce_join #(
       .DataW(DataW)
   ) u_join (
@@ -184,7 +181,7 @@ module roce_tx
       .s_axis_hdr_tdata (hdr_tdata),
       .s_axis_hdr_tkeep (hdr_tkeep),
       .s_axis_hdr_tlast (hdr_tlast),
-      .s_axis_hdr_tuser (paced_tuser),
+      .s_axis_hdr_tuser (hdr_tuser),
       .s_axis_hdr_tvalid(hdr_tvalid),
       .s_axis_hdr_tready(hdr_tready),
       .s_axis_payload_tdata,

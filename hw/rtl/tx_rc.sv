@@ -42,7 +42,7 @@ module tx_rc
     output logic            s_axis_over_tready,
     input  logic     [ 7:0] room_qp_i,
     input  logic     [15:0] room_wanted_i,
-    output logic            room_o,                 // a cycle later
+    output logic            room_o,                 // three cycles later
     input  logic            admit_i,                // pulse
 
     // What is sent, for the first time or again, with its trailer

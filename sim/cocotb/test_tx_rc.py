@@ -17,7 +17,7 @@ from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
 from framelane.models.rc.rc_protocol import RcLimits, RcReason, RcState
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Service
 from framelane.models.station.roce_rx import FIRST_QPN
-from rc_ports import COMMAND_T, DCQCN_T, ITEM_T, LIMITS_T, RC_CONTROL_T, RC_REPORT_T, STATUS_T
+from rc_ports import COMMAND_T, DCQCN_T, ITEM_T, LIMITS_T, RC_CONTROL_T, RC_REPORT_T, STATUS_T, has_room
 from receive_bench import PEER, acknowledge, congestion, ethernet, ip
 from signals import now
 from widths import some_widths
@@ -133,10 +133,7 @@ class RcBench(Bench):
     async def frame(self, rows: int, qp: int = 0) -> None:
         """Descriptors and trailer of a frame; it asks for room first, as bd_gen does."""
         dut, bits = self.dut, self.random.getrandbits
-        dut.room_qp_i.value, dut.room_wanted_i.value = qp, rows + 1
-        await self.step()
-        await self.step()
-        assert now(dut.room_o)
+        assert await has_room(self, qp, rows + 1)
         dut.admit_i.value = 1
         await self.step()
         dut.admit_i.value = 0

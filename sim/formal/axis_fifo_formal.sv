@@ -1,7 +1,8 @@
-// axis_fifo is a queue of Depth items.
+// axis_fifo is a queue of Depth items. It is shown for items of two groups of bits.
 module axis_fifo_formal #(
     parameter int unsigned DataW = 8,
     parameter int unsigned Depth = 4,
+    parameter int unsigned GroupW = 4,
 
     localparam int unsigned PtrW = $clog2(Depth)
 ) (
@@ -16,9 +17,11 @@ module axis_fifo_formal #(
     input logic             m_axis_tvalid,
     input logic             m_axis_tready,
 
-    input logic [DataW-1:0] memory [Depth],
-    input logic [   PtrW:0] write_q,
-    input logic [   PtrW:0] read_q
+    input logic [      GroupW-1:0] low  [Depth],
+    input logic [DataW-GroupW-1:0] high [Depth],
+    input logic [        PtrW-1:0] index,  // of the second group
+    input logic [          PtrW:0] write_q,
+    input logic [          PtrW:0] read_q
 );
 
   reset_rule u_reset (.*);
@@ -37,7 +40,9 @@ module axis_fifo_formal #(
   logic [Depth-1:0][DataW-1:0] items;
 
   always_comb begin
-    for (int unsigned k = 0; k < Depth; k++) items[k] = memory[PtrW'(read_q+(PtrW+1)'(k))];
+    for (int unsigned k = 0; k < Depth; k++) begin
+      items[k] = {high[PtrW'(read_q+(PtrW+1)'(k))], low[PtrW'(read_q+(PtrW+1)'(k))]};
+    end
   end
 
   queue_rule #(
@@ -58,6 +63,7 @@ module axis_fifo_formal #(
   always_comb begin
     if (!rst) begin
       a_offers : assert (m_axis_tvalid == (count != '0));
+      i_in_step : assert (index == read_q[PtrW-1:0]);
       a_accepts : assert (s_axis_tready == (count != (PtrW + 1)'(Depth)));
     end
   end
@@ -65,6 +71,12 @@ module axis_fifo_formal #(
 endmodule
 
 bind axis_fifo axis_fifo_formal #(
-    .DataW(DataW),
-    .Depth(Depth)
-) u_formal (.*);
+    .DataW (DataW),
+    .Depth (Depth),
+    .GroupW(GroupW)
+) u_formal (
+    .low  (gen_group[0].memory),
+    .high (gen_group[1].memory),
+    .index(gen_group[1].index),
+    .*
+);

@@ -182,7 +182,7 @@ bind axis_frame_fifo axis_frame_fifo_formal #(
     .Depth (Depth),
     .Frames(Frames)
 ) u_formal (
-    .users(u_users.memory),
+    .users(u_users.gen_group[0].memory),
     .users_write_q(u_users.write_q),
     .users_read_q(u_users.read_q),
     .*

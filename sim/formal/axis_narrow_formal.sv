@@ -33,7 +33,8 @@ module axis_narrow_formal #(
     input logic [BeatW-1:0] data_q,
     input logic [BeatW-1:0] skid_q,
     input logic             valid_q,
-    input logic             skid_valid_q
+    input logic             skid_valid_q,
+    input logic             in_step  // copies of slice_q
 );
 
   reset_rule u_reset (.*);
@@ -108,6 +109,7 @@ module axis_narrow_formal #(
       if (s_axis_tvalid) a_takes : assert (s_axis_tready == (gives && last));
       i_slice : assert ((SliceW + 1)'(slice_q) == done_q);
       i_inside : assert (s_axis_tvalid ? done_q < slices : done_q == '0);
+      i_in_step : assert (in_step);
       i_skid : assert (valid_q || !skid_valid_q);
     end
   end
@@ -123,5 +125,6 @@ bind axis_narrow axis_narrow_formal #(
     .skid_q(u_reg.skid_q),
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
+    .in_step(slices_q == {GROUPS{slice_q}}),
     .*
 );

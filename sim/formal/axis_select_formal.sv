@@ -32,7 +32,8 @@ module axis_select_formal #(
     input logic [BeatW-1:0] data_q,
     input logic [BeatW-1:0] skid_q,
     input logic             valid_q,
-    input logic             skid_valid_q
+    input logic             skid_valid_q,
+    input logic             in_step  // copies of the selection
 );
 
   logic [SelW-1:0] any_source;  // a constant, the solver's choice
@@ -109,6 +110,7 @@ module axis_select_formal #(
       a_offers : assert (m_axis_tvalid == (count != '0));
       if (s_axis_sel_tvalid && s_axis_sel_tdata == any_source)
         a_accepts : assert (s_axis_tready[any_source] == (count != 2'd2));
+      i_in_step : assert (in_step);
       if (inside_q) i_inside : assert (s_axis_sel_tvalid && (s_axis_sel_tdata == any_source) == from_q);
     end
   end
@@ -123,5 +125,6 @@ bind axis_select axis_select_formal #(
     .skid_q(u_reg.skid_q),
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
+    .in_step(!waits_q || (s_axis_sel_tvalid && sel_q == {GROUPS{s_axis_sel_tdata}})),
     .*
 );

@@ -1,8 +1,10 @@
-// axis_whole is a queue of Depth beats, out of which a packet comes when its end is inside, or when it can never be.
+// axis_whole is a queue of Depth beats, out of which a packet comes when its end is inside, or when it can never be. It is shown
+// for beats of two groups of bits.
 module axis_whole_formal #(
     parameter int unsigned DataW = 64,
     parameter int unsigned UserW = 1,
     parameter int unsigned Depth = 32,
+    parameter int unsigned GroupW = 64,
 
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned BeatW = UserW + 1 + KeepW + DataW,
@@ -25,7 +27,9 @@ module axis_whole_formal #(
     input logic             m_axis_tvalid,
     input logic             m_axis_tready,
 
-    input logic [BeatW-1:0] memory [Depth],
+    input logic [      GroupW-1:0] low  [Depth],
+    input logic [BeatW-GroupW-1:0] high [Depth],
+    input logic [        PtrW-1:0] index,  // of the second group
     input logic [   PtrW:0] write_q,
     input logic [   PtrW:0] read_q,
     input logic [   PtrW:0] whole_q,
@@ -54,7 +58,7 @@ module axis_whole_formal #(
   always_comb begin
     ends = '0;
     for (int unsigned k = 0; k < Depth; k++) begin
-      items[k] = memory[PtrW'(read_q+(PtrW+1)'(k))];
+      items[k] = {high[PtrW'(read_q+(PtrW+1)'(k))], low[PtrW'(read_q+(PtrW+1)'(k))]};
       if ((PtrW + 1)'(k) < count && items[k][DataW+KeepW]) ends += 1'b1;
     end
   end
@@ -104,6 +108,7 @@ module axis_whole_formal #(
       if (m_axis_tvalid && !inside_q && ends == '0) a_only_too_long : assert (was_full_q);
       if (inside_q && whole_began_q) a_without_gap : assert (m_axis_tvalid);
       if (full_q && count == (PtrW + 1)'(Depth)) a_never_stuck : assert (m_axis_tvalid);
+      i_in_step : assert (index == read_q[PtrW-1:0]);
       i_ends : assert (whole_q == ends);
       if (inside_q && whole_began_q) i_end_inside : assert (ends != '0);
       if (too_long_q) i_too_long : assert (was_full_q);
@@ -113,7 +118,13 @@ module axis_whole_formal #(
 endmodule
 
 bind axis_whole axis_whole_formal #(
-    .DataW(DataW),
-    .UserW(UserW),
-    .Depth(Depth)
-) u_formal (.*);
+    .DataW (DataW),
+    .UserW (UserW),
+    .Depth (Depth),
+    .GroupW(GroupW)
+) u_formal (
+    .low  (gen_group[0].memory),
+    .high (gen_group[1].memory),
+    .index(gen_group[1].index),
+    .*
+);

@@ -29,7 +29,8 @@ module axis_widen_formal #(
     input logic                m_axis_tready,
 
     input logic [Slices-1:0][InW-1:0] data_q,
-    input logic [SliceW-1:0] slice_q
+    input logic [SliceW-1:0] slice_q,
+    input logic in_step  // copies of the control
 );
 
   reset_rule u_reset (.*);
@@ -89,6 +90,7 @@ module axis_widen_formal #(
         if (keep_out_q != '0) a_data : assert (m_axis_tdata[32'(any_slice)*InW+:InW] == data_out_q);
         a_end : assert (m_axis_tlast == last_out_q && m_axis_tuser == user_out_q);
       end
+      i_in_step : assert (in_step);
       i_slice : assert (slice_q == slices_q);
       if (there) i_data : assert (data_q[any_slice] == data_at_q);
       if (count_q != '0) begin
@@ -106,4 +108,7 @@ bind axis_widen axis_widen_formal #(
     .InW  (InW),
     .OutW (OutW),
     .UserW(UserW)
-) u_formal (.*);
+) u_formal (
+    .in_step(slices_q == {GROUPS{slice_q}} && out_valids_q == {GROUPS{out_valid_q}}),
+    .*
+);

@@ -39,7 +39,8 @@ module packet_merge_formal #(
     input logic [BeatW-1:0] data_q,
     input logic [BeatW-1:0] skid_q,
     input logic             valid_q,
-    input logic             skid_valid_q
+    input logic             skid_valid_q,
+    input logic             in_step  // the copies of the choice are equal
 );
 
   logic data_taken, control_taken, last;
@@ -106,6 +107,7 @@ module packet_merge_formal #(
         if (control_waits && !data_waits) a_control : assert (whole_tready == (count != 2'd2));
         if (control_waits && data_waits && count != 2'd2) a_in_turn : assert (control_q ? data_taken : control_taken);
       end
+      i_step : assert (in_step);
       i_inside : assert (inside_q == under_way_q && was_control_q == control_q);
     end
   end
@@ -120,5 +122,7 @@ bind packet_merge packet_merge_formal #(
     .skid_q(u_reg.skid_q),
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
+    .was_control_q(was_control_q[0]),
+    .in_step(was_control_q == {GROUPS{was_control_q[0]}}),
     .*
 );

@@ -25,6 +25,7 @@ module roce_header_formal
     input logic                     m_axis_hdr_tvalid,
     input logic                     m_axis_hdr_tready,
 
+    input logic                   pace_all_i,
     input logic [Beats*DataW-1:0] lanes,
     input logic [     CountW-1:0] beat_q,
     input logic                   last_q,
@@ -84,11 +85,12 @@ module roce_header_formal
           reth: s_axis_pkt_tdata.has_reth,
           words: words,
           has_vlan: s_axis_pkt_tdata.path.has_vlan,
-          limited: s_axis_pkt_tdata.limited,
+          limited: s_axis_pkt_tdata.limited || pace_all_i,
           line_bytes: line_bytes,
           left: remaining,
           one_left: remaining < 13'(KeepW),
-          one_read: s_axis_pkt_tdata.length <= 13'(KeepW)
+          one_read: s_axis_pkt_tdata.length <= 13'(KeepW),
+          refused: s_axis_pkt_tdata.status != OK
       };
   assign line_bytes = s_axis_pkt_tdata.udp_length + 13'd58 + (s_axis_pkt_tdata.path.has_vlan ? 13'd4 : '0);
   // Ethernet's 14 bytes and IPv4's 20 beside UDP, without the ICRC, and without the header beats before the last.

@@ -7,6 +7,7 @@ module roce_join_formal
 
     localparam int unsigned KeepW  = DataW / 8,
     localparam int unsigned LaneW  = $clog2(KeepW),
+    localparam bit          LATER  = header_bytes(1'b0, 0) >= KeepW,
     localparam int unsigned BeatW  = DataW + KeepW + 1 + $bits(packet_user_t),
     localparam int unsigned ShownW = 8 + 1 + 1 + $bits(packet_user_t)
 ) (
@@ -221,6 +222,7 @@ module roce_join_formal
         assume (user.words <= 2'd2 && user.length <= 13'd4096);
         assume (bytes_t'(user.left) == total - header_beats && user.one_left == (user.left < 13'(KeepW)));
         assume (user.one_read == (user.length <= 13'(KeepW)));
+        assume (user.refused == refused);
         assume (user.status == OK || user.status == BAD_QP || user.status == BAD_LENGTH);
         if (refused)
           assume (!inside_q && user.ends && user.length <= 13'd1);
@@ -339,6 +341,10 @@ module roce_join_formal
         assert (done_q == (refused || short_q ? '0 : header_q) && header_q % bytes_t'(KeepW) == '0 &&
             (!opened_q || header_q < header_length));
         i_opened : assert (!opened_q || user_q == opened_user_q);
+        if (LATER && opened_q) begin
+          i_loaded : assert (left_q == user.left && one_left_q == user.one_left && unread_q == user.length);
+          i_read : assert (all_read_q == user.one_read);
+        end
         i_over : assert (ended_mq == short_q && (!short_q || inside_q));
       end else begin
         i_user : assert (opened_q && user_q == opened_user_q && user.words <= 2'd2);

@@ -2,7 +2,9 @@
 // message is followed, any: if it is of that QP, its packets are what packet_of() makes of it and what is left of it.
 module roce_segment_formal
   import roce_pkg::*;
-(
+#(
+    parameter bit EveryCycle = 1'b1
+) (
     input logic clk,
     input logic rst,
 
@@ -81,6 +83,8 @@ module roce_segment_formal
   logic [7:0] any_index;
   context_t any_qp;
   logic [23:0] table_q, table_d;
+  logic wrote_q;  // a PSN, in the cycle before
+  logic [7:0] index_was_q;
 
   assign table_d = psn_write_o && psn_write_index_o == any_index ? psn_o : table_q;
 
@@ -88,6 +92,8 @@ module roce_segment_formal
     any_index <= any_index;
     any_qp <= any_qp;
     table_q <= table_d;
+    wrote_q <= psn_write_o && !rst;
+    index_was_q <= index_o;
   end
 
   function automatic logic in_range(input context_t qp);
@@ -98,7 +104,8 @@ module roce_segment_formal
     assume (in_range(any_qp));
     assume (index_o != any_index || context_i == any_qp);
     assume (in_range(context_i));
-    assume (psn_index_o != any_index || psn_i == table_q);
+    // In the cycle behind a write, of the QP only that was looked up with it (roce_qp).
+    assume (psn_index_o != any_index || (wrote_q && index_was_q != psn_index_o) || psn_i == table_q);
   end
 
   // The specification: a message's next packet, by the bytes left of it, and their address. Its PSN is left out.
@@ -267,10 +274,12 @@ module roce_segment_formal
 
   always_comb begin
     if (!rst) begin
+      if (wrote_q && look_valid_q) a_asks : assert (psn_index_o == index_was_q);
+
       i_step : assert (in_step);
       i_count : assert (count == accepted_q - ended_q);
       i_wait : assert (m_axis_pkt_tvalid ? wait_q <= 2'd2 : wait_q <= 2'(valid_q));
-      i_filled : assert (look_valid_q || !skid_valid_q);
+      i_filled : assert (look_valid_q || !skid_valid_q || (!EveryCycle && valid_q));
       i_table : assert (valid_q && own(index_q, status_q, replay_q) ? psn_q == psn_behind : table_q == psn_behind);
       i_rest :
       assert (!rest || (valid_q && status_q == OK && offer.status == OK && index_q == offer.index &&
@@ -307,7 +316,9 @@ module roce_segment_formal
 
 endmodule
 
-bind roce_segment roce_segment_formal u_formal (
+bind roce_segment roce_segment_formal #(
+    .EveryCycle(EveryCycle)
+) u_formal (
     .skid_q(u_skid.skid_q),
     .skid_valid_q(u_skid.skid_valid_q),
     .look_valid_q(look_valid_q[0]),

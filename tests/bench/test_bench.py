@@ -75,7 +75,7 @@ def test_a_bench_writes_its_rows_and_targets(
     monkeypatch.setattr(bench_rc, "DEAD_FRAMES", 10)
     monkeypatch.setattr(bench_rc, "DEAD_LIMITS", replace(bench_rc.DEAD_LIMITS, retries=1, backoff=0))
     status, out, err = run_cli("bench", name, "--output", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.json"]
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.json"], err
     document = json.loads((tmp_path / f"{name}.json").read_text())
     missed = [target["what"] for target in document["targets"] if not target["met"]]
     assert (status, err.count("\n")) == (int(bool(missed)), len(missed)), err

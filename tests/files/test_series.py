@@ -31,6 +31,11 @@ Begin = Callable[[], Series[Hdf5Sink]]
 
 
 @pytest.fixture
+def no_commit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("framelane.files.growing_hdf5.COMMIT_S", 1e6)
+
+
+@pytest.fixture
 def session(make_session: Callable[..., Session]) -> Session:
     return make_session(rows=4, columns=32)
 
@@ -110,6 +115,7 @@ def test_the_file_can_be_read_while_it_grows(tmp_path: Path, begin: Begin) -> No
     assert len(begun) == 1
 
 
+@pytest.mark.usefixtures("no_commit_of_its_own")
 def test_parts_that_are_full_before_a_commit_are_shown_all_the_same(tmp_path: Path, begin: Begin) -> None:
     series = begin()
     for number in range(3 * MOST + 1):
@@ -118,6 +124,7 @@ def test_parts_that_are_full_before_a_commit_are_shown_all_the_same(tmp_path: Pa
     series.leave()
 
 
+@pytest.mark.usefixtures("no_commit_of_its_own")
 def test_what_is_left_as_it_was_committed_has_all_of_that(tmp_path: Path, begin: Begin) -> None:
     series = begin()
     for number in range(2 * MOST + 3):

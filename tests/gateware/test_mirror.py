@@ -31,6 +31,7 @@ PARTS = {
 """Parts of a block that its model tells of too, which lies in the same folder where none is named."""
 
 BUILDS = {
+    "cdc_axis_clock": "cdc_axis",
     "framelane_top_outside": "framelane_top",
     "mac_port_outside": "mac_port",
     "rc_requester_careless": "rc_requester",

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ import python_mutations
 from fault_reasons import EXPLAINED
 from mutations import Mutation
 from plant_gateware import SAME
-from same_netlist import same_netlist
+from same_netlist import colours, same_netlist
 
 ROOT = fault_targets.ROOT
 RTL = fault_targets.find("hw", "roce_join.sv").parent
@@ -259,6 +260,29 @@ def test_a_fault_that_leaves_the_netlist_as_it_is_is_none() -> None:
     assert source.count(line) == 1
     for became in ("!in_tvalid", "DataW == 64 ? !in_tvalid : in_tvalid"):
         assert not same_netlist("mac_tx", source.replace(line, f".s_axis_tvalid({became}),"))
+
+
+def test_a_netlist_is_known_by_its_cells_and_wires_not_by_their_names() -> None:
+    def design(wires: tuple[tuple[int, int], ...], ports: dict[str, int | str], kind: str = "$and") -> Any:
+        first, second = (
+            {"type": kind, "parameters": {}, "connections": {"A": ["1", inside], "Y": [out]}} for inside, out in wires
+        )
+        module = {
+            "attributes": {"top": "1"},
+            "cells": {"b": first, "a": second},
+            "ports": {name: {"bits": [bit]} for name, bit in ports.items()},
+        }
+        return {"modules": {"top": module}}
+
+    chain = design(((2, 3), (3, 4)), {"in": 2, "out": 4})
+    assert colours(chain) == colours(design(((7, 5), (9, 7)), {"in": 9, "out": 5}))
+    for other in (
+        design(((2, 3), (3, 4)), {"in": 2, "out": 3}),
+        design(((2, 3), (3, 4)), {"in": 2, "out": "0"}),
+        design(((2, 3), (2, 4)), {"in": 2, "out": 4}),
+        design(((2, 3), (3, 4)), {"in": 2, "out": 4}, kind="$or"),
+    ):
+        assert colours(chain) != colours(other)
 
 
 def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import prove
 import records
 import synth
 from records import Made
+from synth_row import Build
 from synth_table import TABLE, Row, parse
 
 BLOCKS = {block.name: block for block in proofs.blocks()}
@@ -41,10 +42,17 @@ def test_a_block_is_all_that_it_instantiates_and_imports_and_nothing_else() -> N
 @pytest.mark.parametrize("changed", ["top.sv", "leaf.sv", "deep_pkg.sv"])
 def test_a_digest_is_of_every_file_of_the_block(changed: str) -> None:
     before = records.digest(records.parts(["top"], TEXTS), [], [])
-    after = records.digest(records.parts(["top"], TEXTS | {changed: TEXTS[changed] + " "}), [], [])
+    after = records.digest(records.parts(["top"], TEXTS | {changed: f"{TEXTS[changed]} x"}), [], [])
     assert before != after
     other = records.parts(["top"], TEXTS | {"other.sv": ""})
     assert records.digest(other, [], []) == before
+
+
+def test_a_comment_and_spaces_change_no_digest() -> None:
+    before = records.digest(TEXTS, [], [])
+    text = TEXTS["leaf.sv"]
+    assert records.digest(TEXTS | {"leaf.sv": f"// what it is\n\n{text}  /* all */ // of it\n"}, [], []) == before
+    assert records.digest(TEXTS | {"leaf.sv": text.replace("module leaf", "moduleleaf")}, [], []) != before
 
 
 def test_a_digest_is_of_the_tools_our_programs_and_the_settings(
@@ -264,8 +272,18 @@ def test_a_block_that_has_changed_is_measured(areas: Areas, monkeypatch: pytest.
     assert areas.measured == ["trailer"]
 
 
-def test_a_block_that_comes_under_another_limit_is_measured(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synth, "BY_THEIR_PIECES", ("axis_fifo",))
+@pytest.mark.parametrize(
+    "build",
+    [
+        Build("axis_fifo", has_levels=False),
+        Build("axis_fifo", {"Depth": 32}),
+        Build("axis_fifo", depth_parameters={"DataW": 64}),
+    ],
+)
+def test_a_block_that_is_measured_in_another_way_is_measured(
+    areas: Areas, monkeypatch: pytest.MonkeyPatch, build: Build
+) -> None:
+    monkeypatch.setitem(synth.BUILDS, "axis_fifo", build)
     areas.check()
     assert areas.measured == ["axis_fifo"]
 

@@ -1,5 +1,7 @@
 """The registers' one source and all that comes from it: files, descriptions, the structs that lie as registers do."""
 
+import re
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from framelane.models.rc.rc_protocol import RcLimits
 from framelane.models.registers import registers as models
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.roce_tx.wire import Endpoint
+from regs import MOST, WIDE, bits, spread
 from regs_counters import counters_package
 from regs_text import Group
 from regs_tree import VALUE, groups_of
@@ -76,6 +79,23 @@ def test_the_check_says_which_file_to_renew(
     assert regs.main() == 0
     monkeypatch.setattr("sys.argv", ["regs.py", "--check"])
     assert regs.main() == 0
+
+
+def test_each_copy_of_the_reset_drives_a_few_wide_fields_and_narrow_ones_have_the_reset_itself() -> None:
+    text = regs.rtl(regs.elaborate(regs.ROOT / regs.SOURCE))[Path("hw/rtl/registers/tx_regs.sv")]
+    blocks = re.findall(r"if\((rst\S*?)\) begin\n(.*?)\n +end else", text, re.DOTALL)
+    driven = Counter[str]()
+    for reset, assignments in blocks:
+        driven[reset] += bits(assignments)
+        assert (bits(assignments) >= WIDE) == (reset != "rst")
+    assert len(driven) > 3
+    assert max(driven.values()) <= MOST
+    assert sum(driven.values()) > 1000
+
+
+def test_a_module_of_narrow_fields_has_no_copies_of_the_reset() -> None:
+    text = "module small (\n    );\nif(rst) begin\n    field_storage.one.part.value <= 4'h0;\nend else begin\n"
+    assert spread(text) == text
 
 
 def test_every_register_and_field_says_what_it_is() -> None:

@@ -37,7 +37,13 @@ module axis_drain #(
   assign beat = s_axis_tvalid && s_axis_tready;
   assign closes = swallows_q && open_q;
   assign valid = swallows_q ? closes : s_axis_tvalid;
-  assign data = closes ? '0 : s_axis_tdata;
+
+  // Of the beat that closes a packet only the first byte counts.
+  always_comb begin
+    data = s_axis_tdata;
+    if (closes) data[7:0] = '0;
+  end
+
   assign keep = closes ? KeepW'(1) : s_axis_tkeep;
   assign in_packet = beat ? !s_axis_tlast : in_packet_q;
   assign open = valid && ready ? !closes && !s_axis_tlast : open_q;

@@ -2,10 +2,12 @@
 // can be taken one beat a cycle, without a gap. Holds one beat more than Depth.
 // A reset of either side empties it, restarts both sides, and leaves no piece of a packet behind: of one that the source is in, the rest
 // is swallowed; one that the sink is in ends with a beat that says so. A first beat that is offered may be withdrawn then.
+// In LUTs every GroupW bits have their own copy of what reads them, so that none drives more; all copies are always equal.
 module cdc_packets #(
     parameter int unsigned DataW = 8,
     parameter int unsigned Depth = 16,   // beats
-    parameter bit          Block = 1'b0, // in block RAM, else in LUTs
+    parameter bit          Block = 1'b0,  // in block RAM, else in LUTs
+    parameter int unsigned GroupW = 112,  // eight cells of 32 words
 
     localparam int unsigned LevelW = $clog2(Depth) + 1
 ) (
@@ -39,19 +41,25 @@ module cdc_packets #(
   localparam int unsigned END_STAGES = 4;  // what is before an end is seen before it, however the two are caught
   localparam int unsigned DRY = 7;  // cycles; more than the last beats take to be seen
 
+  localparam int unsigned GROUPS = Block ? 1 : (DataW + GroupW) / GroupW;
+
   typedef logic [PTR_W:0] count_t;  // one bit more than an index: equal is empty, Depth apart is full
+
+  localparam count_t FULL = count_t'(Depth) ^ count_t'(Depth / 2);  // Gray codes of counts Depth apart differ in it
 
   // The writer
   logic [1:0] s_state, m_state;
   logic s_stop, s_clear, m_stop, m_ending;
-  count_t write_q, write_d, ends_q, ends_d, read_seen;
+  count_t write_q, write_d, write_code, ends_q, ends_d, read_seen_code;
   logic inside_q, skip_q, take, push;
 
-  assign s_axis_tready = !s_stop && (skip_q || (write_q ^ read_seen) != count_t'(Depth));
+  assign s_axis_tready = !s_stop && (skip_q || (write_code ^ read_seen_code) != FULL);
   assign take = s_axis_tvalid && s_axis_tready;
   assign push = take && !skip_q;
-  assign write_d = s_clear ? '0 : write_q + count_t'(push);
-  assign ends_d = s_clear ? '0 : ends_q + count_t'(push && s_axis_tlast);
+
+  // Chosen behind the sums, for whether there is room comes late
+  assign write_d = s_clear ? '0 : push ? write_q + 1'b1 : write_q;
+  assign ends_d = s_clear ? '0 : push && s_axis_tlast ? ends_q + 1'b1 : ends_q;
 
   always_ff @(posedge s_clk) begin
     write_q <= write_d;
@@ -66,19 +74,21 @@ module cdc_packets #(
   end
 
   // The reader
-  count_t read_q, read_d, written, ends, ends_seen_q, taken_q, waiting;
-  logic valid_q, load, pop, m_inside_q, m_inside_d, cut_q, some, last;
+  count_t read_q, read_d, read_code, written, written_code, ends, ends_seen_q, taken_q, waiting;
+  logic valid_q, pop, m_inside_q, m_inside_d, cut_q, some, last;
+  logic [GROUPS-1:0] load;
   logic [2:0] dry_q;
+  (* keep, dont_merge *)logic [GROUPS-1:0] valids_q;
+  logic [GROUPS-1:0][PTR_W-1:0] index;  // of the beat that is read next
 
-  assign some = written != read_q;
-  assign load = some && (m_axis_tready && m_axis_tvalid || !valid_q) && !m_stop;
+  assign valid_q = valids_q[0];
+  assign some = written_code != read_code;
   assign pop = m_axis_tvalid && m_axis_tready;
-  assign read_d = clear_o ? '0 : read_q + count_t'(load);
+  assign read_d = clear_o ? '0 : load[0] ? read_q + 1'b1 : read_q;
   assign m_inside_d = pop ? !m_axis_tlast : m_inside_q;
 
   always_ff @(posedge m_clk) begin
     read_q <= read_d;
-    valid_q <= load || (valid_q && !(pop && !cut_q));
     ends_seen_q <= ends;
     taken_q <= taken_q + count_t'(pop && last && !cut_q);
     m_inside_q <= m_inside_d;
@@ -86,7 +96,6 @@ module cdc_packets #(
     dry_q <= m_ending && m_inside_d && !valid_q && !some ? dry_q + 3'(dry_q != 3'(DRY)) : '0;
     cut_q <= dry_q == 3'(DRY) && !pop;
     if (clear_o) begin
-      valid_q <= 1'b0;
       ends_seen_q <= '0;
       taken_q <= '0;
     end
@@ -94,6 +103,21 @@ module cdc_packets #(
       m_inside_q <= 1'b0;
       cut_q <= 1'b0;
       dry_q <= '0;
+    end
+  end
+
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_group
+    assign load[g] = some && (m_axis_tready && (valids_q[g] || cut_q) || !valids_q[g]) && !m_stop;
+
+    always_ff @(posedge m_clk) valids_q[g] <= !clear_o && (load[g] || (valids_q[g] && !(pop && !cut_q)));
+
+    if (g == 0) begin : gen_first
+      assign index[g] = read_q[PTR_W-1:0];
+    end else begin : gen_copy
+      (* keep, dont_merge *)logic [PTR_W-1:0] index_q;
+
+      always_ff @(posedge m_clk) index_q <= clear_o ? '0 : load[g] ? index_q + 1'b1 : index_q;
+      assign index[g] = index_q;
     end
   end
 
@@ -132,9 +156,11 @@ module cdc_packets #(
       .Stages(STAGES)
   ) u_written (
       .s_clk,
-      .next_i (write_d),
+      .next_i  (write_d),
+      .s_code_o(write_code),
       .m_clk,
-      .count_o(written)
+      .m_code_o(written_code),
+      .count_o (written)
   );
 
   cdc_gray #(
@@ -142,25 +168,30 @@ module cdc_packets #(
       .Stages(END_STAGES)
   ) u_ends (
       .s_clk,
-      .next_i (ends_d),
+      .next_i  (ends_d),
+      .s_code_o(),
       .m_clk,
-      .count_o(ends)
+      .m_code_o(),
+      .count_o (ends)
   );
 
   cdc_gray #(
       .Width (PTR_W + 1),
       .Stages(STAGES)
   ) u_read (
-      .s_clk  (m_clk),
-      .next_i (read_d),
-      .m_clk  (s_clk),
-      .count_o(read_seen)
+      .s_clk   (m_clk),
+      .next_i  (read_d),
+      .s_code_o(read_code),
+      .m_clk   (s_clk),
+      .m_code_o(read_seen_code),
+      .count_o ()
   );
 
   cdc_ram #(
-      .DataW(DataW + 1),
-      .Depth(Depth),
-      .Block(Block)
+      .DataW (DataW + 1),
+      .Depth (Depth),
+      .Block (Block),
+      .GroupW(GroupW)
   ) u_ram (
       .s_clk,
       .write_i     (push),
@@ -168,7 +199,7 @@ module cdc_packets #(
       .write_data_i({s_axis_tlast, s_axis_tdata}),
       .m_clk,
       .read_i      (load),
-      .read_addr_i (read_q[PTR_W-1:0]),
+      .read_addr_i (index),
       .read_data_o ({last, m_axis_tdata})
   );
 

@@ -22,9 +22,11 @@ module cdc_pulse #(
       .Width(Width)
   ) u_sent (
       .s_clk,
-      .next_i (next),
+      .next_i  (next),
+      .s_code_o(),
       .m_clk,
-      .count_o(sent)
+      .m_code_o(),
+      .count_o (sent)
   );
 
   assign pulse_o = sent != given_q;

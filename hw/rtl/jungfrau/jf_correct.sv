@@ -56,6 +56,7 @@ module jf_correct
 
   state_e state_q, state_d;
   logic en, take, mismatch, calibrated;
+  (* keep, dont_merge *)logic [PIXELS:0] en_q;  // go on: one for each lane, and one beside them; all are always equal
 
   always_comb begin
     state_d = state_q;
@@ -107,7 +108,7 @@ module jf_correct
 
     jf_lane u_lane (
         .clk,
-        .en_i        (en),
+        .en_i        (en_q[k]),
         .shift_i,
         .high_gain_i,
         .word_i      (s_axis_pixel_tdata[16*k+:16]),
@@ -126,10 +127,18 @@ module jf_correct
     if (rst) valid_q <= '0;
   end
 
-  // Stops all lanes at once
+  // Stops all lanes at once, when a beat is at their end and the one before it has found no sink
   logic skid_tready;
 
-  assign en = skid_tready || !valid_q[LATENCY-1];
+  assign en = en_q[PIXELS];
+
+  for (genvar k = 0; k <= PIXELS; k++) begin : gen_en
+    always_ff @(posedge clk) begin
+      en_q[k] <= m_axis_pixel_tready || (skid_tready && !valid_q[LATENCY-1]) ||
+          !(en_q[k] ? valid_q[LATENCY-2] : valid_q[LATENCY-1]);
+      if (rst) en_q[k] <= 1'b1;
+    end
+  end
 
   axis_skid #(
       .DataW(DataW + SIDE_W)

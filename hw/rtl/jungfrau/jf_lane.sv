@@ -43,6 +43,7 @@ module jf_lane
   // 1: the constants of the word's stage
   stage_t stage1_q;
   logic [15:0] word1_q, pedestal1_q, mantissa1_q;
+  logic calibrated1_q;
 
   // 2: d, turned so that charge is positive; the code
   logic [16:0] quarters;  // of the ADC
@@ -77,13 +78,14 @@ module jf_lane
       stage1_q    <= stage;
       word1_q     <= word_i;
       pedestal1_q <= pedestal_i[stage];
-      mantissa1_q <= calibrated_i ? mantissa_i[stage] : '0;
+      mantissa1_q <= mantissa_i[stage];
+      calibrated1_q <= calibrated_i;
 
       // quarters - pedestal, or the other way round, in one adder
       charge2_q   <= (quarters ^ {17{turn}}) + ({1'b0, pedestal1_q} ^ {17{!turn}}) + 17'd1;
-      mantissa2_q <= {1'b0, mantissa1_q};
+      mantissa2_q <= {1'b0, mantissa1_q};  // of one that is masked, anything
       stage2_q    <= stage1_q;
-      code2_q     <= code_of(word1_q, mantissa1_q == '0, high_gain_i);
+      code2_q     <= code_of(word1_q, !calibrated1_q || mantissa1_q == '0, high_gain_i);
 
       product3_q  <= charge2_q * mantissa2_q;
       stage3_q    <= stage2_q;

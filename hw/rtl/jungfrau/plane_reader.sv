@@ -98,11 +98,12 @@ module plane_reader
       due_q <= beats_i;
       next_q <= first;
     end
-    if (rst) begin
-      running_q <= 1'b0;
+    // As the reset, so that it drives less: nothing is on offer and nothing comes while it is idle.
+    if (rst || idle_o) begin
       ask_q <= 1'b0;
       awaited_q <= '0;
     end
+    if (rst) running_q <= 1'b0;
   end
 
   axis_buffer #(

@@ -147,14 +147,19 @@ module frame_store
 
   assign stall_o = s_axis_pixel_tvalid && !s_axis_pixel_tready && armed_i;
 
-  // Frames of each kind that have begun while armed, lost ones included
+  // Frames of each kind that have begun while armed, lost ones included: of one that has not been seen, none
   logic [63:0] kinds_q[KINDS];
+  logic [KINDS-1:0] seen_q;
+  logic [63:0] kind_index;
+
+  assign kind_index = seen_q[s_axis_pixel_tuser.kind] ? kinds_q[s_axis_pixel_tuser.kind] : '0;
 
   always_ff @(posedge clk) begin
-    for (int unsigned k = 0; k < KINDS; k++) begin
-      if (begins && armed_i && s_axis_pixel_tuser.kind == 3'(k)) kinds_q[k] <= kinds_q[k] + 1'b1;
-      if (rst) kinds_q[k] <= '0;
+    if (begins && armed_i) begin
+      kinds_q[s_axis_pixel_tuser.kind] <= kind_index + 1'b1;
+      seen_q[s_axis_pixel_tuser.kind]  <= 1'b1;
     end
+    if (rst) seen_q <= '0;
   end
 
   // To memory
@@ -216,7 +221,7 @@ module frame_store
       .address_o   (address),
       .take_i      (taken),
       .info_i      (s_axis_pixel_tuser),
-      .kind_index_i(kinds_q[s_axis_pixel_tuser.kind]),
+      .kind_index_i(kind_index),
       .done_i      (done),
       .failed_i    (failed),
       .m_axis_frame_tdata,

@@ -1,7 +1,8 @@
 // Reads memory into a stream: each command (address, length) becomes AXI4 bursts and then one packet of `length` bytes.
 // Any address, any length from 1 byte. Bursts of the next commands are issued while the data of the first still come. A burst is
 // asked for when there is room for the longest one: the memory's data never wait. Data of a beat that came with an error are marked
-// in tuser, and pass.
+// in tuser, and pass. Every GROUP_W bits of data have their own copy of the control, so that none drives more; all copies are always
+// equal.
 module mm2s
   import axi_pkg::*;
   import framelane_pkg::read_t;
@@ -41,6 +42,9 @@ module mm2s
   localparam int unsigned BEATS_W = 33 - LANES_W;
   localparam int unsigned ROOM_W = $clog2(Beats) + 1;
   localparam int unsigned STAGES = (LANES_W + 1) / 2;  // of the rotation, two bits of the offset each
+  localparam int unsigned GROUP_W = 64;
+  localparam int unsigned GROUPS = DataW / GROUP_W;
+  localparam int unsigned GROUP_LANES = GROUP_W / 8;
 
   typedef logic [LANES_W-1:0] lane_t;
   typedef logic [BEATS_W-1:0] beats_t;
@@ -154,20 +158,19 @@ module mm2s
   } info_t;
 
   typedef struct packed {
-    logic             valid;
-    logic             failed;
-    logic             first;
-    logic             last;
-    lane_t            offset;
-    logic             single;  // the command's bytes fill one beat at most
-    logic [31:0]      length;
-    logic [DataW-1:0] data;
+    logic        valid;
+    logic        failed;
+    logic        first;
+    logic        last;
+    lane_t       offset;
+    logic        single;  // the command's bytes fill one beat at most
+    logic [31:0] length;
   } beat_t;
 
-  beat_t [STAGES:0] beat;  // [s]: rotated by the lowest 2 * s bits of the offset
+  beat_t [STAGES:0] beat;
+  logic [STAGES:0][DataW-1:0] beat_data;  // [s]: rotated by the lowest 2 * s bits of the offset
   info_t next_info, info_q;
   logic next_valid, info_valid_q, first_q, final_q, follows, wrong, data_valid, data_failed, data_ready, en;
-  logic [DataW-1:0] data_in;
 
   assign came = m_axi_i.rvalid;
   assign wrong = m_axi_i.rresp != 2'b00;
@@ -182,7 +185,7 @@ module mm2s
       .s_axis_tdata ({wrong, m_axi_rdata}),
       .s_axis_tvalid(came),
       .s_axis_tready(data_ready),
-      .m_axis_tdata ({data_failed, data_in}),
+      .m_axis_tdata ({data_failed, beat_data[0]}),
       .m_axis_tvalid(data_valid),
       .m_axis_tready(en && info_valid_q)
   );
@@ -225,8 +228,7 @@ module mm2s
           last: final_q,
           offset: info_q.offset,
           single: info_q.length <= 32'(KeepW),
-          length: info_q.length,
-          data: data_in
+          length: info_q.length
       };
 
   // Rotation by the offset, so that the command's first byte comes to lane 0: two bits of it a stage.
@@ -234,17 +236,9 @@ module mm2s
     return DataW'({data, data} >> (8 * (lanes % KeepW)));
   endfunction
 
-  for (genvar s = 0; s < STAGES; s++) begin : gen_rotate
-    logic [1:0] digit;
-    assign digit = 2'(beat[s].offset >> (2 * s));
-
+  for (genvar s = 0; s < STAGES; s++) begin : gen_beat
     always_ff @(posedge clk) begin
-      if (en) begin
-        beat[s+1] <= beat[s];
-        for (int unsigned k = 0; k < 4; k++) begin
-          if (digit == 2'(k)) beat[s+1].data <= rotated(beat[s].data, k << (2 * s));
-        end
-      end
+      if (en) beat[s+1] <= beat[s];
       if (rst) beat[s+1].valid <= 1'b0;
     end
   end
@@ -252,54 +246,105 @@ module mm2s
   // Two beats make one: its lower lanes are of the earlier one, as far as the offset says. A first beat only waits, unless it is
   // all there is, or nothing is to be parted. What the last one leaves behind follows in a cycle of its own.
   beat_t now;
-  logic [DataW-1:0] previous_q, data;
   logic [KeepW-1:0] earlier, keep;
   logic [31:0] left, left_q;  // bytes of the command not yet given, this beat's included
   logic last_left_q;  // they fill one beat at most
-  logic whole, waits, rest_q, previous_failed_q, valid, failed, last, ready;
+  logic whole, waits, rests, rest_q, previous_failed_q, valid, failed, last, ready;
+  (* keep, dont_merge *)logic [GROUPS-1:0] rests_q, valids_q;  // a rest, and a beat in `now`
+  logic [GROUPS-1:0] readies, valids;
 
   assign now = beat[STAGES];
+  assign rest_q = rests_q[0];
   assign whole = now.offset == '0 || (now.first && now.last);
   assign waits = now.first && !whole;
   assign en = ready && !rest_q;
   assign valid = rest_q || (now.valid && !waits);
+  assign rests = now.valid && now.last && !waits && !last;
   assign left = now.first && !rest_q ? now.length : left_q;
   assign last = now.first && !rest_q ? now.single : last_left_q;
   assign keep = last ? ~(~KeepW'(0) << left[LANES_W:0]) : '1;
   assign earlier = rest_q ? '1 : whole ? '0 : ~(~KeepW'(0) << ((LANES_W + 1)'(KeepW) - (LANES_W + 1)'(now.offset)));
   assign failed = (now.failed && !rest_q) || (previous_failed_q && earlier != '0);
 
-  always_comb begin
-    for (int unsigned k = 0; k < KeepW; k++) data[8*k+:8] = earlier[k] ? previous_q[8*k+:8] : now.data[8*k+:8];
-  end
-
   always_ff @(posedge clk) begin
     if (en && now.valid) begin
-      previous_q <= now.data;
       previous_failed_q <= now.failed;
       left_q <= waits ? now.length : left - 32'(KeepW);
       last_left_q <= waits ? now.single : left <= 32'(2 * KeepW);
-      rest_q <= now.last && !waits && !last;
     end
-    if (ready && rest_q) rest_q <= 1'b0;
-    if (rst) rest_q <= 1'b0;
   end
 
   axis_reg #(
-      .DataW(DataW + KeepW + 2)
+      .DataW(2)
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata ({failed, last, keep, data}),
+      .s_axis_tdata ({failed, last}),
       .s_axis_tvalid(valid),
       .s_axis_tready(ready),
-      .m_axis_tdata ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
+      .m_axis_tdata ({m_axis_tuser, m_axis_tlast}),
       .m_axis_tvalid,
       .m_axis_tready
   );
 
+  // The data of a group: what goes on with `en`, of which it has a copy.
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_group
+    localparam int unsigned AT = g * GROUP_W;
+    localparam int unsigned LANE = g * GROUP_LANES;
+
+    lane_t [STAGES-1:0] offset;  // as those of the beats
+    logic group_en;
+    logic [GROUP_W-1:0] previous_q, data;
+
+    assign group_en = readies[g] && !rests_q[g];
+
+    for (genvar s = 0; s < STAGES; s++) begin : gen_rotate
+      logic [1:0] digit;
+      assign digit = 2'(offset[s] >> (2 * s));
+
+      always_ff @(posedge clk) begin
+        if (group_en) begin
+          for (int unsigned k = 0; k < 4; k++) begin
+            if (digit == 2'(k)) beat_data[s+1][AT+:GROUP_W] <= GROUP_W'(rotated(beat_data[s], k << (2 * s)) >> AT);
+          end
+        end
+      end
+    end
+
+    always_ff @(posedge clk) begin
+      if (!info_valid_q || (data_valid && group_en && final_q)) offset[0] <= next_info.offset;
+      if (group_en) for (int unsigned s = 1; s < STAGES; s++) offset[s] <= offset[s-1];
+      if (group_en) valids_q[g] <= beat[STAGES-1].valid;
+      if (group_en && valids_q[g]) previous_q <= beat_data[STAGES][AT+:GROUP_W];
+      rests_q[g] <= rests_q[g] ? !readies[g] : readies[g] && rests;
+      if (rst) begin
+        valids_q[g] <= 1'b0;
+        rests_q[g] <= 1'b0;
+      end
+    end
+
+    always_comb begin
+      for (int unsigned k = 0; k < GROUP_LANES; k++) begin
+        data[8*k+:8] = earlier[LANE+k] ? previous_q[8*k+:8] : beat_data[STAGES][AT+8*k+:8];
+      end
+    end
+
+    axis_reg #(
+        .DataW(GROUP_W + GROUP_LANES)
+    ) u_reg (
+        .clk,
+        .rst,
+        .s_axis_tdata ({keep[LANE+:GROUP_LANES], data}),
+        .s_axis_tvalid(valid),
+        .s_axis_tready(readies[g]),
+        .m_axis_tdata ({m_axis_tkeep[LANE+:GROUP_LANES], m_axis_tdata[AT+:GROUP_W]}),
+        .m_axis_tvalid(valids[g]),
+        .m_axis_tready
+    );
+  end
+
   logic unused;
-  assign unused = ^{m_axi_i.rlast, data_ready, command.more, info_q.one_beat};
+  assign unused = ^{m_axi_i.rlast, data_ready, valids, command.more, info_q.one_beat};
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin

@@ -40,6 +40,7 @@ module read_guard
 
   count_t due_q, due;  // beats that the reader waits for
   count_t owed_q, owed;  // beats that the memory owes and nobody waits for
+  count_t all_q, all;  // beats that the memory owes, whoever waits for them
   logic answers_q, answers, gives_up, asked, given, came, ar_ready, ar_valid, late;
   ask_t ask;
 
@@ -47,18 +48,27 @@ module read_guard
   assign came = m_axi_i.rvalid;
   assign given = s_axi_o.rvalid;
 
-  assign due = due_q + (asked ? count_t'(s_axi_i.arlen) + 1'b1 : '0) - count_t'(given);
-  assign owed = owed_q - count_t'(came && (answers_q || owed_q != '0));
+  // Beats after a request and a beat, in one sum: with a bit below it, for the carry in.
+  function automatic count_t after(input count_t count, input logic more, input logic [7:0] len, input logic less);
+    return count_t'(({count, 1'b1} + {more ? count_t'(len) : {COUNT_W{less}}, more && !less}) >> 1);
+  endfunction
+
+  assign due = after(due_q, asked, s_axi_i.arlen, given);
+  assign all = after(all_q, asked && !answers_q, s_axi_i.arlen, came);
+  assign owed = owed_q - count_t'(came && owed_q != '0);
   assign gives_up = late || drain_i;
-  assign answers = gives_up || fired_o || (answers_q && due != '0);
+  // As long as anything is due: while it answers, a beat of that is given in each cycle.
+  assign answers = gives_up || fired_o || (answers_q && (asked || due_q[COUNT_W-1:1] != '0));
 
   always_ff @(posedge clk) begin
     answers_q <= answers;
     due_q <= due;
-    owed_q <= answers && !answers_q ? owed + due : owed;  // all that is due was asked of the memory
+    all_q <= all;
+    owed_q <= answers ? all : owed;  // what was due, too, is given up
     if (rst) begin
       answers_q <= 1'b0;
       due_q <= '0;
+      all_q <= '0;
       owed_q <= '0;
     end
   end

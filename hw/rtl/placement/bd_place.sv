@@ -18,7 +18,7 @@ module bd_place
     output logic         [7:0] destination_index_o,
     input  destination_t       destination_i,
 
-    // Room for its descriptors in the QP: asked for, and answered a cycle later, before a frame is taken for it; then that it comes
+    // Room for its descriptors in the QP: asked for, and answered three cycles later, before a frame is taken for it; then that it comes
     output logic [ 7:0] room_qp_o,
     output logic [15:0] room_wanted_o,
     input  logic        room_i,
@@ -284,7 +284,7 @@ module bd_place
       TOTAL: if (ended) total_q <= result[31:0];
       default: ;
     endcase
-    index_q <= {2{state_d == INDEX}};
+    for (int unsigned c = 0; c < 2; c++) index_q[c] <= index_q[c] ? !ended : state_q == ROUND && ended;
     if (index_q[0]) to_q <= destination_i;  // asked for since the step before
     if (index_q[1]) begin
       known_q <= memory[INDEX_W'(entry_q)];
@@ -297,6 +297,7 @@ module bd_place
     end
     if (rst) begin
       state_q <= IDLE;
+      index_q <= '0;
       seen_q  <= '0;
     end
   end

@@ -43,6 +43,7 @@ module bd_rows
   } state_e;
 
   state_e state_q, state_d;
+  (* keep, dont_merge *)logic [1:0] begins_q, looks_q;  // the state is IDLE, LOOK: for the source, the destination
   placed_t placed;  // stays until its last step
   logic [63:0] source_q, destination_q, next_source_q, next_destination_q;  // of the transfer, of the next row
   logic [31:0] length_q, rest_q;  // bytes of the transfer, of the row behind it
@@ -79,16 +80,27 @@ module bd_rows
     bd_done_q <= state_q == TRAILER && bd_done;
     contents_done_q <= state_q == TRAILER && contents_done;
     if (taken) offered_q <= offered_q + 1'b1;
+    for (int unsigned c = 0; c < 2; c++) begin
+      begins_q[c] <= begins_q[c] ? !s_axis_placed_tvalid : s_axis_placed_tready;
+      looks_q[c]  <= state_q == IDLE && s_axis_placed_tvalid && !placed.over && !looks_q[c];
+    end
+    // What is taken with the trailer changes them too, behind their last use.
+    if (begins_q[0]) source_q <= placed.source;
+    else if (taken) source_q <= row_ends_q ? next_source_q : source_q + 64'(length_q);
+    if (begins_q[1]) destination_q <= placed.destination;
+    else if (taken) destination_q <= row_ends_q ? next_destination_q : destination_q + 64'(length_q);
+    if (looks_q[0] || (taken && row_ends_q)) begin
+      next_source_q <= (looks_q[0] ? source_q : next_source_q) + 64'(placed.source_pitch);
+    end
+    if (looks_q[1] || (taken && row_ends_q)) begin
+      next_destination_q <= (looks_q[1] ? destination_q : next_destination_q) + 64'(placed.destination_pitch);
+    end
     unique case (state_q)
       IDLE: begin
-        source_q <= s_axis_placed_tdata.source;
-        destination_q <= s_axis_placed_tdata.destination;
         rows_q <= s_axis_placed_tdata.rows;
         last_row_q <= s_axis_placed_tdata.rows == 16'd1;
       end
       LOOK: begin
-        next_source_q <= source_q + 64'(placed.source_pitch);
-        next_destination_q <= destination_q + 64'(placed.destination_pitch);
         first_length_q <= first_length;
         first_rest_q <= first_rest;
         first_ends_q <= first_ends;
@@ -99,18 +111,12 @@ module bd_rows
       ROWS:
       if (taken) begin
         if (row_ends_q) begin
-          source_q <= next_source_q;
-          destination_q <= next_destination_q;
-          next_source_q <= next_source_q + 64'(placed.source_pitch);
-          next_destination_q <= next_destination_q + 64'(placed.destination_pitch);
           length_q <= first_length_q;
           rest_q <= first_rest_q;
           row_ends_q <= first_ends_q;
           rows_q <= rows_q - 1'b1;
           last_row_q <= rows_q == 16'd2;
         end else begin
-          source_q <= source_q + 64'(length_q);
-          destination_q <= destination_q + 64'(length_q);
           length_q <= rest_q <= placed.max_length ? rest_q : placed.max_length;
           rest_q <= rest_q - placed.max_length;
           row_ends_q <= rest_q <= placed.max_length;
@@ -120,6 +126,8 @@ module bd_rows
     endcase
     if (rst) begin
       state_q   <= IDLE;
+      begins_q  <= '1;
+      looks_q   <= '0;
       offered_q <= '0;
     end
   end

@@ -32,9 +32,9 @@ module bd_select
     $error("%m: Flows = %0d must be 1 to 8", Flows);
   end
 
-  localparam int unsigned COPIES = 2;
+  localparam int unsigned COPIES = 4;
   localparam int unsigned FRAME_PART = ($bits(frame_t) + COPIES - 1) / COPIES;
-  localparam int unsigned FLOW_PART = $bits(flow_t) / COPIES;
+  localparam int unsigned FLOW_PART = ($bits(flow_t) + COPIES - 1) / COPIES;
 
   typedef enum logic [3:0] {
     IDLE,    // waits for a frame
@@ -50,8 +50,10 @@ module bd_select
 
   state_e state_q, state_d;
   (* keep, dont_merge *)logic [COPIES-1:0] idle_q, take_q;  // the state is IDLE, TAKE: for each part of what it loads
+  logic [$bits(frame_t)-1:0] frame_bits, frame_bits_q;
+  logic [$bits(flow_t)-1:0] flow_bits, flow_bits_q;
   frame_t frame_q;
-  flow_t  flow_q;
+  flow_t flow_q;
   logic [7:0] id_q;
   logic [63:0] index_q, number, since, since_q;
   logic early, bad_q, candidate_q, next;
@@ -60,6 +62,10 @@ module bd_select
   logic [63:0] quotient, scale_result;
   logic [31:0] remainder;
 
+  assign frame_bits = s_axis_frame_tdata;
+  assign flow_bits = flow_i;
+  assign frame_q = frame_bits_q;
+  assign flow_q = flow_bits_q;
   assign number = flow_i.by_kind ? frame_q.kind_index : frame_q.number;
   assign {early, since} = {1'b0, number} - {1'b0, flow_i.first};
 
@@ -120,13 +126,6 @@ module bd_select
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
-    idle_q <= {COPIES{state_d == IDLE}};
-    take_q <= {COPIES{state_d == TAKE}};
-    if (idle_q[0]) frame_q[FRAME_PART-1:0] <= s_axis_frame_tdata[FRAME_PART-1:0];
-    if (idle_q[1]) frame_q[$bits(frame_t)-1:FRAME_PART] <= s_axis_frame_tdata[$bits(frame_t)-1:FRAME_PART];
-    for (int unsigned c = 0; c < COPIES; c++) begin
-      if (take_q[c]) flow_q[c*FLOW_PART+:FLOW_PART] <= flow_i[c*FLOW_PART+:FLOW_PART];
-    end
     if (state_q == IDLE) id_q <= '0;
     if (state_q == TAKE) begin
       since_q <= since;
@@ -137,10 +136,24 @@ module bd_select
     end
     if (state_q == SCALE) index_q <= scale_result;
     if (next) id_q <= id_q + 1'b1;
-    if (rst) begin
-      state_q <= IDLE;
-      idle_q  <= '1;
-      take_q  <= '0;
+    if (rst) state_q <= IDLE;
+  end
+
+  for (genvar c = 0; c < COPIES; c++) begin : gen_part
+    localparam int unsigned FRAME_AT = c * FRAME_PART;
+    localparam int unsigned FRAME_W = FRAME_AT + FRAME_PART > $bits(frame_t) ? $bits(frame_t) - FRAME_AT : FRAME_PART;
+    localparam int unsigned FLOW_AT = c * FLOW_PART;
+    localparam int unsigned FLOW_W = FLOW_AT + FLOW_PART > $bits(flow_t) ? $bits(flow_t) - FLOW_AT : FLOW_PART;
+
+    always_ff @(posedge clk) begin
+      idle_q[c] <= idle_q[c] ? !s_axis_frame_tvalid : state_q == OVER && m_axis_chosen_tready;
+      take_q[c] <= state_q == READ && !take_q[c];
+      if (idle_q[c]) frame_bits_q[FRAME_AT+:FRAME_W] <= frame_bits[FRAME_AT+:FRAME_W];
+      if (take_q[c]) flow_bits_q[FLOW_AT+:FLOW_W] <= flow_bits[FLOW_AT+:FLOW_W];
+      if (rst) begin
+        idle_q[c] <= 1'b1;
+        take_q[c] <= 1'b0;
+      end
     end
   end
 

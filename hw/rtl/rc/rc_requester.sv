@@ -17,7 +17,7 @@ module rc_requester
     parameter int unsigned TickClocks = 256   // cycles of 1.024 us
 ) (
     input logic clk,
-    input logic rst,
+    input logic rst,  // for two cycles at least; nothing is accepted in the first one behind it
 
     // Descriptors, and the trailers of those that are `last`
     input  bd_t        s_axis_bd_tdata,
@@ -79,7 +79,7 @@ module rc_requester
     output logic        done_o,
     output logic        refused_o,               // no such QP, or its entry in the table does not allow it
 
-    // Room for a frame of so many descriptors, answered in the next cycle. QPs that are not of RC always have room
+    // Room for a frame of so many descriptors, answered three cycles later. QPs that are not of RC always have room
     input  logic [ 7:0] room_qp_i,
     input  logic [15:0] room_wanted_i,
     output logic        room_o,
@@ -111,6 +111,12 @@ module rc_requester
     return 9'(qp) < 9'(RcQps);
   endfunction
 
+  (* keep, dont_merge *)logic [2:0] rst_q;  // the reset a cycle later: none of these drives too much
+
+  always_ff @(posedge clk) begin
+    for (int unsigned k = 0; k < 3; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
+  end
+
   // What is known of the QPs.
   rc_context_t [RcQps-1:0] contexts_q;
   rc_limits_t limits[RcQps] = '{default: '0};  // as the registers power up, and no reset changes them
@@ -133,19 +139,19 @@ module rc_requester
   // Accepting: a trailer comes with its descriptor. Packets are counted here. A frame stays where it has begun, and goes to the ring
   // that has let it in, though its QP's entry in the table is changed meanwhile.
   rc_entry_t entry;
-  logic entry_tvalid, entry_tready, through_tvalid, through_tready, is_rc, complete, accepted, passing_q;
-  set_t expected;
+  logic entry_tvalid, entry_tready, through_tvalid, lets_through, is_rc, complete, accepted, passing_q;
+  set_t expected, of_rc;
   rc_context_t in_context;
   logic [31:0] whole;
   logic rest;
+  logic [15:0] packets, packets_by_mtu;
 
   assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
-  assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q &&
-      (in_context.rc || expected[index_t'(s_axis_bd_tdata.qp)]);
-  assign complete = s_axis_bd_tvalid && (!s_axis_bd_tdata.last || s_axis_trailer_tvalid);
+  assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q && of_rc[index_t'(s_axis_bd_tdata.qp)];
+  assign complete = s_axis_bd_tvalid && !rst_q[0] && (!s_axis_bd_tdata.last || s_axis_trailer_tvalid);
   assign entry_tvalid = complete && is_rc;
   assign through_tvalid = complete && !is_rc;
-  assign accepted = complete && (is_rc ? entry_tready : through_tready);
+  assign accepted = complete && (is_rc ? entry_tready : lets_through);
   assign s_axis_bd_tready = accepted;
   assign s_axis_trailer_tready = accepted && s_axis_bd_tdata.last;
   assign accepted_o = accepted;
@@ -157,17 +163,16 @@ module rc_requester
   end
 
   always_comb begin
-    whole = '0;
-    rest  = 1'b0;
+    packets = '0;
     for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
-      if (in_context.mtu_log2 == 4'(log2)) begin
-        whole = s_axis_bd_tdata.length >> log2;
-        rest  = (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
-      end
+      whole = s_axis_bd_tdata.length >> log2;
+      rest = (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
+      packets_by_mtu = whole >= 32'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0] + 16'(rest);
+      if (in_context.mtu_log2 == 4'(log2)) packets = packets_by_mtu;
     end
     entry = '{
         tag: tag_i,
-        packets: whole >= 32'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0] + 16'(rest),
+        packets: packets,
         trailer: s_axis_trailer_tdata,
         bd: s_axis_bd_tdata
     };
@@ -180,31 +185,40 @@ module rc_requester
   set_t issued, passed, ended, in_line, under_way, started, left_q;
 
   always_comb begin
-    passed = '0;
-    ended  = '0;
-    passed[index_t'(s_axis_bd_tdata.qp)] = accepted && !is_rc && exists(s_axis_bd_tdata.qp);
+    ended = '0;
     ended[index_t'(ended_qp_i)] = ended_i && exists(ended_qp_i);
     started = '0;
     started[index_t'(timer_qp)] = timer_write;
     for (int unsigned q = 0; q < RcQps; q++) begin
-      in_line[q]   = line_q[q] != '0;
+      // As accepted && !is_rc, of this QP: what it is need not be chosen by the QP before
+      of_rc[q] = contexts_q[q].rc || expected[q];
+      passed[q] = complete && lets_through && s_axis_bd_tdata.qp == 8'(q) && (passing_q || !of_rc[q]);
+      in_line[q] = line_q[q] != '0;
       under_way[q] = messages_q[q] != '0 || in_line[q];
     end
   end
 
+  // Of two that come and one that ends, in one number to be added.
+  function automatic logic [MESSAGES_W-1:0] step(input logic one, input logic other, input logic less);
+    unique case ({one, other, less})
+      3'b001: return '1;
+      3'b010, 3'b100, 3'b111: return MESSAGES_W'(1);
+      3'b110: return MESSAGES_W'(2);
+      default: return '0;
+    endcase
+  endfunction
+
   always_ff @(posedge clk) begin
     for (int unsigned q = 0; q < RcQps; q++) begin
-      messages_q[q] <= messages_q[q] + MESSAGES_W'(issued[q]) + MESSAGES_W'(passed[q]) - MESSAGES_W'(ended[q]);
+      messages_q[q] <= messages_q[q] + step(issued[q], passed[q], ended[q]);
       if (ended[q] || in_line_i == '0) line_q[q] <= in_line_i;
       else line_q[q] <= line_q[q] - 8'(left_i && in_line[q]);
     end
     // Time-outs count from when the last packet has left: a timer during which one did starts once more.
     left_q <= (left_q & ~started) | ended | in_line;
-    if (rst) begin
-      messages_q <= '0;
-      line_q <= '0;
-      left_q <= '0;
-    end
+    if (rst_q[0]) messages_q <= '0;
+    if (rst_q[1]) line_q <= '0;
+    if (rst_q[1]) left_q <= '0;
   end
 
   // Ring, protocol, timer
@@ -411,6 +425,10 @@ module rc_requester
       rewritten_at_q <= rewritten_at;
       rewritten_q[rewritten_at] <= 1'b0;
     end
+    if (rst_q[2]) begin
+      contexts_q  <= '0;
+      rewritten_q <= '0;
+    end
     if (qp_write_valid_i && exists(qp_write_i.index)) begin
       contexts_q[index_t'(qp_write_i.index)] <= written;
       if (contexts_q[index_t'(qp_write_i.index)] != written) rewritten_q[index_t'(qp_write_i.index)] <= 1'b1;
@@ -418,8 +436,6 @@ module rc_requester
     if (rst) begin
       state_q <= IDLE;
       idle_q <= 1'b0;
-      contexts_q <= '0;
-      rewritten_q <= '0;
       rewrites_q <= 1'b0;
     end
   end
@@ -431,10 +447,17 @@ module rc_requester
   assign room_o = room_rc || room_through_q;
 
   // Leaving: messages of the rings and those that pass through, in turn, as long as little of them is ahead.
-  rc_issue_t chosen, through;
+  localparam int unsigned ISSUE_W = $bits(rc_issue_t);
+  localparam int unsigned GROUP_W = 128;  // bits that one copy of the choice drives
+  localparam int unsigned GROUPS = (ISSUE_W + GROUP_W - 1) / GROUP_W;
+
+  rc_issue_t chosen, through, resumed;  // resumed: what the ring issues, without what is done of it
+  logic [ISSUE_W-1:0] chosen_bits, through_bits, issue_bits;
+  (* keep, dont_merge *)logic [GROUPS-1:0] through_turns_q;  // all are always equal
+  logic [GROUPS-1:0] passes;
   rc_item_t item;
   rc_context_t out_context;
-  logic out_tready, through_turn_q, takes_through, answered_q;
+  logic out_tready, takes_through, answered_q;
   logic [31:0] behind_q, done;
   logic [1:0] mask, out_tvalid;
 
@@ -446,10 +469,22 @@ module rc_requester
           trailer: s_axis_trailer_tdata,
           bd: s_axis_bd_tdata
       };
-  assign takes_through = through_tvalid && wanted && (through_turn_q || !issue_tvalid);
-  assign chosen = takes_through ? through : issue;
-  assign through_tready = takes_through && out_tready;
-  assign issue_tready = !takes_through && out_tready;
+  assign takes_through = passes[0];
+  assign chosen = chosen_bits;
+
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_chosen
+    localparam int unsigned AT = g * GROUP_W;
+    localparam int unsigned WIDTH = AT + GROUP_W > ISSUE_W ? ISSUE_W - AT : GROUP_W;
+
+    assign passes[g] = through_tvalid && wanted && (through_turns_q[g] || !issue_tvalid);
+    assign chosen_bits[AT+:WIDTH] = passes[g] ? through_bits[AT+:WIDTH] : issue_bits[AT+:WIDTH];
+  end
+
+  assign through_bits = through;
+  assign issue_bits = resumed;
+  // What is not of RC would be taken. Apart from what is, so that this is not waited for.
+  assign lets_through = wanted && (through_turns_q[0] || !issue_tvalid) && out_tready;
+  assign issue_tready = !(through_tvalid && wanted && through_turns_q[0]) && out_tready;  // of one that is there
   assign out_context = contexts_q[index_t'(issue.bd.qp)];
   // A new MTU fails the QP, but finds messages here that were cut by the old one: these stay within their descriptors.
   assign done = behind_q < issue.bd.length ? behind_q : '0;
@@ -461,23 +496,22 @@ module rc_requester
   end
 
   always_comb begin
+    resumed = issue;
+    resumed.bd.source = issue.bd.source + 64'(done);
+    resumed.bd.destination = issue.bd.destination + 64'(done);
+    resumed.bd.length = issue.bd.length - done;
     item = '{
         tag: chosen.tag,
         rc: chosen.rc,
-        resume: chosen.rc && chosen.skip != '0 && out_context.message,
+        resume: !takes_through && issue.skip != '0 && out_context.message,
         psn: chosen.psn,
         bd: chosen.bd
     };
-    if (chosen.rc) begin
-      item.bd.source = issue.bd.source + 64'(done);
-      item.bd.destination = issue.bd.destination + 64'(done);
-      item.bd.length = issue.bd.length - done;
-    end
   end
 
   always_ff @(posedge clk) begin
-    if (out_tready && (takes_through || issue_tvalid)) through_turn_q <= !takes_through;
-    if (rst) through_turn_q <= 1'b0;
+    if (out_tready && (takes_through || issue_tvalid)) through_turns_q <= ~passes;
+    if (rst) through_turns_q <= '0;
   end
 
   // What has been issued cannot be called back: after a NAK it leaves first, and for nothing. So no more is issued than hides the
@@ -504,9 +538,10 @@ module rc_requester
   always_ff @(posedge clk) begin
     beat_q  <= beat_i;
     beats_q <= issues ? item.bd.length[31:LANES_W] : '0;
-    rest_q  <= issues && item.bd.length[LANES_W-1:0] != '0;
+    rest_q  <= issues && (takes_through ? s_axis_bd_tdata.length[LANES_W-1:0] != '0 :
+        resumed.bd.length[LANES_W-1:0] != '0);
     ahead_q <= ahead_q + (BEATS_W + 1)'(beats_q) + (BEATS_W + 1)'(rest_q) - (BEATS_W + 1)'(beat_q);
-    if (rst) begin
+    if (rst_q[2]) begin
       beat_q  <= 1'b0;
       beats_q <= '0;
       rest_q  <= 1'b0;

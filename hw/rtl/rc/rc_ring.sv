@@ -8,7 +8,7 @@ module rc_ring
     parameter int unsigned Depth = 64   // descriptors of each QP
 ) (
     input logic clk,
-    input logic rst,
+    input logic rst,  // for two cycles at least; nothing is accepted in the first one behind it
 
     // Descriptors, packets counted
     input  rc_entry_t s_axis_entry_tdata,
@@ -48,7 +48,7 @@ module rc_ring
     output logic        m_axis_retired_tvalid,
     input  logic        m_axis_retired_tready,
 
-    // Room for one more frame, answered in the next cycle; frames that were let in
+    // Room for one more frame, answered three cycles later while nothing is let in; frames that were let in
     input  logic [      7:0] room_qp_i,
     input  logic [     15:0] room_wanted_i,  // its descriptors
     output logic             room_o,
@@ -64,6 +64,8 @@ module rc_ring
   localparam int unsigned INDEX_W = $clog2(RcQps);
   localparam int unsigned PLACE_W = $clog2(Depth);
   localparam int unsigned FRAMES_W = 2;  // frames let in, of which not all has come
+  localparam int unsigned GROUP_W = 128;
+  localparam int unsigned ISSUE_GROUPS = ($bits(rc_issue_t) + GROUP_W - 1) / GROUP_W;
 
   if (RcQps < 2 || RcQps > 256 || (RcQps & (RcQps - 1)) != 0) begin : gen_check_qps
     $error("%m: RcQps = %0d must be a power of two, 2 to 256", RcQps);
@@ -95,6 +97,7 @@ module rc_ring
   end_t ends[RcQps*Depth];
   logic [23:0] head_psns[RcQps], next_psns[RcQps];  // of the first packet of the entries there
 
+  (* keep, dont_merge *)logic [2:0] rst_q;  // the reset a cycle later, for each of the pointers: none drives too much
   pointer_t [RcQps-1:0] head_q, next_q, tail_q;
   set_t blocked_q, looked_q, whole_q, armed_q;  // armed since the reset: else there are no PSNs
   set_t may_send, may_end;
@@ -123,7 +126,7 @@ module rc_ring
 
   assign in_qp = index_t'(s_axis_entry_tdata.bd.qp);
   assign in_tail = tail_q[in_qp];
-  assign s_axis_entry_tready = (in_tail ^ head_q[in_qp]) != pointer_t'(Depth);
+  assign s_axis_entry_tready = (in_tail ^ head_q[in_qp]) != pointer_t'(Depth) && !rst_q[0];
   assign accepted = s_axis_entry_tvalid && s_axis_entry_tready;
 
   always_ff @(posedge clk) begin
@@ -146,6 +149,8 @@ module rc_ring
   // Sending: read, and ask, in one cycle; sent as the answer says, in the next.
   index_t send_pick_q, send_q, at;
   logic asks_q, read, sent, skipped;
+  (* keep, dont_merge *)logic [ISSUE_GROUPS-1:0] loads_q;  // as asks_q, for a few bits of what is issued each
+  logic [$bits(rc_issue_t)-1:0] issue, issue_q;
   kept_t send_q_kept;
   trailer_t send_q_trailer;
   pointer_t send_after_q;
@@ -173,17 +178,7 @@ module rc_ring
       send_psn_q <= ask_psn_o;
     end
     if (m_axis_issue_tready) m_axis_issue_tvalid <= 1'b0;
-    if (asks_q) begin
-      m_axis_issue_tvalid <= sent;
-      m_axis_issue_tdata <= '{
-          tag: send_q_kept.tag,
-          rc: 1'b1,
-          psn: answer_psn_i,
-          skip: answer_skip_i,
-          trailer: send_q_trailer,
-          bd: send_q_kept.bd
-      };
-    end
+    if (asks_q) m_axis_issue_tvalid <= sent;
     issued_o <= '0;
     issued_o[send_q] <= sent;
     issued_tag_o <= send_q_kept.tag;
@@ -193,6 +188,27 @@ module rc_ring
       issued_o <= '0;
     end
   end
+
+  assign issue = rc_issue_t'{
+          tag: send_q_kept.tag,
+          rc: 1'b1,
+          psn: answer_psn_i,
+          skip: answer_skip_i,
+          trailer: send_q_trailer,
+          bd: send_q_kept.bd
+      };
+
+  for (genvar g = 0; g < ISSUE_GROUPS; g++) begin : gen_issue
+    localparam int unsigned AT = g * GROUP_W;
+    localparam int unsigned WIDTH = AT + GROUP_W > $bits(rc_issue_t) ? $bits(rc_issue_t) - AT : GROUP_W;
+
+    always_ff @(posedge clk) begin
+      loads_q[g] <= read && !loads_q[g] && !rst;
+      if (loads_q[g]) issue_q[AT+:WIDTH] <= issue[AT+:WIDTH];
+    end
+  end
+
+  assign m_axis_issue_tdata = issue_q;
 
   // Ending: the same steps, not while something happens to the QP. What happens then makes it be looked at again; an end that was
   // found before still counts, unless the QP has gone back.
@@ -244,11 +260,10 @@ module rc_ring
     if (sent || skipped) next_q[send_q] <= send_after_q;
     if (back_i) next_q[at] <= head_q[at];
     if (retired) head_q[end_q] <= head_q[end_q] + 1'b1;
-    if (rst) begin
-      head_q <= '0;
-      next_q <= '0;
-      tail_q <= '0;
-    end
+    for (int unsigned k = 0; k < 3; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
+    if (rst_q[0]) head_q <= '0;
+    if (rst_q[1]) next_q <= '0;
+    if (rst_q[2]) tail_q <= '0;
   end
 
   logic [23:0] next_psn;
@@ -282,30 +297,43 @@ module rc_ring
     end
   end
 
-  // Room. A frame of more descriptors than a ring holds is let in when the ring is empty, and waits in front of it.
+  // Room. A frame of more descriptors than a ring holds is let in when the ring is empty, and waits in front of it. The sum takes three
+  // steps: what is counted for the QP, what is still to come of the frames that were let in, and whether all fits.
+  localparam int unsigned SUM_W = PLACE_W + FRAMES_W + 1;
+  typedef logic [SUM_W-1:0] sum_t;
+
   logic [RcQps-1:0][FRAMES_W-1:0] frames_q;  // let in, of which not all has come
-  pointer_t [RcQps-1:0] begun_q;  // descriptors of the oldest of these that have come, at most Depth
+  pointer_t [RcQps-1:0] begun_q;  // descriptors of the oldest of these that have come, if any, at most Depth
   pointer_t [RcQps-1:0] most_q;  // descriptors of the largest of these, for which all count
   index_t room_at;
-  pointer_t wanted, most, begun;
-  logic [PLACE_W+FRAMES_W:0] needed, used;
+  pointer_t begun, wanted, most, wanted_q, head_picked_q, tail_picked_q, begun_picked_q, most_picked_q, left;
+  logic [FRAMES_W-1:0] frames_picked_q;
+  sum_t needed_q, used_q;
 
   assign room_at = index_t'(room_qp_i);
   assign wanted = room_wanted_i < 16'(Depth) ? pointer_t'(room_wanted_i) : pointer_t'(Depth);
   assign most = most_q[room_at];
-  assign begun = begun_q[room_at] < most ? begun_q[room_at] : most;
-  assign used = (PLACE_W + FRAMES_W + 1)'(pointer_t'(tail_q[room_at] - head_q[room_at]));
+  assign begun = whole_q[in_qp] ? '0 : begun_q[in_qp];
+  assign left = begun_picked_q < most_picked_q ? most_picked_q - begun_picked_q : '0;
 
   always_comb begin
-    needed = (PLACE_W + FRAMES_W + 1)'(wanted);
-    if (frames_q[room_at] != '0) needed += (PLACE_W + FRAMES_W + 1)'(most - begun);
-    if (frames_q[room_at] == 2'd2) needed += (PLACE_W + FRAMES_W + 1)'(most);
     for (int unsigned q = 0; q < RcQps; q++) expects_o[q] = frames_q[q] != '0 || !whole_q[q];
   end
 
   always_ff @(posedge clk) begin
-    room_o <= !failing_i[room_at] && frames_q[room_at] != '1 &&
-        needed + used <= (PLACE_W + FRAMES_W + 1)'(Depth);
+    wanted_q <= wanted;
+    head_picked_q <= head_q[room_at];
+    tail_picked_q <= tail_q[room_at];
+    begun_picked_q <= whole_q[room_at] ? '0 : begun_q[room_at];
+    most_picked_q <= most;
+    frames_picked_q <= frames_q[room_at];
+
+    needed_q <= sum_t'(wanted_q) + (frames_picked_q == '0 ? '0 : sum_t'(left));
+    used_q <= sum_t'(pointer_t'(tail_picked_q - head_picked_q)) +
+        (frames_picked_q == 2'd2 ? sum_t'(most_picked_q) : '0);
+
+    room_o <= !failing_i[room_at] && frames_q[room_at] != '1 && needed_q + used_q <= sum_t'(Depth);
+
     for (int unsigned q = 0; q < RcQps; q++) begin
       frames_q[q] <= frames_q[q] + FRAMES_W'(admit_i && room_at == index_t'(q) && frames_q[q] != '1) -
           FRAMES_W'(accepted && s_axis_entry_tdata.bd.last && in_qp == index_t'(q) && frames_q[q] != '0);
@@ -313,12 +341,10 @@ module rc_ring
     if (admit_i && (frames_q[room_at] == '0 || wanted > most)) most_q[room_at] <= wanted;
     if (accepted) begin
       whole_q[in_qp] <= s_axis_entry_tdata.bd.last;
-      if (s_axis_entry_tdata.bd.last) begun_q[in_qp] <= '0;
-      else if (begun_q[in_qp] != pointer_t'(Depth)) begun_q[in_qp] <= begun_q[in_qp] + 1'b1;
+      if (begun != pointer_t'(Depth)) begun_q[in_qp] <= begun + 1'b1;
     end
     if (rst) begin
       frames_q <= '0;
-      begun_q  <= '0;
       whole_q  <= '1;
     end
   end

@@ -1,5 +1,6 @@
 // A table that software writes word by word and the core reads entry by entry. All zero as the FPGA powers up, no reset.
 // Software reads a copy in block memory: what it wrote last, also where that is not in force yet.
+// Whether an entry is in the table is kept by every GROUP words for themselves, so that none drives more; all copies are always equal.
 module config_table #(
     parameter int unsigned Entries = 16,
     parameter int unsigned Words = 8,  // of 32 bits, in an entry
@@ -29,6 +30,8 @@ module config_table #(
   end
 
   localparam int unsigned INDEX_W = Entries > 1 ? $clog2(Entries) : 1;
+  localparam int unsigned GROUP = 4;
+  localparam int unsigned GROUPS = (Words + GROUP - 1) / GROUP;
 
   typedef logic [INDEX_W-1:0] index_t;
 
@@ -50,8 +53,15 @@ module config_table #(
 
   assign data_o = known_q ? data_q : '0;
 
+  (* keep, dont_merge *)logic [GROUPS-1:0] knows_q = '0;  // entry_o is of an entry in the table
+
+  always_ff @(posedge clk) begin
+    for (int unsigned g = 0; g < GROUPS; g++) if (knows_q[g] != entry_known) knows_q[g] <= entry_known;
+  end
+
   for (genvar w = 0; w < Words; w++) begin : gen_word
     logic [31:0] values[Entries] = '{default: '0};
+    logic [31:0] value_q = '0;
 
     if (w == Held) begin : gen_held
       logic [31:0] waiting[Entries] = '{default: '0};
@@ -66,7 +76,12 @@ module config_table #(
       end
     end
 
-    always_ff @(posedge clk) entry_o[w] <= entry_known ? values[index_t'(entry_index_i)] : '0;
+    // What is 0 stays so while the entry is not in the table.
+    always_ff @(posedge clk) begin
+      if (entry_known || knows_q[w/GROUP]) value_q <= values[index_t'(entry_index_i)];
+      if (!entry_known && knows_q[w/GROUP]) value_q <= '0;
+    end
+    assign entry_o[w] = value_q;
   end
 
 endmodule

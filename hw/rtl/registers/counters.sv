@@ -97,7 +97,7 @@ module counters
   waiting_t [Pulses-1:0] waiting_q;
   logic forget, pulse_turn;
   logic [PULSE_W-1:0] pulse;
-  logic [Pulses-1:0] visits;
+  logic [Pulses-1:0] visits, starts;
   waiting_t visited;
 
   assign forget = round_over && want_clear_q;
@@ -109,14 +109,14 @@ module counters
     for (int unsigned p = 0; p < Pulses; p++) begin
       visits[p] = pulse_turn && pulse == PULSE_W'(p);
       if (visits[p]) visited = waiting_q[p];
+      starts[p] = rst || forget || visits[p];
     end
   end
 
   always_ff @(posedge clk) begin
     for (int unsigned p = 0; p < Pulses; p++) begin
       waiting_q[p] <= waiting_q[p] + waiting_t'(pulse_i[p]);
-      if (forget || visits[p]) waiting_q[p] <= waiting_t'(pulse_i[p]);
-      if (rst) waiting_q[p] <= '0;
+      if (starts[p]) waiting_q[p] <= waiting_t'(pulse_i[p] && !rst);
     end
   end
 

@@ -23,6 +23,12 @@ module tx_regs (
         output tx_regs_pkg::tx_regs__out_t hwif_out
     );
 
+    // The reset a cycle later, for wide fields: each copy drives a few of them. All are always equal.
+    (* keep, dont_merge *)logic [6:0] rst_q;
+    always_ff @(posedge clk) begin
+        for (int k = 0; k < 7; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
+    end
+
     //--------------------------------------------------------------------------
     // CPU Bus interface logic
     //--------------------------------------------------------------------------
@@ -218,7 +224,7 @@ module tx_regs (
     wbuf_storage_t wbuf_storage;
 
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[0]) begin
             wbuf_storage.local_mac.pending <= '0;
             wbuf_storage.local_mac.data <= '0;
             wbuf_storage.local_mac.biten <= '0;
@@ -243,7 +249,7 @@ module tx_regs (
         end
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[1]) begin
             wbuf_storage.store_base.pending <= '0;
             wbuf_storage.store_base.data <= '0;
             wbuf_storage.store_base.biten <= '0;
@@ -268,7 +274,7 @@ module tx_regs (
         end
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[2]) begin
             wbuf_storage.constants_base.pending <= '0;
             wbuf_storage.constants_base.data <= '0;
             wbuf_storage.constants_base.biten <= '0;
@@ -921,7 +927,7 @@ module tx_regs (
         field_combo.scratch.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[2]) begin
             field_storage.scratch.value.value <= 32'h0;
         end else begin
             if(field_combo.scratch.value.load_next) begin
@@ -1047,7 +1053,7 @@ module tx_regs (
         field_combo.local_mac.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[2]) begin
             field_storage.local_mac.value.value <= 48'h0;
         end else begin
             if(field_combo.local_mac.value.load_next) begin
@@ -1070,7 +1076,7 @@ module tx_regs (
         field_combo.local_ip.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[3]) begin
             field_storage.local_ip.value.value <= 32'h0;
         end else begin
             if(field_combo.local_ip.value.load_next) begin
@@ -1093,7 +1099,7 @@ module tx_regs (
         field_combo.store_base.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[3]) begin
             field_storage.store_base.value.value <= 64'h0;
         end else begin
             if(field_combo.store_base.value.load_next) begin
@@ -1116,7 +1122,7 @@ module tx_regs (
         field_combo.store_slot_bytes.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[3]) begin
             field_storage.store_slot_bytes.value.value <= 32'h0;
         end else begin
             if(field_combo.store_slot_bytes.value.load_next) begin
@@ -1139,7 +1145,7 @@ module tx_regs (
         field_combo.store_slots.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[3]) begin
             field_storage.store_slots.value.value <= 16'h0;
         end else begin
             if(field_combo.store_slots.value.load_next) begin
@@ -1764,7 +1770,7 @@ module tx_regs (
         field_combo.corrected_offset.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[3]) begin
             field_storage.corrected_offset.value.value <= 32'h0;
         end else begin
             if(field_combo.corrected_offset.value.load_next) begin
@@ -1787,7 +1793,7 @@ module tx_regs (
         field_combo.constants_base.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.constants_base.value.value <= 64'h0;
         end else begin
             if(field_combo.constants_base.value.load_next) begin
@@ -1810,7 +1816,7 @@ module tx_regs (
         field_combo.constants_pitch.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.constants_pitch.value.value <= 32'h0;
         end else begin
             if(field_combo.constants_pitch.value.load_next) begin
@@ -1833,7 +1839,7 @@ module tx_regs (
         field_combo.constants_bytes.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.constants_bytes.value.value <= 32'h0;
         end else begin
             if(field_combo.constants_bytes.value.load_next) begin
@@ -1856,7 +1862,7 @@ module tx_regs (
         field_combo.watchdog.mac.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.watchdog.mac.value <= 16'h0;
         end else begin
             if(field_combo.watchdog.mac.load_next) begin
@@ -1879,7 +1885,7 @@ module tx_regs (
         field_combo.watchdog.memory.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.watchdog.memory.value <= 16'h0;
         end else begin
             if(field_combo.watchdog.memory.load_next) begin
@@ -1902,7 +1908,7 @@ module tx_regs (
         field_combo.interrupt_mask.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.interrupt_mask.value.value <= 32'h0;
         end else begin
             if(field_combo.interrupt_mask.value.load_next) begin
@@ -1925,7 +1931,7 @@ module tx_regs (
         field_combo.mac_threshold.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.mac_threshold.value.value <= 16'h0;
         end else begin
             if(field_combo.mac_threshold.value.load_next) begin
@@ -2040,7 +2046,7 @@ module tx_regs (
         field_combo.station.tci.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[4]) begin
             field_storage.station.tci.value <= 16'h0;
         end else begin
             if(field_combo.station.tci.load_next) begin
@@ -2063,7 +2069,7 @@ module tx_regs (
         field_combo.pause_priorities.data.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.pause_priorities.data.value <= 8'h0;
         end else begin
             if(field_combo.pause_priorities.data.load_next) begin
@@ -2086,7 +2092,7 @@ module tx_regs (
         field_combo.pause_priorities.control.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.pause_priorities.control.value <= 8'h0;
         end else begin
             if(field_combo.pause_priorities.control.load_next) begin
@@ -2109,7 +2115,7 @@ module tx_regs (
         field_combo.pause_quanta.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.pause_quanta.value.value <= 20'h0;
         end else begin
             if(field_combo.pause_quanta.value.load_next) begin
@@ -2132,7 +2138,7 @@ module tx_regs (
         field_combo.arp.timeout_ms.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.arp.timeout_ms.value <= 16'h64;
         end else begin
             if(field_combo.arp.timeout_ms.load_next) begin
@@ -2178,7 +2184,7 @@ module tx_regs (
         field_combo.resolve_ip.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.resolve_ip.value.value <= 32'h0;
         end else begin
             if(field_combo.resolve_ip.value.load_next) begin
@@ -2253,7 +2259,7 @@ module tx_regs (
         field_combo.rc_start.psn.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.rc_start.psn.value <= 24'h0;
         end else begin
             if(field_combo.rc_start.psn.load_next) begin
@@ -2276,7 +2282,7 @@ module tx_regs (
         field_combo.rc_start.qp.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.rc_start.qp.value <= 8'h0;
         end else begin
             if(field_combo.rc_start.qp.load_next) begin
@@ -2443,7 +2449,7 @@ module tx_regs (
         field_combo.dcqcn_period.alpha.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.dcqcn_period.alpha.value <= 16'h36;
         end else begin
             if(field_combo.dcqcn_period.alpha.load_next) begin
@@ -2466,7 +2472,7 @@ module tx_regs (
         field_combo.dcqcn_period.rise.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.dcqcn_period.rise.value <= 16'h36;
         end else begin
             if(field_combo.dcqcn_period.rise.load_next) begin
@@ -2489,7 +2495,7 @@ module tx_regs (
         field_combo.dcqcn_line.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.dcqcn_line.value.value <= 24'h0;
         end else begin
             if(field_combo.dcqcn_line.value.load_next) begin
@@ -2512,7 +2518,7 @@ module tx_regs (
         field_combo.dcqcn_minimum.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.dcqcn_minimum.value.value <= 24'h0;
         end else begin
             if(field_combo.dcqcn_minimum.value.load_next) begin
@@ -2535,7 +2541,7 @@ module tx_regs (
         field_combo.dcqcn_additive.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[5]) begin
             field_storage.dcqcn_additive.value.value <= 24'h0;
         end else begin
             if(field_combo.dcqcn_additive.value.load_next) begin
@@ -2558,7 +2564,7 @@ module tx_regs (
         field_combo.dcqcn_hyper.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[6]) begin
             field_storage.dcqcn_hyper.value.value <= 24'h0;
         end else begin
             if(field_combo.dcqcn_hyper.value.load_next) begin
@@ -2581,7 +2587,7 @@ module tx_regs (
         field_combo.dcqcn_burst.value.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
-        if(rst) begin
+        if(rst_q[6]) begin
             field_storage.dcqcn_burst.value.value <= 24'h0;
         end else begin
             if(field_combo.dcqcn_burst.value.load_next) begin

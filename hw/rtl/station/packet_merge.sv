@@ -1,9 +1,11 @@
 // Puts control packets between the packets of a data stream. Both stay whole; one that is on offer loses no cycle to a gap in the
 // other. A control packet goes first, but not two in a row while data wait. A hold stops packets from beginning.
+// Every GroupW bits of a beat have their own copy of the choice, so that none drives more; all copies are always equal.
 module packet_merge #(
     parameter int unsigned DataW = 512,
     parameter int unsigned UserW = 1,
     parameter int unsigned ControlBytes = 1536,  // of a control packet, at most: longer ones may keep data waiting
+    parameter int unsigned GroupW = 128,
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -41,6 +43,7 @@ module packet_merge #(
 
   localparam int unsigned BEATS = (ControlBytes + KeepW - 1) / KeepW;
   localparam int unsigned BEAT_W = UserW + 1 + KeepW + DataW;
+  localparam int unsigned GROUPS = (BEAT_W + GroupW - 1) / GroupW;
 
   logic [DataW-1:0] whole_tdata;
   logic [KeepW-1:0] whole_tkeep;
@@ -70,7 +73,10 @@ module packet_merge #(
   );
 
   // inside: a packet has begun, and not ended; it and the last one before are of the control stream.
-  logic inside_q, was_control_q, from_control, valid, last, ready, data_waits, control_waits;
+  (* keep, dont_merge *)logic [GROUPS-1:0] was_control_q;
+  logic [GROUPS-1:0] from_control;
+  logic inside_q, valid, last, ready, data_waits, control_waits;
+  logic [BEAT_W-1:0] control_beat, data_beat, beat;
 
   assign data_waits = s_axis_data_tvalid && !hold_data_i;
   assign control_waits = whole_tvalid && !hold_control_i;
@@ -78,16 +84,26 @@ module packet_merge #(
   always_comb begin
     if (inside_q) begin
       from_control = was_control_q;
-      valid = was_control_q ? whole_tvalid : s_axis_data_tvalid;
+      valid = was_control_q[0] ? whole_tvalid : s_axis_data_tvalid;
     end else begin
-      from_control = control_waits && !(data_waits && was_control_q);
+      from_control = {GROUPS{control_waits}} & ~({GROUPS{data_waits}} & was_control_q);
       valid = control_waits || data_waits;
     end
   end
 
-  assign last = from_control ? whole_tlast : s_axis_data_tlast;
-  assign whole_tready = ready && valid && from_control;
-  assign s_axis_data_tready = ready && valid && !from_control;
+  assign last = from_control[0] ? whole_tlast : s_axis_data_tlast;
+  assign whole_tready = ready && valid && from_control[0];
+  assign s_axis_data_tready = ready && valid && !from_control[0];
+
+  assign control_beat = {whole_tuser, whole_tlast, whole_tkeep, whole_tdata};
+  assign data_beat = {s_axis_data_tuser, s_axis_data_tlast, s_axis_data_tkeep, s_axis_data_tdata};
+
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_group
+    localparam int unsigned AT = g * GroupW;
+    localparam int unsigned WIDTH = AT + GroupW > BEAT_W ? BEAT_W - AT : GroupW;
+
+    assign beat[AT+:WIDTH] = from_control[g] ? control_beat[AT+:WIDTH] : data_beat[AT+:WIDTH];
+  end
 
   always_ff @(posedge clk) begin
     if (ready && valid) begin
@@ -96,7 +112,7 @@ module packet_merge #(
     end
     if (rst) begin
       inside_q <= 1'b0;
-      was_control_q <= 1'b0;
+      was_control_q <= '0;
     end
   end
 
@@ -105,8 +121,7 @@ module packet_merge #(
   ) u_reg (
       .clk,
       .rst,
-      .s_axis_tdata (from_control ? {whole_tuser, whole_tlast, whole_tkeep, whole_tdata} :
-          {s_axis_data_tuser, s_axis_data_tlast, s_axis_data_tkeep, s_axis_data_tdata}),
+      .s_axis_tdata (beat),
       .s_axis_tvalid(valid),
       .s_axis_tready(ready),
       .m_axis_tdata ({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata}),

@@ -113,6 +113,6 @@ async def a_reset_of_the_source_lets_the_packet_under_way_come_whole_if_it_is_in
     assert len(numbers) > 10
 
 
-@pytest.mark.parametrize("depth", [16])
-def test_cdc_packets(depth: int) -> None:
-    run("cdc_packets", build_args=JITTER, DataW=16, Depth=depth, Block=1)
+@pytest.mark.parametrize(("block", "group"), [(1, 112), (0, 6)])
+def test_cdc_packets(block: int, group: int) -> None:
+    run("cdc_packets", build_args=JITTER, DataW=16, Depth=16, Block=block, GroupW=group)

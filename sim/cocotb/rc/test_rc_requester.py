@@ -13,6 +13,7 @@ from framelane.models.rc.rc_protocol import RcNote, RcReason, RcState
 from framelane.models.rc.rc_responder import Manner
 from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation, Service
 from framelane.models.station.roce_rx import Event, EventKind
+from rc_ports import has_room
 from rc_requester_bench import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, REMOTE, TICK, RequesterBench
 from signals import now
 
@@ -224,17 +225,11 @@ async def a_frame_for_a_qp_in_error_finds_no_room_and_others_do(dut: Any) -> Non
     bench.peer(1, 2)
     await bench.start()
 
-    async def room(index: int, wanted: int) -> bool:
-        dut.room_qp_i.value, dut.room_wanted_i.value = index, wanted
-        await bench.step()
-        await bench.step()
-        return bool(now(dut.room_o))
-
-    assert await room(1, DEPTH)
-    assert await room(6, 1000), "not of RC"
-    assert await room(200, 1000), "not of RC"
+    assert await has_room(bench, 1, DEPTH)
+    assert await has_room(bench, 6, 1000), "not of RC"
+    assert await has_room(bench, 200, 1000), "not of RC"
     await bench.command(1, 0, arm=False)
-    assert not await room(1, 1)
+    assert not await has_room(bench, 1, 1)
 
 
 def test_rc_requester() -> None:

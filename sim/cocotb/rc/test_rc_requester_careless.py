@@ -14,7 +14,7 @@ from framelane.models.rc.rc_protocol import PSNS, RcLimits, RcNote
 from framelane.models.rc.rc_responder import Manner, RcResponder
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
 from framelane.models.station.roce_rx import Event, EventKind
-from rc_ports import COMMAND_T, ITEM_T
+from rc_ports import COMMAND_T, ITEM_T, has_room
 from rc_requester_bench import BASE, DEPTH, IMPAIRMENTS, LIMITS, MTU, TICK, RequesterBench
 from signals import now
 
@@ -116,11 +116,8 @@ async def frames_that_were_let_in_before_their_qp_left_rc_take_no_room_for_ever(
     uc = replace(peer.qp, service=Service.UC, ack_policy=AckPolicy.NEVER)
     peer.bds[:] = [Descriptor(k, BASE, 64, 1, 1, True, 0) for k in range(3)]
     await bench.start()
-    dut.room_qp_i.value, dut.room_wanted_i.value = 1, DEPTH
     for n, bd in enumerate(peer.bds):
-        await bench.step()
-        await bench.step()
-        assert now(dut.room_o), f"no room any more for frame {n}"
+        assert await has_room(bench, 1, DEPTH), f"no room any more for frame {n}"
         dut.admit_i.value = 1
         await bench.step()
         dut.admit_i.value = 0
@@ -191,10 +188,7 @@ class CarelessBench(RequesterBench):
         """A frame, if there is room for it."""
         dut, draw = self.dut, self.random.randrange
         rows = draw(1, 6)
-        dut.room_qp_i.value, dut.room_wanted_i.value = index, rows
-        await self.step()
-        await self.step()
-        if not now(dut.room_o):
+        if not await has_room(self, index, rows):
             return
         dut.admit_i.value = 1
         await self.step()
@@ -263,10 +257,7 @@ async def whatever_software_does_all_ends_and_nothing_stays(dut: Any, seed: int)
     for index in range(4):
         await bench.write(index, bench.peers[index].qp)
         assert await bench.command(index, 5) == "done"
-        dut.room_qp_i.value, dut.room_wanted_i.value = index, DEPTH
-        await bench.step()
-        await bench.step()
-        assert now(dut.room_o), "room was lost for ever"
+        assert await has_room(bench, index, DEPTH), "room was lost for ever"
 
 
 def test_rc_requester_careless() -> None:

@@ -14,7 +14,7 @@ from framelane.models.placement.trailer import Trailer
 from framelane.models.rc.rc_protocol import PSNS, Decision, RcLimits, RcQp, RcReason, RcState
 from framelane.models.rc.rc_ring import Entry, Issue, RcRing, Retired
 from framelane.models.station.roce_rx import EventKind
-from rc_ports import ENTRY_T, ISSUE_T, RETIRED_T
+from rc_ports import ENTRY_T, ISSUE_T, RETIRED_T, has_room
 from signals import now
 
 QPS, DEPTH = 4, 8
@@ -341,10 +341,7 @@ async def room_is_that_of_the_model(dut: Any) -> None:
                 break
         for _ in range(6):
             await bench.step()
-        dut.room_qp_i.value, dut.room_wanted_i.value = index, wanted
-        await bench.step()
-        await bench.step()
-        answer = bool(now(dut.room_o))
+        answer = await has_room(bench, index, wanted)
         assert answer == bench.rings[index].has_room(wanted)
         assert now(dut.expects_o) == sum(ring.expects << k for k, ring in enumerate(bench.rings))
         answers.add(answer)
@@ -356,13 +353,9 @@ async def a_small_frame_does_not_take_the_room_of_a_large_one_that_was_let_in(du
     """Flows with frames of different sizes may share a QP: all that was let in fits, so that no frame waits."""
     bench = RingBench(dut, Stalls.NONE)
     await bench.start()
-    dut.room_qp_i.value = 1
     answers = []
     for wanted in (DEPTH - 2, 2, 2):
-        dut.room_wanted_i.value = wanted
-        await bench.step()
-        await bench.step()
-        answers.append(bool(now(dut.room_o)))
+        answers.append(await has_room(bench, 1, wanted))
         assert answers[-1] == bench.rings[1].has_room(wanted)
         if answers[-1]:
             dut.admit_i.value = 1

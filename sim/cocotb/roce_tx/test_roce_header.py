@@ -88,7 +88,7 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
     bench = Bench(dut, stalls)
     source, out = bench.source("s_axis_pkt"), bench.sink("m_axis_hdr")
     width = len(dut.m_axis_hdr_tdata)
-    dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
+    dut.local_mac_i.value, dut.local_ip_i.value, dut.pace_all_i.value = LOCAL.mac, LOCAL.ip, 0
     await bench.reset()
     lengths = [4096, 1, 2, 3, *(bench.random.randrange(1, 4097) for _ in range(200))]
     packets = [random_packet(bench.random, n) for n in lengths]
@@ -102,7 +102,10 @@ async def header_bytes_equal_the_model(dut: Any, stalls: Stalls) -> None:
         await bench.step()
     expected = [roce_header.header(command, qp, LOCAL) for command, qp in packets]
     assert_same_packets(out.packets(width), expected)
-    users = iter([fields | beside(*packet, width) for fields, packet in zip(given, packets, strict=True)])
+    users = iter(
+        fields | {"refused": fields["status"] != 0} | beside(*packet, width)
+        for fields, packet in zip(given, packets, strict=True)
+    )
     expected_user = next(users)
     for item in out.items:
         assert HEADER_USER_T.unpack(item["tuser"]) == expected_user
@@ -117,7 +120,7 @@ async def a_reset_leaves_nothing_of_the_header_under_way(dut: Any) -> None:
     bench = Bench(dut)
     source, out = bench.source("s_axis_pkt"), bench.sink("m_axis_hdr")
     width = len(dut.m_axis_hdr_tdata)
-    dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
+    dut.local_mac_i.value, dut.local_ip_i.value, dut.pace_all_i.value = LOCAL.mac, LOCAL.ip, 0
     for cycles in range(1, 12):
         await bench.reset(cycles=1)
         source.items.append({"tdata": packed(*random_packet(bench.random, 1))})

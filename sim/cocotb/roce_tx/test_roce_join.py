@@ -81,6 +81,7 @@ class JoinBench(Bench):
             reth, words = HEADERS[size]
             fields = {"status": status, "ends": k == len(lengths) - 1, "index": index, "length": length}
             fields |= {"reth": reth, "words": words, "has_vlan": vlan, "limited": limited, "line_bytes": line_bytes}
+            fields |= {"refused": status is not Status.OK}
             fields |= roce_header.remainder(size, length, self.width // 8)
             user = HEADER_USER_T.pack(fields)
             self.headers.send(head, self.width, tuser=user)

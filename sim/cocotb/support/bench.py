@@ -72,7 +72,7 @@ class Stalls(Enum):
 ALL_STALLS = list(Stalls)
 
 
-class _TopVisible(Verilator):
+class TopVisible(Verilator):
     """Verilator with the signals of the top module alone for the bench to see.
 
     cocotb would have every signal of the design public, so that none can be optimized away: large designs then take
@@ -146,7 +146,7 @@ def run(
         top = source.stem
     os.environ.update(verilator_environment() | AT_ONCE)
     os.environ["MAKEFLAGS"] += f" {COMPILED}"
-    runner = _TopVisible()
+    runner = TopVisible()
     visible = Path(f"{build_dir}.vlt")
     with Path(f"{build_dir}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # benches of one design, with the same parameters, take turns

@@ -1,6 +1,8 @@
-"""The packed structs of `hw/rtl/rc/rc_pkg.sv` and the event of `roce_rx_pkg.sv` as integers."""
+"""The packed structs of `hw/rtl/rc/rc_pkg.sv` and the event of `roce_rx_pkg.sv` as integers; the question for room."""
 
+from bench import Bench
 from framelane.driver.simulated.ports import BD_T, TRAILER_T, Struct
+from signals import now
 
 EVENT_T = Struct(qp=8, kind=3, psn=24, value=5, msn=24)
 LIMITS_T = Struct(rnr_retries=3, retries=4, backoff=4, timeout=5, window=16)
@@ -19,3 +21,14 @@ RC_CONTROL_T = Struct(
     **{"status_qp": 8, "dcqcn_burst": 24, "dcqcn": DCQCN_T.width},
 )
 RC_REPORT_T = Struct(command_ready=1, command_refused=1, status=STATUS_T.width)
+
+ROOM_CYCLES = 3
+"""From the question for room to the answer."""
+
+
+async def has_room(bench: Bench, index: int, wanted: int) -> bool:
+    """Ask, as bd_place does, for `wanted` descriptors of a QP, and wait for the answer; the question stays."""
+    bench.dut.room_qp_i.value, bench.dut.room_wanted_i.value = index, wanted
+    for _ in range(1 + ROOM_CYCLES):
+        await bench.step()
+    return bool(now(bench.dut.room_o))

@@ -1,8 +1,9 @@
 // cdc_packets is a queue of Depth beats and one more, between two clocks of any phases and rates, which the solver chooses: from one
-// restart to the next. Each synchronizer catches what is there at its edge.
+// restart to the next. Each synchronizer catches what is there at its edge. It is shown for beats of two groups of bits.
 module cdc_packets_formal #(
     parameter int unsigned DataW = 8,
     parameter int unsigned Depth = 16,
+    parameter int unsigned GroupW = 4,
 
     localparam int unsigned PtrW = $clog2(Depth)
 ) (
@@ -53,7 +54,10 @@ module cdc_packets_formal #(
     input logic [PtrW:0]      read_meta,
     input logic [PtrW:0]      read_sync,
 
-    input logic [DataW:0] memory[Depth]
+    input logic [         1:0]           valids_q,  // of both groups
+    input logic [         1:0][PtrW-1:0] index,
+    input logic [  GroupW-1:0]           low_memory [Depth],
+    input logic [DataW-GroupW:0]         high_memory[Depth]
 );
 
   typedef logic [PtrW:0] count_t;
@@ -75,8 +79,14 @@ module cdc_packets_formal #(
   always_comb begin
     if (!s_begun_q && !m_begun_q) begin
       assume (write_q == '0 && ends_q == '0 && read_q == '0 && taken_q == '0 && ends_seen_q == '0);
-      assume (!valid_q && !cut_q && !skip_q && dry_q == '0);
+      assume (valids_q == '0 && index == '0 && !cut_q && !skip_q && dry_q == '0);
     end
+  end
+
+  logic [Depth-1:0][DataW:0] memory;
+
+  always_comb begin
+    for (int unsigned k = 0; k < Depth; k++) memory[k] = {high_memory[k], low_memory[k]};
   end
 
   // One beat, any, from where it goes in to where it comes out
@@ -134,6 +144,7 @@ module cdc_packets_formal #(
     i_write_code : assert (decoded(write_gray) == write_q);
     i_ends_code : assert (decoded(ends_gray) == ends_q);
     i_read_code : assert (decoded(read_gray) == read_q);
+    i_in_step : assert (valids_q == {2{valid_q}} && index == {2{read_q[PtrW-1:0]}});
     i_read_meta : assert (ordered(decoded(read_sync), decoded(read_meta), decoded(read_sync)));
     i_read : assert (ordered(decoded(read_meta), read_q, decoded(read_sync)));
     i_seen : assert (ordered(read_q, seen, decoded(read_sync)));
@@ -179,18 +190,20 @@ module cdc_packets_formal #(
 endmodule
 
 bind cdc_packets cdc_packets_formal #(
-    .DataW(DataW),
-    .Depth(Depth)
+    .DataW (DataW),
+    .Depth (Depth),
+    .GroupW(GroupW)
 ) u_formal (
-    .write_gray(u_written.gray_q),
-    .write_meta(u_written.u_bits.meta_q),
-    .write_sync(u_written.u_bits.sync_q),
-    .ends_gray (u_ends.gray_q),
-    .ends_meta (u_ends.u_bits.meta_q),
-    .ends_sync (u_ends.u_bits.sync_q),
-    .read_gray (u_read.gray_q),
-    .read_meta (u_read.u_bits.meta_q),
-    .read_sync (u_read.u_bits.sync_q),
-    .memory    (u_ram.gen_luts.memory),
+    .write_gray (u_written.gray_q),
+    .write_meta (u_written.u_bits.meta_q),
+    .write_sync (u_written.u_bits.sync_q),
+    .ends_gray  (u_ends.gray_q),
+    .ends_meta  (u_ends.u_bits.meta_q),
+    .ends_sync  (u_ends.u_bits.sync_q),
+    .read_gray  (u_read.gray_q),
+    .read_meta  (u_read.u_bits.meta_q),
+    .read_sync  (u_read.u_bits.sync_q),
+    .low_memory (u_ram.gen_group[0].gen_luts.memory),
+    .high_memory(u_ram.gen_group[1].gen_luts.memory),
     .*
 );

@@ -31,7 +31,8 @@ module mm2s_formal
     input logic              busy_q,
     input logic              cut_q,
     input logic              offered_q,
-    input logic [7:0]        len_q
+    input logic [7:0]        len_q,
+    input logic              in_step  // the copies of the control are equal
 );
 
   localparam int unsigned MOST = 4096 / (DataW / 8) < MaxBurst ? 4096 / (DataW / 8) : MaxBurst;
@@ -57,6 +58,7 @@ module mm2s_formal
 
   always_comb begin
     if (!rst) begin
+      a_step : assert (in_step);
       a_ready : assert (m_axi_o.rready);
       if (came) a_room : assert (data_ready);
       if (m_axi_o.arvalid) a_burst : assert (32'(m_axi_o.arlen) < MOST);
@@ -87,5 +89,7 @@ bind mm2s mm2s_formal #(
     .write_q(u_data.write_q),
     .read_q (u_data.read_q),
     .valid_q(u_data.valid_q),
+    .in_step(rests_q == {GROUPS{rest_q}} && valids_q == {GROUPS{now.valid}} && readies == {GROUPS{ready}} &&
+        valids == {GROUPS{m_axis_tvalid}}),
     .*
 );

@@ -23,6 +23,7 @@ module read_guard_formal
 
     input logic [15:0] due_q,
     input logic [15:0] owed_q,
+    input logic [15:0] all_q,
     input logic        answers_q,
 
     input logic [71:0] data_q,
@@ -126,6 +127,7 @@ module read_guard_formal
       i_skid : assert (valid_q || !skid_valid_q);
       i_due : assert (due_q == waits_q && due_q <= count_t'(MOST));
       i_owed : assert (lacks_q == owed_q + (answers_q ? '0 : due_q) && owed_q <= count_t'(6 * MOST));
+      i_all : assert (all_q == lacks_q);
       i_most : assert (lacks_q <= count_t'(5 * MOST));
       i_gave_up : assert (!gave_up_q || answers_q);
       i_met : assert (!follows_q || met_q);

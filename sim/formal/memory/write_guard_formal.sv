@@ -212,7 +212,7 @@ bind write_guard write_guard_formal #(
     .skid_q           (u_ask.skid_q),
     .valid_q          (u_ask.valid_q),
     .skid_valid_q     (u_ask.skid_valid_q),
-    .memory           (u_lens.memory),
+    .memory           (u_lens.gen_group[0].memory),
     .write_q          (u_lens.write_q),
     .read_q           (u_lens.read_q),
     .beat_skid_valid_q(u_data.skid_valid_q),

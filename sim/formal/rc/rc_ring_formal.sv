@@ -10,7 +10,8 @@ module rc_ring_formal
     localparam int unsigned IndexW   = $clog2(RcQps),
     localparam int unsigned PlaceW   = $clog2(Depth),
     localparam int unsigned TrailerW = $bits(framelane_pkg::trailer_t),
-    localparam int unsigned KeptW    = $bits(rc_entry_t) - TrailerW
+    localparam int unsigned KeptW    = $bits(rc_entry_t) - TrailerW,
+    localparam int unsigned Groups   = ($bits(rc_issue_t) + 127) / 128
 ) (
     input logic clk,
     input logic rst,
@@ -43,6 +44,7 @@ module rc_ring_formal
     input logic        m_axis_retired_tvalid,
     input logic        m_axis_retired_tready,
 
+    input logic [2:0] rst_q,
     input logic [RcQps-1:0][PlaceW:0] head_q,
     input logic [RcQps-1:0][PlaceW:0] next_q,
     input logic [RcQps-1:0][PlaceW:0] tail_q,
@@ -57,6 +59,7 @@ module rc_ring_formal
     input logic retired,
     input logic acked,
     input logic asks_q,
+    input logic [Groups-1:0] loads_q,
     input logic looks_q,
     input logic late_q,
     input logic [IndexW-1:0] send_q,
@@ -91,6 +94,23 @@ module rc_ring_formal
   } end_t;
 
   reset_rule u_reset (.*);
+
+  // A reset lasts two cycles: pointers are reset a cycle later than all else.
+  logic rst_was_q, rst_began_q;
+
+  initial rst_was_q = 1'b0;
+
+  always_ff @(posedge clk) begin
+    rst_was_q   <= rst;
+    rst_began_q <= rst && !rst_was_q;
+  end
+
+  always_comb begin
+    assume (!rst_was_q || !rst_began_q || rst);
+    if (rst_was_q || !rst) i_reset : assert (rst_q == {3{rst_was_q}});
+    if (rst_was_q && !rst_began_q) i_zero : assert ({head_q, next_q, tail_q} == '0);
+    if (rst_was_q && !rst) a_deaf : assert (!s_axis_entry_tready);
+  end
 
   hold_rule #(
       .DataW($bits(rc_issue_t))
@@ -347,6 +367,7 @@ module rc_ring_formal
       if (!waits_q) a_blocked : assert (!blocked_q[any_index]);
 
       i_free : assert (!(asks_q && m_axis_issue_tvalid) && !(looks_q && m_axis_retired_tvalid));
+      i_loads : assert (loads_q == {Groups{asks_q}});
       i_broken : assert (!broken_q || failing);
       i_failing : assert (failing || upto_next <= upto_fresh);
       if (broken_q && armed_q[any_index]) i_over : assert (head_psns[any_index] == una_q);

@@ -92,7 +92,7 @@ PACKET_T = Struct(
 )
 HEADER_USER_T = Struct(
     **{"status": 3, "ends": 1, "index": 8, "length": 13, "reth": 1, "words": 2, "has_vlan": 1, "limited": 1},
-    **{"line_bytes": 13, "left": 13, "one_left": 1, "one_read": 1},
+    **{"line_bytes": 13, "left": 13, "one_left": 1, "one_read": 1, "refused": 1},
 )
 ERRORS_T = Struct(bad_payload=32, too_long=32, too_short=32, bad_length=32, bad_qp=32)
 PACKET_USER_T = Struct(poisoned=1, has_vlan=1)

@@ -1,6 +1,6 @@
 """Builds the IP of the JUNGFRAU correction from `hw/hls/` with Vitis HLS, 2023.2 or later: `build/hls/jf_correct.zip`.
 
-    scripts/hls.py [--part PART] [--period-ns NS]
+    scripts/hls/hls.py [--part PART] [--period-ns NS]
 
 C simulation, synthesis, and a look at the report: a pipeline that does not take a beat a clock, or timing that is not
 met, ends it with exit status 1 and without an IP. Where there is no Vitis on PATH it compiles and runs the C simulation

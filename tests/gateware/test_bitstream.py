@@ -1,0 +1,112 @@
+"""The files of boards that open tools build, what is read of nextpnr's report, and the page of it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bitstream_table
+from board_build import BOARDS, Board, CriticalPath, Placed, board, boards, clock_names, inputs, placed, sources
+
+NAMES = boards()
+MADE = Board("board", "25k", "CABGA256", 6, 85, {"core_clk": 62.5, "rx_clk": 125}, {})
+
+
+NETS = {"core_clk": [2], "u_a.clk": [2], "eth0_rxc": [3], "rx_clk": [3], "u_a.x": [4], "data": [3, 5]}
+NAMED = clock_names(MADE, {"netnames": {name: {"bits": bits} for name, bits in NETS.items()}})
+
+
+def report(core: float = 70.0) -> dict[str, Any]:
+    """What nextpnr writes, cut down."""
+    hop = {"type": "logic", "delay": 4.0, "from": {"cell": "u_a.x_q_TRELLIS_FF_Q_3"}, "to": {"cell": "u_b.y_q"}}
+    core_net, rx_net = "$glbnet$core_clk", "$glbnet$eth0_rxc$TRELLIS_IO_IN"
+    return {
+        "utilization": {
+            "TRELLIS_COMB": {"used": 80, "available": 100},
+            "TRELLIS_FF": {"used": 85, "available": 100},
+            "DP16KD": {"used": 0, "available": 56},
+        },
+        "fmax": {core_net: {"achieved": core, "constraint": 62.5}, rx_net: {"achieved": 125.04, "constraint": 125}},
+        "critical_paths": [
+            {"from": f"posedge {core_net}", "to": f"posedge {core_net}", "path": [hop, hop | {"type": "routing"}]},
+            {"from": f"posedge {core_net}", "to": f"posedge {rx_net}", "path": [hop] * 9},
+        ],
+    }
+
+
+def test_a_clock_is_found_by_every_name_of_its_net() -> None:
+    assert NAMED == {"core_clk": "core_clk", "u_a.clk": "core_clk", "eth0_rxc": "rx_clk", "rx_clk": "rx_clk"}
+
+
+def test_what_nextpnr_reports_is_read_by_clock() -> None:
+    got = placed(MADE, report(), NAMED, 2, b"bits")
+    assert got.mhz == {"core_clk": 70.0, "rx_clk": 125.0}
+    assert got.used["TRELLIS_COMB"] == (80, 100)
+    assert got.paths == {"core_clk": CriticalPath("u_a.x_q", "u_b.y_q", 8.0, 1)}
+    assert bitstream_table.problems(MADE, got) == []
+    without = report()
+    del without["fmax"]["$glbnet$core_clk"]
+    with pytest.raises(SystemExit, match="no clock core_clk"):
+        placed(MADE, without, NAMED, 2, b"bits")
+
+
+def test_a_clock_that_is_missed_and_a_full_device_are_said() -> None:
+    full = report(core=62.4)
+    full["utilization"]["TRELLIS_FF"]["used"] = 86
+    slow, too_many = bitstream_table.problems(MADE, placed(MADE, full, NAMED, 3, b"bits"))
+    assert slow == (
+        "board, seed 3: core_clk reaches 62.4 MHz, 62.5 are wanted; "
+        "it is limited by `u_a.x_q` to `u_b.y_q`: 8.0 ns, 1 cells"
+    )
+    assert too_many == "board, seed 3: 86 of 100 flip-flops are used, more than 85 %"
+
+
+def test_the_page_keeps_what_was_made_of_which_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = board(NAMES[0])
+    clocks = dict.fromkeys(made.clocks, 125.0)
+    used = dict.fromkeys(bitstream_table.CELLS, (1, 10))
+    placements = [Placed(seed, used, clocks, {}, f"{seed:064x}") for seed in (1, 2, 3)]
+    monkeypatch.setattr(bitstream_table, "PAGE", tmp_path / "page.md")
+    assert bitstream_table.recorded(made.name) == ("", ())
+    (tmp_path / "page.md").write_text(bitstream_table.text(made, placements))
+    assert bitstream_table.recorded(made.name) == (inputs(made), tuple(each.digest for each in placements))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pin_has_its_place_and_its_standard(name: str) -> None:
+    """The ports of the top against the .lpf: none is left to nextpnr, no place is given twice."""
+    top = (BOARDS / name / f"{name}.sv").read_text().partition(") (\n")[2].partition(");")[0]
+    pins = set()
+    for width, port in re.findall(r"^ +(?:input|output) +logic +(?:\[ *(\d+):0\] +)?(\w+)", top, re.MULTILINE):
+        pins |= {f"{port}[{k}]" for k in range(int(width) + 1)} if width else {port}
+    lpf = (BOARDS / name / f"{name}.lpf").read_text()
+    places = dict(re.findall(r'^LOCATE COMP "(.+)" SITE "(\w+)";$', lpf, re.MULTILINE))
+    assert places.keys() == pins
+    assert len(set(places.values())) == len(places)
+    assert set(re.findall(r'^IOBUF PORT "(.+)" IO_TYPE=LVCMOS33\b', lpf, re.MULTILINE)) == pins
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_board_is_built_of_its_sources_without_models(name: str) -> None:
+    found = sources(name)
+    assert {f"{name}.sv", f"{name}.lpf", "framelane_top.sv", "gmii_tx.sv", "ecp5_cells.v"} <= found.keys()
+    assert not any(model.name in found for model in (BOARDS / "ecp5" / "models").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"mac": "01:00:00:00:00:01"}, "no MAC of one board"), ({"ip": "192.168.1"}, "give an address as 192.168.1.50")],
+)
+def test_addresses_that_are_none_are_refused(change: dict[str, str], said: str) -> None:
+    with pytest.raises(SystemExit, match=said):
+        board(NAMES[0], **change)
+    assert board(NAMES[0], mac="02:00:00:00:00:07", ip="10.0.0.1").parameters.items() >= {
+        ("Mac", "48'h020000000007"),
+        ("Ip", "32'h0a000001"),
+    }
+
+
+def test_there_is_no_board_of_another_name() -> None:
+    with pytest.raises(SystemExit, match="BOARD is one of colorlight_5a_75b"):
+        board("alveo_u55c")
