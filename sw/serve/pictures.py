@@ -28,6 +28,8 @@ _EXACT = 128
 _GZIP = 31
 """Window bits of zlib that mean gzip."""
 _LEVELS = 252
+_MOST_PEAKS = 500
+"""That are shown."""
 
 
 def _levels() -> NDArray[np.int64]:
@@ -122,6 +124,7 @@ class Pictures:
             "peaks": frame.verdict.peaks,
             "unit": unit if frame.corrected else "ADU",
             "scale": 2.0**-fraction_bits,
+            "bragg": _places(frame),
         }
         image = frame.image.view(np.int16) if frame.corrected else frame.image
         self.newest = Picture(self._sequence, image.copy(), about)
@@ -157,6 +160,14 @@ class Pictures:
         finally:
             with self._lock:
                 self._waiting.discard(entry)
+
+
+def _places(frame: Frame) -> list[tuple[float, float]]:
+    """Where the Bragg peaks are, column and row; the first ones, and none where none are looked for."""
+    if frame.result.bragg is None:
+        return []
+    peaks = frame.result.bragg.described()[:_MOST_PEAKS]
+    return [(round(float(peak["column"]), 1), round(float(peak["row"]), 1)) for peak in peaks]
 
 
 def _reduced(levels: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:

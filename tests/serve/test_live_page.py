@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import h5py
 import matplotlib.image
 import numpy as np
 import pytest
@@ -153,3 +154,29 @@ CONTRASTS = """(() => {
   });
 })()"""
 """The contrast of all text that is seen and its ground (WCAG 2.2, relative luminance)."""
+
+
+def test_bragg_peaks_have_a_square_where_the_file_has_them(here: Served, page: Page) -> None:
+    with Client(here.url, token=TOKEN) as client:
+        client.configure(configuration(frames=1) | {"judging": {"peaks": "bragg", "threshold": 3}})
+        client.arm()
+        here.send(1)
+        status = client.wait_for("ended", 30)
+    with h5py.File(here.service.folder / status["file"]) as file:
+        table = file["entry/result_1"]
+        found = int(table["nPeaks"][0])
+        places = np.stack([table[f"peak{axis}PosRaw"][0, :found] for axis in "XY"], 1)
+    assert found > 0
+    page.wait(f"document.getElementById('about').textContent.includes(', {found} peaks')")
+    with_squares = decoded(page.run(DRAWN))
+    page.press("p")
+    changed = (decoded(page.run(DRAWN)) != with_squares).any(2)
+    page.press("p")
+    height, width = changed.shape
+    zoom = min(width / COLUMNS, height / ROWS)
+    centre = (places + 0.5) * zoom + [(width - COLUMNS * zoom) / 2, (height - ROWS * zoom) / 2]
+    rows, columns = np.nonzero(changed)
+    far = np.abs(np.stack([columns, rows], 1)[:, None] - centre).max(2)
+    side = max(8, 6 * zoom)
+    assert (far.min(0) < side / 2 + 2).all(), "each has one"
+    assert (far.min(1) < side / 2 + 2).all(), "and nothing else is drawn"

@@ -16,12 +16,15 @@ import pytest
 from framelane.base.errors import InputError
 from framelane.receiver import recover
 from framelane.serve import Client
+from framelane.serve.configuration import Configuration, SourceSetting
+from framelane.serve.running import simulated_plan
 from framelane.serve.service import Service
 from framelane.serve.service_state import State
 from framelane.session.session import Session
 from framelane.source import Stop, emulate
 from framelane.source.emulate_images import images
 from live_recv import FRAMELANE, heard
+from own_source import own_address
 from served import configuration, served
 
 
@@ -78,10 +81,14 @@ def test_a_service_that_is_killed_in_the_midst_of_a_run_says_where_its_frames_ar
 
 
 def test_a_signal_ends_the_run_in_order_and_the_process_with_status_0(tmp_path: Path) -> None:
-    port = configuration()["source"]["port"]
-    with process(tmp_path, "--log-json") as (running, client):
-        client.configure(configuration(port=port))
-        address = client.arm()["address"]
+    ends = {"source": own_address(), "receiver": own_address().replace("127.1.", "127.2.")}
+    nodes = "".join(f'{end} = {{ mac = "02:00:00:00:00:01", ip = "{ip}" }}\n' for end, ip in ends.items())
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'rows = 64\ncolumns = 128\nn_slots = 16\n{nodes}[metadata]\nsample = "lysozyme"\n')
+    with process(tmp_path, "--log-json", "--plan", plan) as (running, client):
+        assert client.status()["state"] == "armed"
+        address = client.status()["address"]
+        assert address == f"{ends['receiver']}:4790"
 
         def end(outcome: object) -> None:
             if client.status()["loss"]["complete"] >= 5:
@@ -89,14 +96,24 @@ def test_a_signal_ends_the_run_in_order_and_the_process_with_status_0(tmp_path: 
                 stop.wanted = True
 
         stop = Stop()
-        emulate(to=address, port=port, frames=2000, rate=25, stop=stop, progress=end)
+        emulate(to=address, frames=2000, rate=25, stop=stop, progress=end)
         assert running.wait(30) == 0
+    with h5py.File(tmp_path / "run_000001.h5") as file:
+        assert file["entry/sample/name"][()] == b"lysozyme"
     assert recover(tmp_path / "run_000001.h5", check=True).sound
     with served(tmp_path) as again:
         status = again.service.status()
         assert (status["state"], status["run"]) == (State.ENDED, 1)
         left = recover(tmp_path / "run_000001.h5")
         assert status["said"].startswith(f"{left.frames} sent = {left.frames} complete + 0 incomplete")
+
+
+def test_the_plan_of_the_tutorial_is_for_an_emulator_on_this_machine(tmp_path: Path) -> None:
+    plan = simulated_plan()
+    Configuration(source=SourceSetting(plan=plan)).check(tmp_path)
+    assert (str(plan.receiver.ip), plan.pixels, plan.rows, plan.columns) == ("127.0.0.1", "corrected", 512, 1024)
+    assert plan.source.ip.is_loopback
+    assert plan.source.ip != plan.receiver.ip
 
 
 def test_a_folder_belongs_to_one_service(tmp_path: Path) -> None:

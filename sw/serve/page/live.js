@@ -92,6 +92,16 @@ function draw() {
   pen.imageSmoothingEnabled = false;
   pen.drawImage(whole, view.x, view.y, columns * view.zoom, rows * view.zoom);
   if ($('rings').checked) drawRings(ratio);
+  if ($('peaks').checked) drawPeaks(ratio);
+}
+
+function drawPeaks(ratio) {
+  const side = Math.max(8 * ratio, 6 * view.zoom);
+  pen.strokeStyle = '#ffd54f';
+  pen.lineWidth = ratio;
+  for (const [column, row] of picture.head.bragg) {
+    pen.strokeRect(view.x + (column + 0.5) * view.zoom - side / 2, view.y + (row + 0.5) * view.zoom - side / 2, side, side);
+  }
 }
 
 function wavelength() {
@@ -164,7 +174,8 @@ function tellAge(head) {
 }
 
 // The numbers.
-const rates = [];
+const rates = [], hits = [];
+let counted = null;
 const NAMES = { sent: 'sent', complete: 'complete', incomplete: 'incomplete', missing: 'missing', dropped_at_source: 'dropped at source', dropped_by_host: 'dropped by host', wrong_size: 'of another size' };
 const REASONS = { ENOUGH_PEAKS: 'enough peaks', TOO_FEW_PEAKS: 'too few peaks: rejected', HAS_HOLES: 'kept for its holes', KEPT_AT_RANDOM: 'kept at random' };
 const ALLOWED = { arm: ['idle', 'ended', 'error'], start: ['armed'], stop: ['armed', 'running'], abort: ['armed', 'running', 'error'] };
@@ -181,10 +192,16 @@ function rows(body, names, values) {
 function drawHistory() {
   const chart = $('history'), ink = chart.getContext('2d'), most = Math.max(1, ...rates);
   ink.clearRect(0, 0, chart.width, chart.height);
-  ink.strokeStyle = matchMedia('(prefers-color-scheme: dark)').matches ? '#6db3f2' : '#0b5cad';
-  ink.beginPath();
-  rates.forEach((rate, k) => ink.lineTo(k * chart.width / HISTORY, chart.height - 2 - rate / most * (chart.height - 4)));
-  ink.stroke();
+  const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+  ink.strokeStyle = dark ? '#6db3f2' : '#0b5cad';
+  const line = (values, top) => {
+    ink.beginPath();
+    values.forEach((value, k) => ink.lineTo(k * chart.width / HISTORY, chart.height - 2 - value / top * (chart.height - 4)));
+    ink.stroke();
+  };
+  line(rates, most);
+  ink.strokeStyle = dark ? '#ffb74d' : '#a04b00';
+  line(hits, 1);
 }
 
 function show(status) {
@@ -204,8 +221,21 @@ function show(status) {
   $('ring').value = status.slots ? status.slots_used / status.slots : 0;
   $('slots').textContent = `${status.slots_used} of ${status.slots} slots`;
   rates.push(status.frames_per_s);
-  if (rates.length > HISTORY) rates.shift();
+  hits.push(hits.at(-1) ?? 0);
+  for (const values of [rates, hits]) if (values.length > HISTORY) values.shift();
   drawHistory();
+}
+
+// Which share of the frames since the last look had enough peaks.
+function judged(reasons) {
+  rows($('verdicts'), REASONS, reasons);
+  const all = Object.values(reasons).reduce((sum, n) => sum + n, 0), enough = reasons.ENOUGH_PEAKS;
+  if (counted && all > counted.all) {
+    const share = (enough - counted.enough) / (all - counted.all);
+    hits[Math.max(0, hits.length - 1)] = share;
+    $('hits').textContent = `${(100 * share).toFixed(1)} %`;
+  }
+  counted = { all, enough };
 }
 
 async function statuses() {
@@ -214,7 +244,7 @@ async function statuses() {
       const answer = await ask('/api/status');
       if (answer.ok) show(await answer.json());
       if (turn % 4 === 0) {
-        rows($('verdicts'), REASONS, (await (await ask('/api/verdicts')).json()).reasons);
+        judged((await (await ask('/api/verdicts')).json()).reasons);
         metadata = (await (await ask('/api/configuration')).json())?.metadata ?? {};
       }
     } catch {
@@ -244,7 +274,7 @@ $('thresholds').addEventListener('submit', (event) => {
 // What is done to the image.
 for (const id of ['colours', 'scale', 'auto']) $(id).addEventListener('change', paint);
 $('white').addEventListener('input', () => { $('auto').checked = false; paint(); });
-$('rings').addEventListener('change', draw);
+for (const id of ['rings', 'peaks']) $(id).addEventListener('change', draw);
 $('fit').addEventListener('click', () => { fit(); draw(); });
 $('in').addEventListener('click', () => zoomBy(2));
 $('out').addEventListener('click', () => zoomBy(0.5));
@@ -282,6 +312,7 @@ const KEYS = {
   '+': () => zoomBy(2), '=': () => zoomBy(2), '-': () => zoomBy(0.5), 0: () => { fit(); draw(); },
   ArrowLeft: () => move(STEP, 0), ArrowRight: () => move(-STEP, 0), ArrowUp: () => move(0, STEP), ArrowDown: () => move(0, -STEP),
   c: () => { $('colours').selectedIndex = ($('colours').selectedIndex + 1) % $('colours').length; paint(); },
+  p: () => { $('peaks').checked = !$('peaks').checked; draw(); },
   r: () => { $('rings').checked = !$('rings').checked; draw(); },
   ' ': () => { $('paused').checked = !$('paused').checked; },
 };
