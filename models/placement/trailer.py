@@ -1,7 +1,8 @@
 """The trailer: 64 bytes that a source writes behind the last pixel of every frame (`docs/architecture.md`, Trailer)."""
 
 import struct
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 TRAILER_BYTES = 64
 MAGIC = int.from_bytes(b"FLT1", "little")
@@ -29,7 +30,10 @@ class Trailer:
 
     def pack(self) -> bytes:
         """The 64 bytes, little endian."""
-        return _FORMAT.pack(MAGIC, VERSION, self.source, self.slot, 0, *astuple(self)[2:])
+        return _FORMAT.pack(MAGIC, VERSION, self.source, self.slot, 0, *_counts(self))
+
+
+_counts = attrgetter(*(field.name for field in fields(Trailer)[2:]))
 
 
 def unpack(data: bytes) -> Trailer | None:

@@ -15,7 +15,7 @@ import numba
 
 import framelane
 
-_COMMANDS = {"cli", "demo", "bench", "doctor"}
+_COMMANDS = {"cli", "demo", "bench", "doctor", "serve"}
 """Packages of which nothing is compiled: a change of theirs compiles nothing anew."""
 
 

@@ -29,6 +29,7 @@ _WORDS = {
     "less_than": "is {input}: give less than {lt}",
     "less_than_equal": "is {input}: give {le} or less",
     "literal_error": "is {input}: give {expected}",
+    "enum": "is {input}: give {expected}",
     "string_too_short": "is empty: give a text",
     "ip_v4_address": "is {input}: give an IPv4 address, as 192.0.2.1",
     "is_instance_of": "is {input}: give an IPv4 address, as 192.0.2.1",

@@ -61,6 +61,7 @@ _FOLDERS = {
     "transmitter": ("roce_tx", "tx", "placement", "rc", "rc_store", "mac_port"),
     "receiver": ("pipeline", "jf_correct", "pedestal", "softnic", "detector", "link"),
     "files": ("files",),
+    "serve": ("serve",),
     "gpu": ("gpu", "gpu_peaks", "gpu_pipeline", "gpu_ranks"),
 }
 """Each is a module `bench_<name>` of that package, with a function `measure() -> Measurement`."""

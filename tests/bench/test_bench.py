@@ -19,6 +19,7 @@ from framelane.bench.receiver import (
     softnic_wire,
 )
 from framelane.bench.runner import NAMES, Measurement, Target, save
+from framelane.bench.serve import bench_serve
 from framelane.bench.transmitter import (
     bench_placement,
     bench_rc,
@@ -60,6 +61,15 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(bench_placement, constant, less)
     for constant, part in (("DELAYS", (125,)), ("WINDOWS", (64,)), ("LENGTHS", dict.fromkeys(bench_rc.LOSSES, 5_000))):
         monkeypatch.setattr(bench_rc, constant, part)
+    for constant, lean in {
+        "SHAPE": (64, 128),
+        "VIEWERS": 1,
+        "WARM_S": 0,
+        "TRIAL_S": 0.5,
+        "ROUNDS": 1,
+        "CHROMIUM": None,
+    }.items():
+        monkeypatch.setattr(bench_serve, constant, lean)
     monkeypatch.setattr(bench_rc, "COST_FRAMES", 8)
     monkeypatch.setattr(bench_rc_store, "DEPTHS", (64,))
     monkeypatch.setattr(bench_rc, "DEAD_FRAMES", 10)

@@ -20,7 +20,7 @@ from framelane.receiver.detector.detector_port import DetectorPort
 MODULES = (1, 2, 4, 8)
 MANY_CORES = 8
 """From so many cores on the last of them is measured."""
-ROUNDS = 3
+ROUNDS = 5
 TRIAL_S = 0.5
 STEPS = 4
 """Of the search, each of which halves what is uncertain."""
@@ -28,7 +28,7 @@ TRIES = 2
 LIMIT_RATIO = 0.85
 _QUIET_S = 0.2
 """So long nothing comes before the rest is called lost."""
-_STEP_S = 0.002
+_STEP_S = 0.005
 
 THROWN, PLACED, HANDED = "thrown away", "placed in the ring", "handed out by `recv`"
 RECEIVERS: dict[str, Callable[[list[int]], AbstractContextManager[Taken]]] = {

@@ -20,4 +20,6 @@ def page(rows: list[dict[str, Any]], targets: list[Target], cores: int, rounds: 
         f"{row['of_thrown_most']:.2f}) | {row['cpu_us']:.1f} | {row['sent_per_s']:,.0f} |\n"
         for row in rows
     ]
-    return "".join([head, *measured, "\n", *(f"- {target}\n" for target in targets), _PARTS["tail"]])
+    limited = sum(row["packets_per_s"] >= row["sent_per_s"] for row in rows)
+    tail = _PARTS["tail"].format(limited=limited, rows=len(rows))
+    return "".join([head, *measured, "\n", *(f"- {target}\n" for target in targets), tail])

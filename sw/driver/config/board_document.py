@@ -1,5 +1,6 @@
 """The tables of the file that configures a board, and its sentences where they are wrong."""
 
+import json
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from framelane.base.document_lines import toml_line
+from framelane.base.document_lines import json_line, toml_line
 from framelane.base.documents import read_text
 from framelane.base.errors import ConfigError, InputError
 from framelane.base.validation import all_said, on_line, spelled, words
@@ -157,16 +158,19 @@ class BoardDocument(Table):
 
 
 def read_document(path: Path) -> BoardDocument:
-    """Read the file; InputError names every table and key that is wrong."""
+    """Read the file, TOML, or JSON where its name ends so; InputError names every table and key that is wrong."""
     text = read_text(path, "configuration")
+    kind, parse, line = (
+        ("JSON", json.loads, json_line) if path.suffix == ".json" else ("TOML", tomllib.loads, toml_line)
+    )
     try:
-        tables = tomllib.loads(text)
+        tables = parse(text)
         return BoardDocument.model_validate(tables)
     except ValidationError as error:
-        wrong = all_said(error, lambda each: _sentence(tables, each) + on_line(toml_line(text, each["loc"])))
+        wrong = all_said(error, lambda each: _sentence(tables, each) + on_line(line(text, each["loc"])))
         raise unusable(path, wrong) from error
     except (ValueError, RecursionError) as error:  # of tomllib, for a number of 5,000 digits and 1,000 brackets too
-        raise InputError(f"the configuration {path} is no TOML: {error}") from error
+        raise InputError(f"the configuration {path} is no {kind}: {error}") from error
 
 
 def unusable(path: Path, said: str) -> InputError:

@@ -12,6 +12,7 @@ from framelane.receiver.live.live_wire import LiveWire
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.live.processing import Processing
 from framelane.receiver.pipeline.frame_pipeline import FramePipeline, Processed
+from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.tally import Tally
 from framelane.receiver.transport.background import POLL_S
@@ -60,6 +61,10 @@ class Work:
     def end(self, fault: str | None) -> None:
         """End, for a reason; the first one stays."""
         self.fault = self.fault or fault or ""
+
+    def change_veto(self, veto: Veto) -> None:
+        """Judge by another veto from the next frame on; see `FramePipeline`."""
+        self._pipeline.change_veto(veto)
 
     @property
     def pending(self) -> int:

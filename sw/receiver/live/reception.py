@@ -15,7 +15,7 @@ from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from framelane.base.errors import ConfigError, TransportError
+from framelane.base.errors import ConfigError, OptionError, TransportError
 from framelane.base.stopping import Stop
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.detector_loop import DetectorLink, DetectorLoop
@@ -26,6 +26,7 @@ from framelane.receiver.live.packet_source import Capture, Live
 from framelane.receiver.live.prepared_pipeline import PreparedPipeline, ring_memory
 from framelane.receiver.live.processing import Processing
 from framelane.receiver.pipeline.frame_pipeline import Processed
+from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.ring.tally import Tally
@@ -110,6 +111,7 @@ class Reception:
             pipeline = opened.enter_context(self.prepared.open(ring))
             self._work = Work(pipeline, processing)
             self._held = opened.pop_all()
+        self._veto = self.prepared.judging.veto if self.prepared.judging else None
         self._on_gpu = not isinstance(ring.memory, np.ndarray)
         self._done = self._processed()
 
@@ -218,6 +220,37 @@ class Reception:
             raise TransportError(
                 f"the source goes on {_SOURCE_S:g} s after the receiver has ended: say how many frames it sends"
             )
+
+    @property
+    def veto(self) -> Veto | None:
+        """By which the next frames are judged; None for raw words, which are not."""
+        return self._veto
+
+    def change_veto(self, *, threshold: int | None = None, minimum_peaks: int | None = None) -> Veto:
+        """Judge by another veto from the next frame on that is processed; None: as it is. The file says it of each.
+
+        May be called by any thread. ConfigError for what cannot be: raw words are not judged, a GPU's thresholds and
+        the threshold of Bragg peaks stay as they are.
+        """
+        if self._veto is None:
+            raise OptionError("raw words have no peaks to judge by: give {calibration}")
+        old = self._veto
+        veto = Veto(
+            old.threshold if threshold is None else threshold, old.minimum if minimum_peaks is None else minimum_peaks
+        )
+        self._work.change_veto(veto)
+        self._veto = veto
+        return veto
+
+    @property
+    def notes_so_far(self) -> list[str]:
+        """What `notes` would say if the run ended now; for the thread that goes through the frames."""
+        return [] if self._loop is None else self._loop.notes()
+
+    @property
+    def slots(self) -> tuple[int, int]:
+        """How many slots of the ring are in use here, of frames that are over or begun; and how many there are."""
+        return self._ring.window.used, self._ring.window.n_slots
 
     def end(self, reason: str) -> None:
         """End the run early, for a reason in a sentence; the first one stays. Frames that have come still come."""

@@ -8,6 +8,7 @@ from framelane.receiver.pipeline import _counting
 from framelane.receiver.pipeline.judge import Judge
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.result import Result
+from framelane.receiver.pipeline.veto import Veto
 
 
 class CorrectedImages:
@@ -24,6 +25,10 @@ class CorrectedImages:
         self._shape = shape
         self._judge = Judge(shape, judging, threads=threads, fraction_bits=fraction_bits)
 
+    def change_veto(self, veto: Veto) -> None:
+        """See `Judge`."""
+        self._judge.change_veto(veto)
+
     def __call__(self, words: NDArray[np.uint16], /, keep: bool = False) -> Result:
         """Take one image: C-contiguous uint16 (rows, columns), else InputError. The result has the same memory."""
         if words.dtype != np.uint16 or words.shape != self._shape or not words.flags.c_contiguous:
@@ -32,7 +37,7 @@ class CorrectedImages:
                 "the ring"
             )
         image = words.view(np.int16)
-        pixels, threshold = image.reshape(-1), self._judge.threshold
+        pixels, threshold = image.reshape(-1), self._judge.begin()
 
         def count(band: tuple[int, int], counts: NDArray[np.int64]) -> None:
             _counting.count(pixels, threshold, *band, counts)

@@ -8,9 +8,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.base.errors import FramelaneError
+from framelane.base.errors import ConfigError, FramelaneError
 from framelane.receiver.pipeline.frame_pipeline import Processed, refuse_dark
 from framelane.receiver.pipeline.pipeline import KeepingProcess
+from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.receiver import ReceivedFrame
 
 TakeDark = Callable[[NDArray[np.uint16], int | None], None]
@@ -38,6 +39,7 @@ class CpuFramePipeline:
         self._process = process
         self._take_dark = take_dark
         self._images = images
+        self._change_veto: Callable[[Veto], None] | None = getattr(process, "change_veto", None)
         self._frames: collections.deque[_Pending] = collections.deque()
 
     @property
@@ -70,6 +72,12 @@ class CpuFramePipeline:
         if not (self._images and result.verdict.accepted):
             result = replace(result, image=result.image[:0])
         return [Processed(frame, result)]
+
+    def change_veto(self, veto: Veto) -> None:
+        """See `FramePipeline`."""
+        if self._change_veto is None:
+            raise ConfigError("these frames are not judged: no veto can be changed")
+        self._change_veto(veto)
 
     def close(self) -> None:
         """See `FramePipeline`."""

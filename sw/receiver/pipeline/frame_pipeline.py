@@ -16,6 +16,7 @@ from typing import Protocol, Self
 
 from framelane.base.errors import ConfigError
 from framelane.receiver.pipeline.result import Result
+from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.receiver import ReceivedFrame
 
 
@@ -54,6 +55,12 @@ class FramePipeline(Protocol):
         """The frames that are done, in the order in which they were put.
 
         Waits at most `timeout_s` seconds for the first, where any is pending. Ends the validity of the results before.
+        """
+
+    def change_veto(self, veto: Veto) -> None:
+        """Judge by another veto from the next frame on that is processed; may be called by any thread.
+
+        ConfigError where this pipeline cannot, or no pixel reaches its threshold.
         """
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from framelane.receiver.pipeline import _sparse, ladder
 from framelane.receiver.pipeline._bands import BAND_PIXELS, bands, run
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.result import Counts, Result, SparseRows
+from framelane.receiver.pipeline.veto import Veto
 
 Count = Callable[[tuple[int, int], NDArray[np.int64]], None]
 """Counts the pixels from the first to before the second, as `_counting` does."""
@@ -32,7 +33,6 @@ class Judge:
     ) -> None:
         rows, columns = shape
         size = rows * columns
-        self._veto = judging.veto
         self._finder = None
         if judging.bragg:
             self._finder = PeakFinder(
@@ -44,19 +44,35 @@ class Judge:
         self._pool = concurrent.futures.ThreadPoolExecutor(threads)
         self._rungs = ladder.check_thresholds(judging.rungs, fraction_bits)
         self._ladder = np.zeros((threads, len(judging.rungs)), np.int64)
-        self._threshold = _scaled(judging.veto.threshold, fraction_bits)
+        self._fraction_bits = fraction_bits
+        self._veto, self._threshold = self._next = judging.veto, _scaled(judging.veto.threshold, fraction_bits)
         self._sparse_threshold = None
         if judging.sparse is not None:
             self._sparse_threshold = _scaled(judging.sparse, fraction_bits)
             self._rows = SparseRows(np.zeros(rows + 1, np.int64), np.empty(size, np.int32), np.empty(size, np.int16))
 
-    @property
-    def threshold(self) -> np.int16:
-        """Value from which on a pixel is a peak."""
+    def begin(self) -> np.int16:
+        """Begin an image: the value from which on a pixel of it is a peak."""
+        self._veto, self._threshold = self._next
         return self._threshold
 
+    def change_veto(self, veto: Veto) -> None:
+        """Judge by another veto from the next image on; from any thread.
+
+        ConfigError where no value reaches its threshold, or for another threshold of Bragg peaks.
+        """
+        if self._finder and veto.threshold != self._next[0].threshold:
+            raise ConfigError(
+                f"the threshold of Bragg peaks stays {self._next[0].threshold} while a run lasts: change the minimum "
+                "number of peaks, or begin another run"
+            )
+        self._next = veto, _scaled(veto.threshold, self._fraction_bits)
+
     def __call__(self, image: NDArray[np.int16], count: Count, keep: bool = False) -> Result:
-        """The result for `image`, when `count` has gone through every band of it; with `keep` it is not rejected."""
+        """The result for `image`, when `count` has gone through every band of it; with `keep` it is not rejected.
+
+        `begin` comes before: what `count` counts is from that threshold on.
+        """
         run(self._pool, count, self._bands, self._counts)
         counts = Counts(*self._counts.sum(0).tolist())
         bragg = self._finder(image[None]) if self._finder else None

@@ -20,7 +20,7 @@ from framelane.receiver.pipeline import _correct_int16, _counting
 from framelane.receiver.pipeline.judge import Judge
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.result import Counts, Result
-from framelane.receiver.pipeline.veto import Reason, Verdict
+from framelane.receiver.pipeline.veto import Reason, Verdict, Veto
 
 Process = Callable[[NDArray[np.uint16]], Result]
 """What becomes of a raw image, uint16 (rows, columns), between the ring and the sinks."""
@@ -60,13 +60,17 @@ class Pipeline:
         self._constants = _correct_int16.arrange(fixed)
         self._judge = Judge((rows, columns), judging, threads=threads)
 
+    def change_veto(self, veto: Veto) -> None:
+        """See `Judge`."""
+        self._judge.change_veto(veto)
+
     def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
         """Process one image: C-contiguous uint16 (rows, columns) of the calibration's shape, else InputError."""
         if raw.dtype != np.uint16 or raw.shape != self._image.shape or not raw.flags.c_contiguous:
             raise InputError(
                 f"the image is {raw.dtype} {raw.shape}, the calibration is for uint16 {self._image.shape} without gaps"
             )
-        words, image, threshold = raw.reshape(-1), self._image.reshape(-1), self._judge.threshold
+        words, image, threshold = raw.reshape(-1), self._image.reshape(-1), self._judge.begin()
 
         def correct(band: tuple[int, int], counts: NDArray[np.int64]) -> None:
             _counting.correct(words, *self._constants, threshold, image, *band, counts)

@@ -28,6 +28,11 @@ class Window:
         """A source may send frame n only if n < `end`: the oldest in use here, and the ring's slots from there."""
         return FREE_RUNNING if self.free_running else min(self._held, default=self.next) + self.n_slots
 
+    @property
+    def used(self) -> int:
+        """Slots of frames that are read here, or that a trailer has named and are not closed. By any thread."""
+        return min(self.n_slots, len(self._held) + max(0, self.newest + 1 - self.next))
+
     def live(self, stop: int) -> range:
         """The open frames below `stop` of which a slot may still hold something, and of no other frame below `stop`."""
         if not self.free_running:

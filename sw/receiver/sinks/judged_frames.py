@@ -80,6 +80,7 @@ class JudgedFrames:
         known: dict[str, Any] = {
             **{"holes": counts.holes, "saturated": counts.saturated, "invalid": counts.invalid},
             **{"masked": counts.masked, "peaks": counts.peaks},
+            **{"threshold": verdict.threshold, "minimum_peaks": verdict.minimum},
             **{"accepted": verdict.accepted, "reason": verdict.reason, **record},
         }
         values = {f"data/{name}": value for name, value in known.items()}

@@ -29,6 +29,8 @@ RECORD: dict[str, Any] = {
     "invalid": "u4",
     "masked": "u4",
     "peaks": "u4",
+    "threshold": "u2",
+    "minimum_peaks": "u4",
     "accepted": "?",
     "reason": h5py.enum_dtype({reason.name: reason.value for reason in Reason}, basetype="u1"),
 }

@@ -28,10 +28,16 @@ class VerdictFile(CheckedFile):
     holes: NDArray[np.int64]
     reasons: NDArray[np.uint8]
     """Values of `Reason`."""
+    peaks: NDArray[np.int64]
+    """What was counted, on which the verdicts are."""
     threshold: int
+    """Of the first frame, as `minimum`."""
     unit: str
     """Of thresholds: photons or keV."""
     minimum: int
+    thresholds: NDArray[np.int64]
+    """Of each frame, as `minimums`: both may have been changed while the run went on."""
+    minimums: NDArray[np.int64]
     share: RandomShare | None
     counts: dict[int, NDArray[np.int64]]
     linked: bool
@@ -55,7 +61,7 @@ class VerdictFile(CheckedFile):
         self.judged_by = str(self._attribute("accepted", "judged_by", "peaks"))
         if self.judged_by not in ("peaks", "bragg_peaks"):
             raise InputError(f"{self.path}: the verdicts are on {self.judged_by}, which this version does not know")
-        peaks = self._read(f"{_DATA}/{self.judged_by}", (n,), "u", np.int64)
+        self.peaks = self._read(f"{_DATA}/{self.judged_by}", (n,), "u", np.int64)
         self.threshold = int(self._attribute("peaks", "threshold", 0))
         self.unit = str(self._attribute("peaks", "threshold_units", "photons"))
         self.minimum = int(self._attribute("accepted", "minimum_peaks", 0))
@@ -68,7 +74,16 @@ class VerdictFile(CheckedFile):
                 f"{self.path} holds raw words, no peaks were counted: give a file of photons, received with a "
                 "calibration"
             )
-        self.counts = {**({} if self.judged_by == "bragg_peaks" else self._ladder(n)), self.threshold: peaks}
+        self.thresholds = self._of_each("threshold", n, self.threshold)
+        self.minimums = self._of_each("minimum_peaks", n, self.minimum)
+        if self.threshold not in self.thresholds or self.minimum not in self.minimums:
+            raise InputError(
+                f"{self.path} contradicts itself: no frame was judged by {self.minimum} peaks of {self.threshold}: it "
+                "was changed after the run"
+            )
+        self.counts = {} if self.judged_by == "bragg_peaks" else self._ladder(n)
+        if (self.thresholds == self.threshold).all():  # else a count is of one threshold here, of another there
+            self.counts[self.threshold] = self.peaks
 
     def name(self, frame: int) -> str:
         """What the user calls a frame: its number; in a master the detector's, `rank:number` where it has no name."""
@@ -86,6 +101,12 @@ class VerdictFile(CheckedFile):
             self._detector = self._read(f"{_DATA}/detector_frame", (n,), "u", np.uint64)
             _, of, times = np.unique(self._detector, return_inverse=True, return_counts=True)
             self.unnamed = (times[of] > 1) | (self._detector == UNKNOWN_FRAME)
+
+    def _of_each(self, name: str, n: int, first: int) -> NDArray[np.int64]:
+        """One value a frame; in files of before there was such a record all have the `first`."""
+        if not self._has(f"{_DATA}/{name}"):
+            return np.full(n, first, np.int64)
+        return self._read(f"{_DATA}/{name}", (n,), "u", np.int64)
 
     def _ladder(self, n: int) -> dict[int, NDArray[np.int64]]:
         if not self._has(f"{_DATA}/ladder"):

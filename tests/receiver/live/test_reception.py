@@ -32,6 +32,7 @@ from framelane.receiver.pipeline.result import Result
 from framelane.receiver.pipeline.veto import Reason
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
+from framelane.receiver.sinks.what_if import disagreements, replay_veto
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_plan import SessionPlan
@@ -390,3 +391,45 @@ def test_options_are_named_as_they_were_given(options: dict[str, object], python
 def test_processing_that_cannot_be_is_refused() -> None:
     with pytest.raises(ConfigError, match="gpu corrects raw words, by a calibration: give calibration as well"):
         Processing(gpu=True)
+
+
+def test_another_veto_holds_from_the_next_frame_on_and_the_file_says_of_each_frame_which_it_was(
+    capture: Capture, calibration: Calibration, tmp_path: Path
+) -> None:
+    def judged(name: str, first: tuple[int, int], then: tuple[int, int]) -> dict[str, list[int]]:
+        processing = Processing(calibration=tmp_path / "calibration.h5", threshold=first[0], minimum_peaks=first[1])
+        with receive(capture, processing) as run, Recorder(run, tmp_path / name) as recorder:
+            for frame in run:
+                recorder.write(frame)
+                if frame.number == 1:
+                    run.change_veto(threshold=then[0])
+                    assert run.change_veto(minimum_peaks=then[1]) == run.veto
+        names = "threshold", "minimum_peaks", "peaks", "accepted", "reason"
+        with h5py.File(tmp_path / name) as file:
+            return {each: file["entry/data"][each][()].tolist() for each in names}
+
+    low, high = (3, 1), (300, 1 << 20)
+    changed, lows, highs = judged("changed.h5", low, high), judged("low.h5", low, low), judged("high.h5", high, high)
+    assert lows["peaks"] != highs["peaks"]
+    assert changed == {name: lows[name][:2] + highs[name][2:] for name in changed}
+    assert (changed["threshold"], changed["minimum_peaks"]) == ([3, 3, 300, 300], [1, 1, 1 << 20, 1 << 20])
+    assert changed["accepted"] == [True, True, True, False]  # of the third pixels are missing
+    record = replay_veto(tmp_path / "changed.h5", threshold=4, minimum_peaks=1).record
+    assert disagreements(record) == 0
+    assert 3 not in record.counts, "of two frames it is not known"
+    assert set(record.counts) == {2**k for k in range(15)}
+
+
+def test_a_veto_that_cannot_be_is_refused_and_the_old_one_stays(
+    capture: Capture, calibration: Calibration, tmp_path: Path
+) -> None:
+    processing = Processing(calibration=tmp_path / "calibration.h5", threshold=2, peaks="bragg")
+    with receive(capture, processing) as run:
+        with pytest.raises(ConfigError, match="the threshold of Bragg peaks stays 2 while a run lasts"):
+            run.change_veto(threshold=3)
+        with pytest.raises(ConfigError, match="give a threshold of"):
+            run.change_veto(minimum_peaks=-1)
+        assert run.veto == processing.veto
+        assert run.change_veto(minimum_peaks=7).minimum == 7
+    with receive(capture) as raw, pytest.raises(OptionError, match="raw words have no peaks to judge by"):
+        raw.change_veto(threshold=3)

@@ -320,6 +320,15 @@ def _with(name: str, values: Any) -> Callable[[Any], None]:
     return damage
 
 
+def test_a_file_of_before_each_frame_said_its_threshold_is_judged_again_as_well(file: Path) -> None:
+    with h5py.File(file, "r+") as opened:
+        for name in ("threshold", "minimum_peaks"):
+            del opened["entry/data"][name]
+    with VerdictFile(file) as record:
+        assert disagreements(record) == 0
+        assert record.threshold in record.counts
+
+
 def _attribute(dataset: str, name: str, value: Any) -> Callable[[Any], None]:
     def damage(data: Any) -> None:
         data[dataset].attrs[name] = value

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from framelane.bench.serve import browser
 from kernel_icmp import refuses_on
 
 LIST = Path(__file__).with_name("skips.toml")
@@ -45,6 +46,7 @@ WHERE: dict[str, Callable[[], bool]] = {
     "anywhere": lambda: True,
     "no GPU": lambda: not Path("/dev/nvidiactl").exists(),
     "CuPy installed": lambda: importlib.util.find_spec("cupy") is not None,
+    "no Chromium": lambda: browser.CHROMIUM is None,
     "no real frames named": lambda: "FRAMELANE_DATA" not in os.environ,
     "no networks of one's own": lambda: os.geteuid() != 0 or _fails("unshare", "--net", "true"),
     "no token bucket filter": lambda: _fails_in_a_network("tc qdisc add dev lo root tbf rate 8bit burst 10k limit 1m"),

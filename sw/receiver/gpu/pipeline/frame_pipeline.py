@@ -18,6 +18,7 @@ from framelane.receiver.gpu.pipeline.watchdog import Watchdog
 from framelane.receiver.pedestal.pedestal_tracker import PedestalTracker
 from framelane.receiver.pipeline.frame_pipeline import Processed, refuse_dark
 from framelane.receiver.pipeline.judging import Judging
+from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.ring.ring import Ring
 
@@ -98,6 +99,10 @@ class GpuFramePipeline:
     def fault(self) -> str | None:
         """See `FramePipeline`."""
         return self._queue.fault
+
+    def change_veto(self, veto: Veto) -> None:
+        """See `FramePipeline`: the launches of a GPU have their thresholds in them."""
+        raise ConfigError("a GPU's threshold and minimum number of peaks stay while a run lasts: begin another run")
 
     @property
     def pending(self) -> int:

@@ -1,0 +1,54 @@
+"""`framelane serve`, the command; what it does is in `framelane.serve`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+STATUS = """Exit status 0: ended by a signal; a run that went on was ended in order.
+
+2: bad input, no folder, or nobody can listen there: one sentence says why."""
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(help="For the files of frames, and the service's state.")],
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|simulated",
+            help="Be configured with this plan (docs/receiving.md), and armed at once; simulated: for `framelane "
+            "emulate` on this machine.",
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Others than this machine need a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: any that is free.")] = 8470,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="File with the token that clients show (mode 0600); a new one is made where there is none."),
+    ] = None,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log lines of JSON.")] = False,
+) -> None:
+    """Serve a receiver: armed, started and watched by HTTP, with a live page and metrics, until Ctrl-C.
+
+    Needs the extra: pip install "framelane[serve]".
+    """
+    from framelane.base.errors import ConfigError
+    from framelane.base.progress import say
+    from framelane.cli.terminal import Terminal
+
+    try:
+        from framelane.serve import running
+    except ModuleNotFoundError as error:
+        raise ConfigError(f'{error.name} is not installed: pip install "framelane[serve]"') from error
+    console = Terminal()
+    running.run(
+        folder,
+        plan=plan,
+        host=host,
+        port=port,
+        token_file=token_file,
+        log_json=log_json,
+        tell=lambda line: say(console, line),
+    )

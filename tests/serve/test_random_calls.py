@@ -1,0 +1,157 @@
+"""Random calls in random states, from the service's own OpenAPI document: never a 500, never a run that is lost."""
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from framelane.base.errors import FramelaneError
+from framelane.receiver import recover
+from framelane.serve import Client
+from framelane.source import Stop, emulate
+from served import Served, configuration, served
+
+CALLS = int(os.environ.get("FRAMELANE_SERVE_CALLS", "60"))
+A_RUN = 20
+"""Calls in a row: as many as an example of hypothesis has at most."""
+USUAL = ["configure", "arm", "send", "start", "stop", "abort", "thresholds", "thresholds"]
+"""Calls that lead from state to state: with purely random ones few runs would ever begin."""
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("random")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def calls(here: Served) -> list[tuple[str, str, dict[str, Any]]]:
+    document = httpx.get(f"{here.url}/openapi.json").json()
+    found = [(method, path, call) for path, of in document["paths"].items() for method, call in of.items()]
+    assert len(found) >= 15
+    return found
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 1 << 66) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+class Sender:
+    """A source that goes on in a thread while calls are made."""
+
+    def __init__(self) -> None:
+        self.stop, self.thread = Stop(), threading.Thread()
+
+    def begin(self, here: Served) -> None:
+        self.end()
+        status, configured = here.service.status(), here.service.configuration
+        if not status["address"] or configured is None or configured.source.transport != "udp":
+            return
+        stop = self.stop = Stop()
+
+        def send() -> None:
+            with contextlib.suppress(FramelaneError):  # the run may end before it has begun
+                emulate(to=status["address"], port=configured.source.port, rate=200, frames=400, stop=stop)
+
+        self.thread = threading.Thread(target=send)
+        self.thread.start()
+
+    def end(self) -> None:
+        self.stop.wanted = True
+        if self.thread.ident:
+            self.thread.join(30)
+
+
+def usual(here: Served, name: str, sender: Sender, draw: Any) -> httpx.Response | None:
+    if name == "send":
+        sender.begin(here)
+        return None
+    if name == "thresholds":
+        changed = {"threshold": draw(st.integers(1, 100)), "minimum_peaks": draw(st.integers(0, 50))}
+        return httpx.put(f"{here.url}/api/thresholds", json=changed, timeout=60)
+    body = configuration() if name == "configure" else None
+    return httpx.post(f"{here.url}/api/{name}", json=body, timeout=60)
+
+
+def random_call(here: Served, calls: list[tuple[str, str, dict[str, Any]]], draw: Any) -> httpx.Response:
+    method, path, call = draw(st.sampled_from(calls))
+    query = {each["name"]: draw(st.integers(-2, 5000) | st.text(max_size=5)) for each in call.get("parameters", [])}
+    query = {name: value for name, value in query.items() if draw(st.booleans())}
+    if "wait_s" in query or path == "/api/picture":
+        query["wait_s"] = draw(st.sampled_from([0, 0.01, -1, "x"]))
+    body = None
+    if "requestBody" in call:
+        body = configuration() if draw(st.booleans()) else {}
+        at = draw(st.sampled_from([body, body.get("source", body), body.get("source", {}).get("plan", body)]))
+        at[draw(st.sampled_from([*at, "judging", "metadata", "board", "threshold"]))] = draw(values)
+    data = None if body is None else json.dumps(body).encode()
+    kind = {"Content-Type": "application/json"}
+    return httpx.request(method, here.url + path, params=query, content=data, headers=kind, timeout=60)
+
+
+@seed(int(os.environ.get("FRAMELANE_SEED", "1")))
+@settings(
+    max_examples=-(-CALLS // A_RUN),
+    deadline=None,
+    database=None,
+    suppress_health_check=[*HealthCheck],
+)
+@given(data=st.data())
+def test_no_call_in_any_state_is_a_500_or_loses_a_run(
+    here: Served, calls: list[tuple[str, str, dict[str, Any]]], data: st.DataObject
+) -> None:
+    sender, begun = Sender(), set()
+    try:
+        bring_to(here, data.draw(st.sampled_from(["idle", "armed", "running", "running"])), sender)
+        for _ in range(A_RUN):
+            if data.draw(st.booleans()):
+                answer = usual(here, data.draw(st.sampled_from(USUAL)), sender, data.draw)
+            else:
+                answer = random_call(here, calls, data.draw)
+            if answer is not None:
+                assert answer.status_code in (200, 204, 401, 404, 405, 409, 422, 503), (answer.request, answer.text)
+                if answer.status_code >= 400:
+                    assert isinstance(answer.json()["detail"], str)
+            status = here.service.status()
+            if status["loss"]["complete"]:
+                begun.add(status["file"])
+    finally:
+        sender.end()
+    with Client(here.url) as client:
+        client.abort()
+        assert client.status()["state"] in ("idle", "ended", "error")
+    check_files(here.service.folder, begun)
+
+
+def bring_to(here: Served, state: str, sender: Sender) -> None:
+    with Client(here.url) as client:
+        client.abort()
+        if state != "idle":
+            client.configure(configuration())
+            client.arm()
+        if state == "running":
+            sender.begin(here)
+            client.wait_for("running", 20)
+
+
+def check_files(folder: Path, begun: set[str]) -> None:
+    """Every run of which frames came has its file, which was ended in order, with what its loss identity says."""
+    import h5py
+
+    for path in (folder / name for name in begun):
+        assert recover(path).sound, path
+        with h5py.File(path) as file:
+            loss = dict(file["entry/loss"].attrs)
+            assert loss.pop("sent") == sum(loss.values())
+            assert loss["complete"] + loss["incomplete"] == len(file["entry/data/frame_number"])
