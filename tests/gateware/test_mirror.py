@@ -34,6 +34,7 @@ BUILDS = {
     "cdc_axis_clock": "cdc_axis",
     "framelane_top_outside": "framelane_top",
     "mac_port_outside": "mac_port",
+    "pcie_wr_link": "pcie_wr",
     "rc_requester_careless": "rc_requester",
     **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),
     **dict.fromkeys(("tx_with_rc", "tx_with_rc_many"), "tx"),

@@ -57,7 +57,7 @@ module tlp_join
   tlp_t tlp_q;
   logic tlp_valid_q, first_q, tlp_ready;
   logic [4:0] left_q;
-  (* keep, dont_merge *)lane_t [GROUPS-1:0] earlier_q;  // as tlp_q's
+  (* keep, dont_merge *)logic [GROUPS-1:0][LANES_W-1:0] earlier_q;  // as tlp_q's
 
   state_e state_q, state_d;
   logic last, skipped, silent, wants, take, valid, go, ready, popped, descriptor_end;

@@ -35,9 +35,7 @@ class EngineBench(WriteBench):
 
     async def check(self) -> None:
         await self.drain(self.out, self.beats())
-        for index, (one, wanted) in enumerate(
-            zip(taken_tlps(self.out.items, self.width), self.expected, strict=True)
-        ):
+        for index, (one, wanted) in enumerate(zip(taken_tlps(self.out.items, self.width), self.expected, strict=True)):
             assert one == wanted, f"TLP {index}"
         assert self.statuses == self.expected_statuses
         for record in (self.out, self.expected, self.statuses, self.expected_statuses, self.descriptors):

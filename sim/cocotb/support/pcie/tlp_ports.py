@@ -47,7 +47,9 @@ def tlp_items(write: Write, engine: Engine) -> list[dict[str, int]]:
     refused = status(write, engine.pages.ring_bytes)
     if refused is not Status.OK:
         fields = dict.fromkeys(TLP_T.fields, 0)
-        return [{"tdata": TLP_T.pack(fields | {"status": refused, "refused": 1, "empty": write.length == 0, "ends": 1})}]
+        return [
+            {"tdata": TLP_T.pack(fields | {"status": refused, "refused": 1, "empty": write.length == 0, "ends": 1})}
+        ]
     tlps = list(split(write, engine.mps))
     items = []
     for tlp, lanes in zip(tlps, reads(write, tlps, engine.beat), strict=True):
