@@ -51,8 +51,9 @@ class LinkBench(WriteBench):
         """Until all has arrived."""
         whole = sum(not each.poisoned for each in self.expected)
         await self.until(lambda: len(self.statuses) == len(self.expected_statuses))
-        await self.until(lambda: len(self.link.sent) == whole)
-        await Timer(2, "us")
+        await self.until(lambda: len(self.link.arrived) == whole)
+        await Timer(1, "us")
+        assert len(self.link.arrived) == whole
         assert self.statuses == self.expected_statuses
 
 

@@ -1,4 +1,4 @@
-"""tlp_join: TLPs leave with their bytes in their lanes, none lost; wrong payload spoils what has it and nothing else."""
+"""tlp_join: TLPs leave with their bytes in their lanes, none lost; wrong payload spoils what has it alone."""
 
 from typing import Any
 

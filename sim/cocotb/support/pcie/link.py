@@ -50,25 +50,48 @@ class Memory:
         return b"".join(bytes(region[0 : region.size]) for region in self._regions)
 
 
-class Link:
-    """A root complex and one device behind it. TLPs that are given to it go over the wire, in order."""
+class Host:
+    """A root complex with memory; notes when memory writes arrive."""
 
-    def __init__(self, generation: int = 3, lanes: int = 16, mps: int = 256) -> None:
+    def __init__(self, mps: int = 256) -> None:
         logging.getLogger("cocotb.pcie").setLevel(logging.WARNING)
         self.complex = RootComplex()
-        self.complex.max_payload_size = MPS.index(mps)
         self.complex.log.setLevel(logging.WARNING)
+        self.complex.max_payload_size = MPS.index(mps)
+        self.memory = Memory(self.complex)
+        self.arrived: list[tuple[int, int]] = []
+        """Of each memory write: when it arrived in ps, and bytes of data until then."""
+        self._bytes = 0
+        for kind in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
+            self.complex.register_rx_tlp_handler(kind, self._note)
+
+    async def _note(self, packet: Packet) -> None:
+        await self.complex.handle_mem_write_tlp(packet)
+        self._bytes += 4 * packet.length
+        self.arrived.append((int(get_sim_time("ps")), self._bytes))
+
+    def connect(self, device: Any) -> None:
+        """Put a device behind a port of its own."""
+        self.complex.make_port().connect(device)
+
+    def gb_per_s(self, skip: int) -> float:
+        """Payload in 1e9 bytes a second, without the first and last `skip` TLPs."""
+        (begin, before), (end, after) = self.arrived[skip], self.arrived[-1 - skip]
+        return (after - before) * 1000 / (end - begin)
+
+
+class Link(Host):
+    """A host and one device. TLPs that are given to it go over the wire, in order."""
+
+    def __init__(self, generation: int = 3, lanes: int = 16, mps: int = 256) -> None:
+        super().__init__(mps)
         self.device = Device()
         self.device.make_function()
         self.device.upstream_port.max_link_speed = generation
         self.device.upstream_port.max_link_width = lanes
-        self.complex.make_port().connect(self.device)
-        self.memory = Memory(self.complex)
-        self._waiting: deque[tuple[Packet, int]] = deque()
+        self.connect(self.device)
+        self._waiting: deque[Packet] = deque()
         self._more = Event()
-        self.sent: list[tuple[int, int]] = []
-        """Of each TLP: when the link had taken it, in ns times 1000, and bytes of payload until then."""
-        self._bytes = 0
         cocotb.start_soon(self._run())
 
     def is_full(self) -> bool:
@@ -88,7 +111,7 @@ class Link:
             tail = -(each.tlp.lead + each.tlp.length) % 4
             packet.set_data(bytes(each.tlp.lead) + each.data + bytes(tail))
             assert packet.check(), f"the model of PCIe refuses {packet!r}"
-            self._waiting.append((packet, each.tlp.length))
+            self._waiting.append(packet)
         self._more.set()
 
     async def _run(self) -> None:
@@ -96,13 +119,5 @@ class Link:
             await self._more.wait()
             self._more.clear()
             while self._waiting:
-                packet, length = self._waiting[0]
-                await self.device.send(packet)
+                await self.device.send(self._waiting[0])
                 self._waiting.popleft()
-                self._bytes += length
-                self.sent.append((int(get_sim_time("ps")), self._bytes))
-
-    def gb_per_s(self, skip: int) -> float:
-        """Payload in 1e9 bytes a second, without the first and last `skip` TLPs."""
-        (begin, before), (end, after) = self.sent[skip], self.sent[-1 - skip]
-        return (after - before) * 1000 / (end - begin)

@@ -15,7 +15,7 @@ def request(tlp: Tlp) -> dict[str, int]:
 
 
 def reads(write: Write, tlps: Sequence[Tlp], lanes: int) -> list[dict[str, int]]:
-    """What goes with each TLP of `write`: where its bytes are in beats of `lanes` bytes, found by counting byte by byte."""
+    """What goes with each TLP of `write`: where its bytes are in beats of `lanes` bytes, counted byte by byte."""
     found = []
     beat_of = [k // lanes for k in range(write.length)]
     taken = -1
