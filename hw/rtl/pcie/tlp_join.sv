@@ -57,10 +57,10 @@ module tlp_join
   tlp_t tlp_q;
   logic tlp_valid_q, first_q, tlp_ready;
   logic [4:0] left_q;
-  (* keep, dont_merge *)logic [GROUPS-1:0][LANES_W-1:0] earlier_q;  // as tlp_q's
+  (* keep, dont_merge *)logic [GROUPS-1:0][LANES_W-1:0] earlier_q;  // tlp_q's
 
   state_e state_q, state_d;
-  logic last, skipped, silent, wants, take, valid, go, ready, popped, descriptor_end;
+  logic last, skipped, skips, silent, wants, take, valid, go, ready, popped, descriptor_end;
 
   // Whether the payload is what the descriptor says. Only the last beat of a packet may be partial.
   logic [KeepW-1:0] wanted;
@@ -76,7 +76,8 @@ module tlp_join
   assign take = wants && !ended_q && !skipped;
   assign valid = tlp_valid_q && state_q == SEND && !skipped && (!take || s_axis_payload_tvalid);
   assign go = valid && (ready || silent);
-  assign popped = (go && last) || (tlp_valid_q && state_q == SEND && skipped);
+  assign skips = tlp_valid_q && state_q == SEND && skipped;
+  assign popped = (go && last) || skips;
   assign tlp_ready = !tlp_valid_q || popped;
   assign s_axis_tlp_tready = tlp_ready;
   assign s_axis_payload_tready = (go && take) || state_q == DISCARD;
@@ -90,7 +91,7 @@ module tlp_join
   assign is_short = take && (missing || (s_axis_payload_tlast && !final_take));
   assign is_long = final_take && (beyond || !s_axis_payload_tlast);
   assign bad = take && s_axis_payload_tuser;
-  assign poisoned = poisoned_q || is_short || bad || (first_q && held_bad_q && tlp_q.earlier != '0);
+  assign poisoned = poisoned_q || is_short || bad || (first_q && held_bad_q && earlier_q[0] != '0);
   assign said = said_q == OK ? tlp_q.status : said_q;
 
   assign descriptor_end = state_q == DISCARD ? s_axis_payload_tvalid && s_axis_payload_tlast :
@@ -110,7 +111,6 @@ module tlp_join
       left_q <= s_axis_tlp_tdata.beats;
       first_q <= 1'b1;
       poisoned_q <= 1'b0;
-      for (int unsigned g = 0; g < GROUPS; g++) earlier_q[g] <= lane_t'(s_axis_tlp_tdata.earlier);
     end else if (go) begin
       left_q <= left_q - 1'b1;
       first_q <= 1'b0;
@@ -194,8 +194,12 @@ module tlp_join
   for (genvar g = 0; g < GROUPS; g++) begin : gen_group
     localparam int unsigned LANE = g * GROUP_LANES;
 
+    logic group_go;
+    assign group_go = valid && (readies[g] || silent);
+
     always_ff @(posedge clk) begin
-      if (valid && take && (readies[g] || silent)) begin
+      if (!tlp_valid_q || (group_go && last) || skips) earlier_q[g] <= lane_t'(s_axis_tlp_tdata.earlier);
+      if (group_go && take) begin
         previous_q[LANE+:GROUP_LANES] <= s_axis_payload_tdata[8*LANE+:GROUP_W];
       end
     end
@@ -234,6 +238,6 @@ module tlp_join
   );
 
   logic unused;
-  assign unused = ^{valids, moved[STAGES], previous_q[0], tlp_q.beats};
+  assign unused = ^{valids, moved[STAGES], previous_q[0], tlp_q.beats, tlp_q.earlier};
 
 endmodule

@@ -81,9 +81,10 @@ module tlp_rq
   logic b_used, c_used, apart, pairs, takes, valid, ready, poisons;
   logic [GROUPS-1:0] readies, valids;
   (* keep, dont_merge *)logic [GROUPS-1:0] keeps_q, rests_q;
+  logic keep_q, wait_q;  // the copies that are not of data
 
-  assign keeps = keeps_q[0];
-  assign rest = rests_q[0];
+  assign keeps = keep_q;
+  assign rest = wait_q;
   assign poisons = s_axis_tlp_tlast && s_axis_tlp_tuser.poisoned;
   assign b_used = s_axis_tlp_tkeep[4];
   assign c_used = s_axis_tlp_tlast && s_axis_tlp_tkeep[12];
@@ -127,9 +128,15 @@ module tlp_rq
   always_ff @(posedge clk) begin
     if (valid && ready) begin
       kept_q <= kept;
+      keep_q <= keeps_d;
+      wait_q <= rest_d;
       if (s_axis_tlp_tvalid && takes) first_q <= s_axis_tlp_tlast;
     end
-    if (rst) first_q <= 1'b1;
+    if (rst) begin
+      first_q <= 1'b1;
+      keep_q <= 1'b0;
+      wait_q <= 1'b0;
+    end
   end
 
   // Beside the data.
@@ -170,8 +177,8 @@ module tlp_rq
 
   // Data, by groups.
   descriptor_t descriptor;
-  logic [GROUP_W-1:0] behind_q;  // the highest doublewords of the TLP's beat before
-  logic [HALF_GROUPS-1:0][GROUP_W-1:0] a_data, b_data, c_data, kept_data_q;
+  logic [GROUP_W-1:0] c_data, behind_q;  // `behind`: the highest doublewords of the TLP's beat before
+  logic [HALF_GROUPS-1:0][GROUP_W-1:0] a_data, b_data, kept_data, kept_data_q;
   logic [GROUPS-1:0][GROUP_W-1:0] data;
 
   always_comb begin
@@ -183,7 +190,9 @@ module tlp_rq
 
   assign a_data = {s_axis_tlp_tdata[GROUP_W-1:0], first_q ? descriptor : behind_q};
   assign b_data = s_axis_tlp_tdata[3*GROUP_W-1:GROUP_W];
-  assign c_data = {GROUP_W'(0), s_axis_tlp_tdata[4*GROUP_W-1:3*GROUP_W]};
+  assign c_data = s_axis_tlp_tdata[4*GROUP_W-1:3*GROUP_W];
+  // Where `b` is kept there is no `c`. That has no more than one group: what is above it is anything.
+  assign kept_data = {b_data[1], c_used ? c_data : b_data[0]};
 
   always_ff @(posedge clk) begin
     if (s_axis_tlp_tvalid && s_axis_tlp_tready) behind_q <= s_axis_tlp_tdata[4*GROUP_W-1:3*GROUP_W];
@@ -195,9 +204,9 @@ module tlp_rq
     if (g < HALF_GROUPS) begin : gen_low
       assign data[g] = rests_q[g] ? b_data[H] : keeps_q[g] ? kept_data_q[H] : a_data[H];
 
-      always_ff @(posedge clk) if (valid && readies[g]) kept_data_q[H] <= keeps_q[g] ? b_data[H] : c_data[H];
+      always_ff @(posedge clk) if (valid && readies[g]) kept_data_q[H] <= kept_data[H];
     end else begin : gen_high
-      assign data[g] = rests_q[g] ? c_data[H] : keeps_q[g] ? a_data[H] : b_data[H];
+      assign data[g] = H == 0 && rests_q[g] ? c_data : keeps_q[g] ? a_data[H] : b_data[H];
     end
 
     always_ff @(posedge clk) begin
@@ -212,7 +221,8 @@ module tlp_rq
     end
 
     axis_reg #(
-        .DataW(GROUP_W)
+        .DataW (GROUP_W),
+        .GroupW(GROUP_W / 2)
     ) u_reg (
         .clk,
         .rst,
