@@ -80,8 +80,8 @@ module tlp_rq
   logic [3:0] most;  // the last doubleword of this beat
   logic b_used, c_used, apart, pairs, takes, valid, ready, poisons;
   logic [GROUPS-1:0] readies, valids;
-  (* keep, dont_merge *)logic [GROUPS-1:0] keeps_q, rests_q;
-  logic keep_q, wait_q;  // the copies that are not of data
+  (* keep, dont_merge *)logic [GROUPS-1:0] keeps_q, rests_q, firsts_q;
+  logic keep_q, wait_q;  // as those of data, and first_q too
 
   assign keeps = keep_q;
   assign rest = wait_q;
@@ -178,7 +178,7 @@ module tlp_rq
   // Data, by groups.
   descriptor_t descriptor;
   logic [GROUP_W-1:0] c_data, behind_q;  // `behind`: the highest doublewords of the TLP's beat before
-  logic [HALF_GROUPS-1:0][GROUP_W-1:0] a_data, b_data, kept_data, kept_data_q;
+  logic [HALF_GROUPS-1:0][GROUP_W-1:0] b_data, kept_data, kept_data_q;
   logic [GROUPS-1:0][GROUP_W-1:0] data;
 
   always_comb begin
@@ -188,7 +188,6 @@ module tlp_rq
     descriptor.address = s_axis_tlp_tuser.request.address[63:2];
   end
 
-  assign a_data = {s_axis_tlp_tdata[GROUP_W-1:0], first_q ? descriptor : behind_q};
   assign b_data = s_axis_tlp_tdata[3*GROUP_W-1:GROUP_W];
   assign c_data = s_axis_tlp_tdata[4*GROUP_W-1:3*GROUP_W];
   // Where `b` is kept there is no `c`. That has no more than one group: what is above it is anything.
@@ -200,23 +199,28 @@ module tlp_rq
 
   for (genvar g = 0; g < GROUPS; g++) begin : gen_group
     localparam int unsigned H = g % HALF_GROUPS;
+    logic [GROUP_W-1:0] a_data;
+
+    assign a_data = H != 0 ? s_axis_tlp_tdata[GROUP_W-1:0] : firsts_q[g] ? descriptor : behind_q;
 
     if (g < HALF_GROUPS) begin : gen_low
-      assign data[g] = rests_q[g] ? b_data[H] : keeps_q[g] ? kept_data_q[H] : a_data[H];
+      assign data[g] = rests_q[g] ? b_data[H] : keeps_q[g] ? kept_data_q[H] : a_data;
 
       always_ff @(posedge clk) if (valid && readies[g]) kept_data_q[H] <= kept_data[H];
     end else begin : gen_high
-      assign data[g] = H == 0 && rests_q[g] ? c_data : keeps_q[g] ? a_data[H] : b_data[H];
+      assign data[g] = H == 0 && rests_q[g] ? c_data : keeps_q[g] ? a_data : b_data[H];
     end
 
     always_ff @(posedge clk) begin
       if (valid && readies[g]) begin
         keeps_q[g] <= keeps_d;
         rests_q[g] <= rest_d;
+        if (s_axis_tlp_tvalid && takes) firsts_q[g] <= s_axis_tlp_tlast;
       end
       if (rst) begin
         keeps_q[g] <= 1'b0;
         rests_q[g] <= 1'b0;
+        firsts_q[g] <= 1'b1;
       end
     end
 
