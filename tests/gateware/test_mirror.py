@@ -19,6 +19,7 @@ PARTS = {
     "mac_pad": "mac_port",
     "mac_rx": "mac_port",
     "mac_tx": "mac_port",
+    "pcie_engine": "pcie_wr",
     "peer_table": "roce_rx",
     "plane_reader": "jf_constants",
     "qp_commit": "registers",

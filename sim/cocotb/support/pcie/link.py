@@ -45,9 +45,18 @@ class Memory:
             found.append(region.get_absolute_address(0))
         return found
 
+    def page(self, index: int) -> bytes:
+        """What is in a page."""
+        region = self._regions[index]
+        return bytes(region[0 : region.size])
+
+    def fill(self, index: int, data: bytes) -> None:
+        """Write a page, as software does."""
+        self._regions[index][0 : len(data)] = data
+
     def contents(self) -> bytes:
         """All pages, in the order in which they were given."""
-        return b"".join(bytes(region[0 : region.size]) for region in self._regions)
+        return b"".join(self.page(index) for index in range(len(self._regions)))
 
 
 class Host:

@@ -49,10 +49,21 @@ class WriteBench(Bench):
         for _ in range(2):
             await self.step()
 
-    def write(self, offset: int, payload: bytes, length: int | None = None, wrong: tuple[int, ...] = ()) -> None:
-        """A descriptor of `length` bytes, those of its payload if not given; beats `wrong` of it have errors."""
+    def write(
+        self,
+        offset: int,
+        payload: bytes,
+        length: int | None = None,
+        wrong: tuple[int, ...] = (),
+        last: bool = False,
+    ) -> None:
+        """A descriptor of `length` bytes, those of its payload if not given; beats `wrong` of it have errors.
+
+        `last` ends a frame: the payload is its trailer.
+        """
         write = Write(offset, len(payload) if length is None else length)
         fields = dict.fromkeys(BD_T.fields, 0) | {"destination": write.offset, "length": write.length}
+        fields["last"] = int(last)
         self.descriptors.items.append({"tdata": BD_T.pack(fields)})
         for index, beat in enumerate(axis.beats(payload, self.width) if payload else ()):
             item = {"tdata": beat.data, "tkeep": beat.keep, "tlast": int(beat.last), "tuser": int(index in wrong)}
