@@ -27,7 +27,7 @@ def entry(trailer_bytes: bytes, number: int, entries: int, status: Status) -> by
 
 @dataclass
 class EventQueue:
-    """The producer: entries of 64 bytes from the ring's byte `base` on, 2^`log2` of them."""
+    """The producer: 2^`log2` entries of 64 bytes from the ring's byte `base` on, a multiple of the queue's bytes."""
 
     base: int
     log2: int

@@ -10,12 +10,13 @@ from framelane.models.pcie.tlp_split import Status, Tlp
 class Sent:
     """A TLP on the port: `tlp` with its bus address, its `data` (as many bytes), and whether it is to be nullified.
 
-    What is poisoned never reaches memory: its data do not count.
+    What is poisoned never reaches memory: its data do not count. With a `fence`, a tag, it is a read of no bytes.
     """
 
     tlp: Tlp
     data: bytes
     poisoned: bool = False
+    fence: int | None = None
 
 
 def join(

@@ -28,6 +28,8 @@ class Status(IntEnum):
     """The payload went on behind the write's end: that is dropped."""
     BAD_PAYLOAD = 7
     """Payload came with errors: TLPs with bytes of it are poisoned."""
+    UNANSWERED = 8
+    """Of a frame's event: its fence had no completion in time, so that nobody knows whether all has arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Tlp:
-    """One memory write request: `length` bytes from `address` on, in bytes."""
+    """One memory write request: `length` bytes from `address` on, in bytes. Without any: a read of none (2.2.5)."""
 
     address: int
     length: int
@@ -58,7 +60,7 @@ class Tlp:
     @property
     def dwords(self) -> int:
         """The header's Length field, in doublewords."""
-        return -(-(self.lead + self.length) // 4)
+        return max(1, -(-(self.lead + self.length) // 4))
 
     @property
     def first_be(self) -> int:

@@ -30,6 +30,10 @@ module pcie_engine
     input  logic [ 4:0] event_log2_i,
     input  logic [31:0] event_consumed_i,
     output logic [31:0] event_produced_o,
+    input  logic        fence_i,
+    input  logic [23:0] fence_limit_i,
+    input  logic        completion_i,
+    input  logic [ 4:0] completion_tag_i,
 
     // Descriptors, whose destinations are offsets in the ring, and payload, one packet each; `last` has the trailer
     input  bd_t  s_axis_bd_tdata,
@@ -54,10 +58,12 @@ module pcie_engine
     output logic    status_valid_o,
     output status_e status_o,
     output logic    event_o,
-    output logic    event_lost_o
+    output logic    event_lost_o,
+    output logic    unanswered_o
 );
 
   bd_t bd_tdata;
+  fence_t bd_tuser;
   logic bd_tvalid, bd_tready, payload_tlast, payload_tuser, payload_tvalid, payload_tready, ended_valid;
   logic [DataW-1:0] payload_tdata;
   logic [KeepW-1:0] payload_tkeep;
@@ -73,6 +79,10 @@ module pcie_engine
       .log2_i               (event_log2_i),
       .consumed_i           (event_consumed_i),
       .produced_o           (event_produced_o),
+      .fence_i,
+      .fence_limit_i,
+      .completion_i,
+      .completion_tag_i,
       .s_axis_bd_tdata,
       .s_axis_bd_tvalid,
       .s_axis_bd_tready,
@@ -83,6 +93,7 @@ module pcie_engine
       .s_axis_payload_tvalid,
       .s_axis_payload_tready,
       .m_axis_bd_tdata      (bd_tdata),
+      .m_axis_bd_tuser      (bd_tuser),
       .m_axis_bd_tvalid     (bd_tvalid),
       .m_axis_bd_tready     (bd_tready),
       .m_axis_payload_tdata (payload_tdata),
@@ -96,7 +107,8 @@ module pcie_engine
       .status_valid_o,
       .status_o,
       .event_o,
-      .lost_o               (event_lost_o)
+      .lost_o               (event_lost_o),
+      .unanswered_o
   );
 
   pcie_wr #(
@@ -112,6 +124,7 @@ module pcie_engine
       .map_index_i,
       .map_entry_i,
       .s_axis_bd_tdata      (bd_tdata),
+      .s_axis_bd_tuser      (bd_tuser),
       .s_axis_bd_tvalid     (bd_tvalid),
       .s_axis_bd_tready     (bd_tready),
       .s_axis_payload_tdata (payload_tdata),

@@ -6,19 +6,27 @@ package pcie_pkg;
   localparam int unsigned ENTRY_W = NUMBER_W + 2;
 
   // How a write ended. Model: tlp_split.Status.
-  typedef enum logic [2:0] {
-    OK = 3'd0,
-    BAD_LENGTH = 3'd1,  // 0 bytes
-    OUTSIDE = 3'd2,     // bytes behind the ring's end
-    NO_PAGE = 3'd3,     // a page is not in the table
-    BAD_PARITY = 3'd4,  // an entry of the table has a bit changed
-    SHORT = 3'd5,       // the payload ended too early
-    LONG = 3'd6,        // the payload went on
-    BAD_PAYLOAD = 3'd7  // payload came with errors
+  typedef enum logic [3:0] {
+    OK = 4'd0,
+    BAD_LENGTH = 4'd1,   // 0 bytes
+    OUTSIDE = 4'd2,      // bytes behind the ring's end
+    NO_PAGE = 4'd3,      // a page is not in the table
+    BAD_PARITY = 4'd4,   // an entry of the table has a bit changed
+    SHORT = 4'd5,        // the payload ended too early
+    LONG = 4'd6,         // the payload went on
+    BAD_PAYLOAD = 4'd7,  // payload came with errors
+    UNANSWERED = 4'd8    // of a frame's event: its fence had no completion in time
   } status_e;
 
-  // One descriptor: so many bytes to the ring's byte `offset`. Model: tlp_split.Write.
+  // A read of no bytes: its completion comes when all writes before it, on the same way, have arrived (2.2.5, 2.4.1).
   typedef struct packed {
+    logic       read;
+    logic [4:0] tag;   // of its completion
+  } fence_t;
+
+  // One descriptor: so many bytes to the ring's byte `offset`, or a fence there, of one byte. Model: tlp_split.Write.
+  typedef struct packed {
+    fence_t      fence;
     logic [31:0] length;
     logic [63:0] offset;
   } write_t;
@@ -39,6 +47,7 @@ package pcie_pkg;
 
   // The header of a memory write request: what of it is not the same for all of an engine (2.2.7). Model: tlp_split.Tlp.
   typedef struct packed {
+    fence_t      fence;    // if it is one: a read of one doubleword, no byte of it enabled, and no data
     logic [63:0] address;  // of the first doubleword
     logic [7:0]  dwords;   // 1 to 128
     logic [3:0]  last_be;
@@ -49,7 +58,7 @@ package pcie_pkg;
   typedef struct packed {
     status_e     status;      // not OK: nothing of it is sent
     logic        refused;     // the descriptor: its payload is dropped
-    logic        empty;       // the descriptor has no bytes, and no payload comes
+    logic        empty;       // no payload comes for the descriptor
     logic        ends;        // its descriptor
     logic        final_read;  // takes the last payload beat of its descriptor
     logic [5:0]  tail;        // last lane of that beat

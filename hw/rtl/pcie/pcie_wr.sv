@@ -29,9 +29,10 @@ module pcie_wr
     input entry_t            map_entry_i,
 
     // Descriptors: their destination is an offset in the ring. Two cycles behind its ring
-    input  bd_t  s_axis_bd_tdata,
-    input  logic s_axis_bd_tvalid,
-    output logic s_axis_bd_tready,
+    input  bd_t    s_axis_bd_tdata,
+    input  fence_t s_axis_bd_tuser,    // it is a fence, with a length of 1 and without payload
+    input  logic   s_axis_bd_tvalid,
+    output logic   s_axis_bd_tready,
 
     // Payload: one packet a descriptor
     input  logic [DataW-1:0] s_axis_payload_tdata,
@@ -61,7 +62,7 @@ module pcie_wr
   tlp_t split_tdata, mapped_tdata;
   logic split_tvalid, split_tready, mapped_tvalid, mapped_tready;
 
-  assign write = '{length: s_axis_bd_tdata.length, offset: s_axis_bd_tdata.destination};
+  assign write = '{fence: s_axis_bd_tuser, length: s_axis_bd_tdata.length, offset: s_axis_bd_tdata.destination};
 
   always_ff @(posedge clk) ring_q <= RING_W'(pages_i) << 4'(page_log2_i - 5'd12);
 

@@ -1,6 +1,6 @@
 // Gives TLPs their payload, whose bytes it moves to the lanes of their addresses: the first doubleword of each TLP is lanes 0 to 3. A beat in
 // every cycle in which there are a TLP and its payload, none lost between TLPs or descriptors. The payload of a descriptor is one packet.
-// What must not be sent takes its payload and leaves nothing. Bytes that no enable names are anything.
+// What must not be sent takes its payload and leaves nothing. Bytes that no enable names are anything. A fence is a beat without payload.
 // Every GROUP_W bits of data have their own copy of the control, so that none drives more; all copies are always equal.
 module tlp_join
   import pcie_pkg::*;
@@ -95,7 +95,7 @@ module tlp_join
   assign said = said_q == OK ? tlp_q.status : said_q;
 
   assign descriptor_end = state_q == DISCARD ? s_axis_payload_tvalid && s_axis_payload_tlast :
-      popped && tlp_q.ends && (skipped ? ended_q || tlp_q.empty : ended);
+      popped && tlp_q.ends && (skipped ? ended_q || tlp_q.empty : ended || tlp_q.request.fence.read);
 
   always_comb begin
     state_d = state_q;

@@ -34,7 +34,7 @@ module tlp_rq
   localparam int unsigned GROUPS = DataW / GROUP_W;
   localparam int unsigned HALF_GROUPS = GROUPS / 2;
 
-  // PG213, "Requester Request Descriptor Formats". Requester, tag and completer are the block's to fill in, or not asked for.
+  // PG213, "Requester Request Descriptor Formats". Requester and completer are the block's to fill in, or not asked for.
   typedef struct packed {
     logic        force_ecrc;
     logic [2:0]  attributes;
@@ -50,6 +50,7 @@ module tlp_rq
     logic [1:0]  address_type;
   } descriptor_t;
 
+  localparam logic [3:0] MEMORY_READ = 4'b0000;
   localparam logic [3:0] MEMORY_WRITE = 4'b0001;
 
   // PG213, "Sideband Signal Descriptions in s_axis_rq_tuser" of the interface of 512 bits.
@@ -94,7 +95,11 @@ module tlp_rq
     for (int unsigned k = 1; k < DwordsW; k++) if (s_axis_tlp_tkeep[k]) most = 4'(k);
   end
 
-  assign a = '{ends: s_axis_tlp_tlast && !b_used, poisoned: poisons, most: b_used ? 3'd7 : {1'b1, most[1:0]}};
+  assign a = '{
+          ends: s_axis_tlp_tlast && !b_used,
+          poisoned: poisons,
+          most: b_used ? 3'd7 : s_axis_tlp_tuser.request.fence.read ? 3'd3 : {1'b1, most[1:0]}
+      };
   assign b = '{ends: s_axis_tlp_tlast && !c_used, poisoned: poisons, most: 3'(most - 4'd4)};
   assign c = '{ends: 1'b1, poisoned: poisons, most: {1'b0, most[1:0]}};
 
@@ -183,7 +188,8 @@ module tlp_rq
 
   always_comb begin
     descriptor = '0;
-    descriptor.request_type = MEMORY_WRITE;
+    descriptor.request_type = s_axis_tlp_tuser.request.fence.read ? MEMORY_READ : MEMORY_WRITE;
+    descriptor.tag = 8'(s_axis_tlp_tuser.request.fence.tag);
     descriptor.dwords = 11'(s_axis_tlp_tuser.request.dwords);
     descriptor.address = s_axis_tlp_tuser.request.address[63:2];
   end

@@ -69,6 +69,7 @@ module tlp_split
   place_t single_q, mask_q;
   logic [5:0] tail_q;
   mps_e mps_q;
+  fence_t look_fence_q;
 
   assign look_ready = !look_valid_q || count_ready;
 
@@ -84,6 +85,7 @@ module tlp_split
       tail_q <= 6'(LANES_W'(write.length[LANES_W-1:0] - 1'b1));
       mask_q <= places(mps);
       mps_q <= mps;
+      look_fence_q <= write.fence;
     end
     if (rst) look_valid_q <= 1'b0;
   end
@@ -97,6 +99,7 @@ module tlp_split
   logic tail_held, tail_held_q;  // the last TLP takes no payload beat: the one before has left it all
   status_e status_q;
   logic empty_write_q;
+  fence_t fence_q;
   logic [5:0] payload_tail_q;
   mps_e step_q;
 
@@ -125,7 +128,7 @@ module tlp_split
       last_q <= refused || more == '0;
       refused_q <= refused;
       status_q <= empty_q ? BAD_LENGTH : outside ? OUTSIDE : OK;
-      empty_write_q <= empty_q;
+      empty_write_q <= empty_q || look_fence_q.read;
       more_q <= more;
       address_q <= at_q;
       ending_q <= ending;
@@ -136,6 +139,7 @@ module tlp_split
       tail_held_q <= tail_held;
       payload_tail_q <= tail_q;
       step_q <= mps_q;
+      fence_q <= look_fence_q;
     end else if (step) begin
       first_q <= 1'b0;
       last_q <= more_q == MORE_W'(1);
@@ -178,14 +182,15 @@ module tlp_split
           ends: last_q,
           final_read: last_q ? first_q || !tail_held_q : tail_held_q && more_q == MORE_W'(1),
           tail: payload_tail_q,
-          reads_last: 6'(lanes[LANES_W-1:0]) >= earlier,
+          reads_last: !fence_q.read && 6'(lanes[LANES_W-1:0]) >= earlier,
           earlier: earlier,
           beats: 5'(lanes >> LANES_W),
           request: '{
+              fence: fence_q,
               address: 64'({address_q[OFFSET_W-1:2], 2'b00}),
               dwords: 8'(lanes[MPS_W-1:2]) + 1'b1,
               last_be: one ? 4'd0 : closes,
-              first_be: one ? opens & closes : opens
+              first_be: fence_q.read ? 4'd0 : one ? opens & closes : opens
           }
       };
 

@@ -1,6 +1,8 @@
 """event_queue: behind each frame an event with how it ended, in its order; no room loses it and holds nothing up."""
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import cocotb
@@ -18,6 +20,14 @@ BASE = 3 << 20
 LOG2 = 3
 
 
+@dataclass(frozen=True)
+class Kind:
+    """A descriptor that was passed on: an event's, or a fence with its tag, or of data."""
+
+    is_event: bool
+    tag: int | None
+
+
 class QueueBench(Bench):
     """The queue before an engine in Python: it ends descriptors whose payload it has, some cycles later."""
 
@@ -29,37 +39,60 @@ class QueueBench(Bench):
         self.model = EventQueue(BASE, LOG2)
         dut.enabled_i.value, dut.base_i.value, dut.log2_i.value, dut.consumed_i.value = 1, BASE, LOG2, 0
         dut.status_valid_i.value, dut.status_i.value = 0, 0
+        dut.fence_i.value, dut.fence_limit_i.value = 0, 1000
+        dut.completion_i.value, dut.completion_tag_i.value = 0, 0
+        self.answers: deque[tuple[int, int]] = deque()
+        """Completions to come: in which cycle, of which tag."""
+        self.answer_delay: Callable[[], int] = lambda: self.random.randrange(1, 60)
+        self.fences: list[int] = []
+        """Where fences went."""
+        self.unanswered = 0
         self.consumed = 0
         self.data: list[tuple[int, bytes]] = []
         """Descriptors that were given, with their payload."""
         self.frames: deque[tuple[bytes, Status]] = deque()
         """Frames whose events have not come: trailer, how it ends."""
+        self.trailers: list[int] = []
+        """Where the trailers of frames are."""
         self.endings: deque[Status] = deque()
         """How data descriptors will end, in their order."""
         self.ended: list[Status] = []
         self.lost = self.events = 0
-        self._seen = self._seen_bytes = 0
-        self._closed: deque[int] = deque()
-        self._delay = 0
+        self.passed: list[dict[str, int]] = []
+        self._closed = self._taken = self._delay = 0
         self._packet = b""
         self.packets: list[bytes] = []
-        self.kinds: deque[bool] = deque()
-        """Of descriptors that wait for their end: whether each is an event's."""
+        self.kinds: deque[Kind] = deque()
+        """Of descriptors that wait for their end."""
+        self.fence_status = Status.OK
         self.answer(self._end)
+        self.answer(self._complete)
         self.watch(self._note)
+
+    def _complete(self) -> None:
+        """Give the completion whose time has come."""
+        due = bool(self.answers) and self.answers[0][0] <= self.cycle
+        self.dut.completion_i.value = int(due)
+        if due:
+            self.dut.completion_tag_i.value = self.answers.popleft()[1]
 
     def _end(self) -> None:
         """Drive the end of the oldest descriptor whose payload is over."""
         self._delay -= 1
-        ends = bool(self.kinds) and len(self.packets) > self._seen_bytes and self._delay <= 0
+        kind = self.kinds[0] if self.kinds else None
+        ends = kind is not None and self._delay <= 0 and (kind.tag is not None or len(self.packets) > self._closed)
         self.dut.status_valid_i.value = int(ends)
-        self._ends = ends
-        if not ends:
+        if not ends or kind is None:
             return
-        self._seen_bytes += 1
+        self.kinds.popleft()
         self._delay = self.random.randrange(8)
-        is_event = self.kinds.popleft()
-        status = Status.OK if is_event else self.endings.popleft()
+        if kind.tag is not None:
+            status = self.fence_status
+            if status is Status.OK and (delay := self.answer_delay()):
+                self.answers.append((self.cycle + delay, kind.tag))
+        else:
+            self._closed += 1
+            status = Status.OK if kind.is_event else self.endings.popleft()
         self.dut.status_i.value = status
 
     def _note(self) -> None:
@@ -67,10 +100,16 @@ class QueueBench(Bench):
             self.ended.append(Status(now(self.dut.status_o)))
         self.lost += now(self.dut.lost_o)
         self.events += now(self.dut.event_o)
-        for item in self.out.items[self._seen :]:
+        self.unanswered += now(self.dut.unanswered_o)
+        for item in self.out.items[len(self.passed) :]:
             bd = BD_T.unpack(item["tdata"])
-            self.kinds.append(BASE <= bd["destination"] < BASE + (TRAILER_BYTES << LOG2))
-        self._seen = len(self.out.items)
+            self.passed.append(bd)
+            is_event = BASE <= bd["destination"] < BASE + (TRAILER_BYTES << LOG2)
+            fence = bool(item["tuser"] >> 5)
+            self.kinds.append(Kind(is_event, item["tuser"] & 31 if fence else None))
+            if fence:
+                assert bd["length"] == 1
+                self.fences.append(bd["destination"])
         while self._taken < len(self.out_payload.items):
             beat = self.out_payload.items[self._taken]
             self._taken += 1
@@ -79,8 +118,6 @@ class QueueBench(Bench):
             if beat["tlast"]:
                 self.packets.append(self._packet)
                 self._packet = b""
-
-    _taken = 0
 
     def _give(self, destination: int, payload: bytes, status: Status, last: bool = False) -> None:
         fields = dict.fromkeys(BD_T.fields, 0) | {"destination": destination, "length": len(payload), "last": last}
@@ -97,6 +134,7 @@ class QueueBench(Bench):
         trailer = Trailer(7, number % 5, number, number * 3, number * 5, sum(rows), len(rows), 0, number).pack()
         self._give((number << 12) + 2048, trailer, bad if wrong == len(rows) else Status.OK, last=True)
         self.frames.append((trailer, bad))
+        self.trailers.append((number << 12) + 2048)
 
     def consume(self, count: int) -> None:
         self.consumed += count
@@ -112,7 +150,7 @@ class QueueBench(Bench):
 
     def check(self) -> None:
         """Data in their order, events in theirs, none before the end of its frame."""
-        bds = [BD_T.unpack(item["tdata"]) for item in self.out.items]
+        bds = [BD_T.unpack(item["tdata"]) for item in self.out.items if not item["tuser"]]
         assert len(bds) == len(self.packets)
         data, events = [], []
         lasts = 0
@@ -190,6 +228,69 @@ async def without_events_all_passes_as_it_came(dut: Any) -> None:
         bench.frame(number, some_rows(bench))
     bench.frames.clear()
     await bench.finish()
+    bench.check()
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def an_event_waits_for_the_completion_of_its_fence_and_data_do_not(dut: Any, stalls: Stalls) -> None:
+    bench = QueueBench(dut, stalls)
+    dut.fence_i.value = 1
+    await bench.reset()
+    for number in range(40):
+        if number % 8 == 0:
+            await bench.finish()
+            bench.consume(number - bench.consumed)
+        bench.frame(number, some_rows(bench), bench.random.choice([Status.OK, Status.NO_PAGE]))
+    await bench.finish()
+    bench.check()
+    assert bench.fences == bench.trailers
+    assert bench.unanswered == 0
+    kinds = ["fence" if item["tuser"] else "data" for item in bench.out.items]
+    assert "data data" in " ".join(kinds)
+
+
+@cocotb.test()
+async def an_event_is_not_sent_before_the_completion(dut: Any) -> None:
+    bench = QueueBench(dut)
+    dut.fence_i.value = 1
+    bench.answer_delay = lambda: 500
+    await bench.reset()
+    bench.frame(0, [100])
+    await bench.until(lambda: bool(bench.answers))
+    for _ in range(490):
+        await bench.step()
+        assert bench.events == 0
+    await bench.finish()
+    bench.check()
+
+
+@cocotb.test()
+async def a_fence_without_completion_ends_and_a_late_one_is_not_the_nexts(dut: Any) -> None:
+    bench = QueueBench(dut)
+    dut.fence_i.value, dut.fence_limit_i.value = 1, 200
+    await bench.reset()
+    delays = iter([0, 300, 30, 250, 10])
+    bench.answer_delay = lambda: next(delays)
+    for number in range(5):
+        bench.frame(number, [64])
+    await bench.finish()
+    ended = [Status.UNANSWERED, Status.UNANSWERED, Status.OK, Status.UNANSWERED, Status.OK]
+    bench.frames = deque((trailer, status) for (trailer, _), status in zip(bench.frames, ended, strict=True))
+    bench.check()
+    assert bench.unanswered == 3
+
+
+@cocotb.test()
+async def a_fence_that_cannot_be_sent_is_not_waited_for(dut: Any) -> None:
+    bench = QueueBench(dut)
+    dut.fence_i.value, dut.fence_limit_i.value = 1, 0xFFFFFF
+    await bench.reset()
+    bench.fence_status = Status.NO_PAGE
+    for number in range(3):
+        bench.frame(number, [64])
+    await bench.finish()
+    bench.frames = deque((trailer, Status.NO_PAGE) for trailer, _ in bench.frames)
     bench.check()
 
 

@@ -107,6 +107,20 @@ async def a_descriptor_that_cannot_be_written_ends_with_its_reason(dut: Any, sta
 
 
 @cocotb.test()
+@cocotb.parametrize(stalls=[Stalls.NONE, Stalls.BOTH])
+async def a_fence_that_cannot_go_anywhere_takes_nothing_of_the_next(dut: Any, stalls: Stalls) -> None:
+    bench = EngineBench(dut, stalls)
+    await bench.start(12)
+    entries = [*bench.engine.pages.entries[:-1], page_map.entry(None)]
+    await bench.load(PageMap(12, entries))
+    ring = bench.engine.pages.ring_bytes
+    for offset, status in ((ring, Status.OUTSIDE), (ring - 1, Status.NO_PAGE), (5, Status.OK)):
+        bench.fence(offset, status)
+        bench.some_writes(3)
+    await bench.check()
+
+
+@cocotb.test()
 async def the_map_may_be_loaded_anew_and_the_link_trained_to_another_payload(dut: Any) -> None:
     bench = EngineBench(dut)
     await bench.start(21)

@@ -8,7 +8,7 @@ import pytest
 from bench import Stalls, run
 from framelane.models.pcie import page_map
 from framelane.models.pcie.tlp_split import MPS
-from link import OVERHEAD, RAW_GB_S
+from link import HIGH, OVERHEAD, RAW_GB_S
 from link_bench import LinkBench
 from widths import some_widths
 
@@ -51,6 +51,25 @@ async def what_could_not_be_written_is_exactly_what_stays_as_it_was(dut: Any) ->
     ring[(5 << 12) + 128 : 6 << 12] = payload[128:4096]
     await bench.finish()
     assert bench.link.memory.contents() == ring
+
+
+@cocotb.test()
+async def behind_an_iommu_a_page_that_it_does_not_know_is_lost_and_no_other(dut: Any) -> None:
+    """The engine's map has the addresses that the IOMMU gives out; then one mapping is taken away."""
+    bench = LinkBench(dut, mps=256, iommu=True)
+    await bench.start(12, pages=8)
+    chosen = bench.random.sample(range(1 << 40), 8)
+    table = bench.link.complex.table
+    table |= {page: (HIGH >> 12) + index for index, page in enumerate(chosen)}
+    gone = chosen[3]
+    del table[gone]
+    await bench.load(page_map.of_pages(12, [page << 12 for page in chosen]))
+    payload = bench.random.randbytes(8 * 4096 - 30)
+    bench.write(7, payload)
+    await bench.finish()
+    ring = b"\xa5" * 7 + payload + b"\xa5" * 23
+    assert bench.link.memory.contents() == ring[: 3 << 12] + b"\xa5" * 4096 + ring[4 << 12 :]
+    assert {address >> 12 for address in bench.link.complex.faults} == {gone}
 
 
 @cocotb.test()

@@ -79,10 +79,10 @@ class RqBench(Bench):
     def send(self, sent: Sent) -> None:
         tlp = sent.tlp
         data = self.random.randbytes(tlp.lead) + sent.data
-        data += self.random.randbytes(-len(data) % 4)
+        data += self.random.randbytes(4 * tlp.dwords - len(data))
         for at in range(0, len(data), BEAT):
             part, last = data[at : at + BEAT], at + BEAT >= len(data)
-            user = TLP_USER_T.pack(request(tlp) | {"poisoned": last and sent.poisoned})
+            user = TLP_USER_T.pack(request(tlp, sent.fence) | {"poisoned": last and sent.poisoned})
             keep = (1 << len(part) // 4) - 1
             beat = {"tdata": int.from_bytes(part, "little"), "tkeep": keep, "tlast": int(last), "tuser": user}
             self.tlps.items.append(beat)
@@ -112,7 +112,7 @@ class StreamBench(RqBench):
             reader.beat(item["tdata"].to_bytes(BEAT, "little"), item["tuser"])
         for (frame, first_be, last_be, discontinued), sent in zip(reader.frames, self.expected, strict=True):
             assert frame[:16] == tlp_rq.descriptor(sent)
-            assert len(frame) == 16 + 4 * sent.tlp.dwords
+            assert len(frame) == 16 + (4 * sent.tlp.dwords if sent.fence is None else 0)
             assert (first_be, last_be) == (sent.tlp.first_be, sent.tlp.last_be)
             assert discontinued == sent.poisoned
             lead = 16 + sent.tlp.lead
@@ -139,6 +139,17 @@ async def a_poisoned_tlp_is_discontinued_and_no_other(dut: Any, stalls: Stalls) 
     await bench.reset()
     for _ in range(200):
         bench.write(bench.random.getrandbits(40), bench.random.choice([1, 4, 16, 17, 48, 49, 64, 200, 300]), 128, 0.3)
+    await bench.check()
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=ALL_STALLS)
+async def a_fence_is_a_read_without_data_between_writes(dut: Any, stalls: Stalls) -> None:
+    bench = StreamBench(dut, stalls)
+    await bench.reset()
+    for tag in range(32):
+        bench.write(bench.random.getrandbits(40), bench.random.choice([1, 16, 17, 48, 64, 200]), 128, 0.1)
+        bench.send(Sent(Tlp(bench.random.getrandbits(40) & ~3, 0), b"", fence=tag))
     await bench.check()
 
 

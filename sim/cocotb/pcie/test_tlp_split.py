@@ -28,7 +28,7 @@ class SplitBench(Bench):
         self.expected: list[dict[str, int]] = []
 
     def write(self, offset: int, length: int) -> None:
-        self.writes.items.append({"tdata": WRITE_T.pack({"offset": offset, "length": length})})
+        self.writes.items.append({"tdata": WRITE_T.pack({"fence": 0, "tag": 0, "offset": offset, "length": length})})
         write = Write(offset, length)
         status = tlp_split.status(write, RING)
         if status is not Status.OK:
@@ -76,6 +76,19 @@ async def what_is_not_in_the_ring_is_refused(dut: Any) -> None:
         (0, (1 << 32) - 1), (1 << 63, 64), (1 << 38, 64), ((1 << 38) - 64, 64), ((1 << 64) - 1, 1), (0, RING + 1),
     ):  # fmt: skip
         bench.write(offset, length)
+    await bench.check()
+
+
+@cocotb.test()
+async def a_fence_passes_as_a_read_of_no_bytes_that_takes_no_payload(dut: Any) -> None:
+    bench = SplitBench(dut)
+    await bench.reset()
+    none = {"reads_last": 0, "beats": 0, "dwords": 1, "first_be": 0, "last_be": 0, "fence": 1, "ends": 1}
+    for tag, offset in enumerate((0, 3, 4095, RING - 1, RING)):
+        bench.writes.items.append({"tdata": WRITE_T.pack({"fence": 1, "tag": tag, "offset": offset, "length": 1})})
+        refused = {"status": Status.OUTSIDE, "refused": 1} if offset == RING else {"status": 0, "refused": 0}
+        bench.expected.append(none | refused | {"empty": 1, "tag": tag, "address": offset & ~3})
+        bench.write(offset % 4096, 300)
     await bench.check()
 
 

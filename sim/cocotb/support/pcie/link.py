@@ -6,13 +6,13 @@ framing), symbols take as long as the link's speed and width say.
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import cocotb
-from cocotb.triggers import Event
+from cocotb.triggers import Event, Timer
 from cocotb.utils import get_sim_time
-from cocotbext.pcie.core import Device, RootComplex
+from cocotbext.pcie.core import Device, MemoryEndpoint, RootComplex, Switch
 from cocotbext.pcie.core.tlp import Tlp as Packet
 from cocotbext.pcie.core.tlp import TlpType
 from cocotbext.pcie.core.utils import PcieId
@@ -59,12 +59,36 @@ class Memory:
         return b"".join(self.page(index) for index in range(len(self._regions)))
 
 
-class Host:
-    """A root complex with memory; notes when memory writes arrive."""
+class TranslatingRootComplex(RootComplex):  # type: ignore[misc]
+    """A root complex with an IOMMU: devices see pages of 4 KiB where its table says; all else is a fault, and lost."""
 
-    def __init__(self, mps: int = 256) -> None:
+    def __init__(self) -> None:
+        super().__init__()
+        self.table: dict[int, int] = {}
+        """Pages of devices' addresses to pages of memory, both in units of 4 KiB."""
+        self.faults: list[int] = []
+        """Addresses that are not in the table."""
+        for kind in (TlpType.MEM_READ, TlpType.MEM_READ_64, TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
+            self.register_rx_tlp_handler(kind, self._translate)
+
+    async def _translate(self, packet: Packet) -> None:
+        number, within = divmod(packet.address, 4096)
+        is_write = packet.fmt_type in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
+        if number in self.table:
+            packet.address = self.table[number] * 4096 + within
+            await (self.handle_mem_write_tlp if is_write else self.handle_mem_read_tlp)(packet)
+            return
+        self.faults.append(packet.address)
+        if not is_write:
+            await self.send(Packet.create_ur_completion_for_tlp(packet, PcieId(0, 0, 0)))
+
+
+class Host:
+    """A root complex with memory; notes when memory writes arrive. With an IOMMU where `iommu` says so."""
+
+    def __init__(self, mps: int = 256, iommu: bool = False) -> None:
         logging.getLogger("cocotb.pcie").setLevel(logging.WARNING)
-        self.complex = RootComplex()
+        self.complex = TranslatingRootComplex() if iommu else RootComplex()
         self.complex.log.setLevel(logging.WARNING)
         self.complex.max_payload_size = MPS.index(mps)
         self.memory = Memory(self.complex)
@@ -72,12 +96,15 @@ class Host:
         """Of each memory write: when it arrived in ps, and bytes of data until then."""
         self._bytes = 0
         for kind in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
-            self.complex.register_rx_tlp_handler(kind, self._note)
+            self.complex.register_rx_tlp_handler(kind, self._noting(self.complex.rx_tlp_handler[kind]))
 
-    async def _note(self, packet: Packet) -> None:
-        await self.complex.handle_mem_write_tlp(packet)
-        self._bytes += 4 * packet.length
-        self.arrived.append((int(get_sim_time("ps")), self._bytes))
+    def _noting(self, handler: Callable[[Packet], Any]) -> Callable[[Packet], Any]:
+        async def note(packet: Packet) -> None:
+            await handler(packet)
+            self._bytes += 4 * packet.length
+            self.arrived.append((int(get_sim_time("ps")), self._bytes))
+
+        return note
 
     def connect(self, device: Any) -> None:
         """Put a device behind a port of its own."""
@@ -90,15 +117,27 @@ class Host:
 
 
 class Link(Host):
-    """A host and one device. TLPs that are given to it go over the wire, in order."""
+    """A host and one device. TLPs that are given to it go over the wire, in order.
 
-    def __init__(self, generation: int = 3, lanes: int = 16, mps: int = 256) -> None:
-        super().__init__(mps)
+    With a `peer`, a switch is between them, with a GPU behind another port of it; see `Peer`.
+    """
+
+    def __init__(
+        self, generation: int = 3, lanes: int = 16, mps: int = 256, *, peer: bool = False, iommu: bool = False
+    ) -> None:
+        super().__init__(mps, iommu)
         self.device = Device()
         self.device.make_function()
         self.device.upstream_port.max_link_speed = generation
         self.device.upstream_port.max_link_width = lanes
-        self.connect(self.device)
+        self.peer = Peer(self) if peer else None
+        if self.peer is None:
+            self.connect(self.device)
+        self.device.upstream_port.rx_handler = self._receive
+        self.completions: deque[int] = deque()
+        """Tags of completions that came."""
+        self.mute = False
+        """Whether completions are lost."""
         self._waiting: deque[Packet] = deque()
         self._more = Event()
         cocotb.start_soon(self._run())
@@ -113,15 +152,29 @@ class Link(Host):
             if each.poisoned:
                 continue
             packet = Packet()
-            packet.fmt_type = TlpType.MEM_WRITE_64 if each.tlp.dw_address >> 32 else TlpType.MEM_WRITE
+            high = each.tlp.dw_address >> 32
+            if each.fence is None:
+                packet.fmt_type = TlpType.MEM_WRITE_64 if high else TlpType.MEM_WRITE
+            else:
+                packet.fmt_type = TlpType.MEM_READ_64 if high else TlpType.MEM_READ
+                packet.tag = each.fence
             packet.requester_id = PcieId(self.device.bus_num, 0, 0)
             packet.address, packet.length = each.tlp.dw_address, each.tlp.dwords
             packet.first_be, packet.last_be = each.tlp.first_be, each.tlp.last_be
             tail = -(each.tlp.lead + each.tlp.length) % 4
-            packet.set_data(bytes(each.tlp.lead) + each.data + bytes(tail))
+            if each.fence is None:
+                packet.set_data(bytes(each.tlp.lead) + each.data + bytes(tail))
             assert packet.check(), f"the model of PCIe refuses {packet!r}"
             self._waiting.append(packet)
         self._more.set()
+
+    async def _receive(self, packet: Packet) -> None:
+        if packet.fmt_type in (TlpType.CPL, TlpType.CPL_DATA):
+            packet.release_fc()
+            if not self.mute:
+                self.completions.append(packet.tag)
+        else:
+            await self.device.upstream_recv(packet)
 
     async def _run(self) -> None:
         while True:
@@ -130,3 +183,46 @@ class Link(Host):
             while self._waiting:
                 await self.device.send(self._waiting[0])
                 self._waiting.popleft()
+
+
+class Peer:
+    """A GPU whose memory lies in a BAR, behind the same switch as the device; what goes to it may have to wait there.
+
+    So data for the GPU and events for the host part at the switch.
+    """
+
+    BYTES = 1 << 20
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._switch = Switch()
+        self._switch.log.setLevel(logging.WARNING)
+        self._endpoint = MemoryEndpoint()
+        self._endpoint.add_mem_region(self.BYTES)
+        self._endpoint.log.setLevel(logging.WARNING)
+        self._device = Device(self._endpoint)
+        link.complex.make_port().connect(self._switch)
+        self._switch.make_port().connect(link.device)
+        self._switch.make_port().connect(self._device)
+
+    async def enumerate(self) -> int:
+        """Find all devices; the bus address of the GPU's memory."""
+        await self._link.complex.enumerate()
+        found = self._link.complex.find_device(self._endpoint.pcie_id)
+        await found.enable_device()
+        return int(found.bar_addr[0])
+
+    def delay(self, ns: Callable[[], int]) -> None:
+        """Keep each TLP to the GPU waiting for so long, in their order."""
+        port = self._switch.switch_ports[-1]
+        handler = port.tx_handler
+
+        async def later(packet: Packet) -> None:
+            await Timer(ns(), "ns")
+            await handler(packet)
+
+        port.tx_handler = later
+
+    def contents(self, at: int, length: int) -> bytes:
+        """What is in the GPU's memory."""
+        return bytes(self._endpoint.regions[0][at : at + length])

@@ -18,9 +18,9 @@ CLOCK_NS = 4
 class LinkBench(WriteBench):
     """The engine, its TLPs on a link to a root complex."""
 
-    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, mps: int = 256, lanes: int = 16) -> None:
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, mps: int = 256, lanes: int = 16, **link: bool) -> None:
         super().__init__(dut, stalls, mps)
-        self.link = Link(3, lanes, mps)
+        self.link = Link(3, lanes, mps, **link)
         self.out = Sink(dut, "m_axis_tlp", self.link.is_full)
         self._sinks.append(self.out)
         self.watch(self._pass_on)

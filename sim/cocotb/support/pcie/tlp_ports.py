@@ -8,10 +8,10 @@ from framelane.models.pcie.tlp_join import Sent
 from framelane.models.pcie.tlp_split import Status, Tlp, Write, split, status
 
 
-def request(tlp: Tlp) -> dict[str, int]:
+def request(tlp: Tlp, fence: int | None = None) -> dict[str, int]:
     """The fields of request_t."""
     enables = {"first_be": tlp.first_be, "last_be": tlp.last_be}
-    return {"address": tlp.dw_address, "dwords": tlp.dwords} | enables
+    return {"fence": fence is not None, "tag": fence or 0, "address": tlp.dw_address, "dwords": tlp.dwords} | enables
 
 
 def reads(write: Write, tlps: Sequence[Tlp], lanes: int) -> list[dict[str, int]]:
@@ -70,7 +70,7 @@ def taken_tlps(items: Iterable[dict[str, int]], width: int) -> list[Sent]:
     first: dict[str, int] = {}
     for item in items:
         user = TLP_USER_T.unpack(item["tuser"])
-        here = {name: user[name] for name in ("address", "dwords", "first_be", "last_be")}
+        here = {name: user[name] for name in ("fence", "tag", "address", "dwords", "first_be", "last_be")}
         first = first or here
         assert here == first, "the header changes inside a TLP"
         keep, last = item["tkeep"], bool(item["tlast"])
@@ -83,11 +83,13 @@ def taken_tlps(items: Iterable[dict[str, int]], width: int) -> list[Sent]:
         assert len(data) == 4 * first["dwords"], "tlast is not where the header's length ends"
         lead = (first["first_be"] & -first["first_be"]).bit_length() - 1
         closing = first["last_be"] or first["first_be"]
-        length = len(data) - 4 + closing.bit_length() - lead
-        tlp = Tlp(first["address"] + lead, length)
-        assert request(tlp) == first, "these are no byte enables of one run of bytes"
+        length = len(data) - 4 + closing.bit_length() - lead if closing else 0
+        tlp = Tlp(first["address"] + max(lead, 0), length)
+        fence = first["tag"] if first["fence"] else None
+        assert request(tlp, fence) == first, "these are no byte enables of one run of bytes"
+        assert (length == 0) == (fence is not None), "bytes of a fence, or a write without any"
         poisoned = bool(user["poisoned"])
-        found.append(Sent(tlp, bytes(length) if poisoned else data[lead : lead + length], poisoned))
+        found.append(Sent(tlp, bytes(length) if poisoned else data[lead : lead + length], poisoned, fence))
         data, first = b"", {}
     assert not data, "the last TLP has no end"
     return found

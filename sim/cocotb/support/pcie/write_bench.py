@@ -8,7 +8,7 @@ from framelane.models.cells import axis
 from framelane.models.pcie.page_map import PageMap
 from framelane.models.pcie.pcie_wr import Engine
 from framelane.models.pcie.tlp_join import Sent
-from framelane.models.pcie.tlp_split import MPS, Status, Write
+from framelane.models.pcie.tlp_split import MPS, Status, Tlp, Write
 from signals import now
 from tlp_ports import without_lost_data
 
@@ -25,6 +25,7 @@ class WriteBench(Bench):
         self.expected_statuses: list[Status] = []
         self.engine = Engine(PageMap(12, ()), mps, self.width // 8)
         dut.map_write_i.value = 0
+        self._no_fence = {"tuser": 0} if hasattr(dut, "s_axis_bd_tuser") else {}
         self.set_mps(mps)
         self.watch(self._note)
 
@@ -64,13 +65,22 @@ class WriteBench(Bench):
         write = Write(offset, len(payload) if length is None else length)
         fields = dict.fromkeys(BD_T.fields, 0) | {"destination": write.offset, "length": write.length}
         fields["last"] = int(last)
-        self.descriptors.items.append({"tdata": BD_T.pack(fields)})
+        self.descriptors.items.append({"tdata": BD_T.pack(fields)} | self._no_fence)
         for index, beat in enumerate(axis.beats(payload, self.width) if payload else ()):
             item = {"tdata": beat.data, "tkeep": beat.keep, "tlast": int(beat.last), "tuser": int(index in wrong)}
             self.payload.items.append(item)
         status, sent = self.engine.write(write, payload, wrong)
         self.expected += without_lost_data(sent)
         self.expected_statuses.append(status)
+
+    def fence(self, offset: int, status: Status, tag: int = 9) -> None:
+        """A read of no bytes, which ends so."""
+        fields = dict.fromkeys(BD_T.fields, 0) | {"destination": offset, "length": 1}
+        self.descriptors.items.append({"tdata": BD_T.pack(fields), "tuser": 1 << 5 | tag})
+        self.expected_statuses.append(status)
+        if status is Status.OK:
+            address = self.engine.pages.translate(offset)[1] & ~3
+            self.expected.append(Sent(Tlp(address, 0), b"", fence=tag))
 
     def some_writes(self, count: int, longest: int = 1500) -> None:
         """Descriptors of any length and alignment in the ring."""
