@@ -74,6 +74,9 @@ module event_queue
   localparam int unsigned EVENTS = 16;  // frames whose trailers have passed, and whose events have not
   localparam int unsigned WORD = 96;  // where the trailer's reserved word is
   localparam int unsigned WORD_W = 32;
+  localparam int unsigned USED_W = 17;  // up to 2^16 entries
+
+  typedef logic [USED_W-1:0] used_t;
 
   // What a descriptor is that has been passed on.
   typedef struct packed {
@@ -111,9 +114,10 @@ module event_queue
   logic [4:0] owed_q;  // frames whose events are not on their way
   logic forgets;  // a trailer
   logic owes_q, finished;
-  logic [31:0] produced_q, used_q;
+  logic [31:0] produced_q;
+  used_t used_q;
   logic [63:0] at_q;  // of the next entry
-  logic [31:0] within_q;  // bits of a count that are an entry's index
+  used_t within_q;  // bits of a count that are an entry's index
   logic full_q, settled_q, checked_q;
   frame_t waiting;
   logic is_data;
@@ -232,10 +236,10 @@ module event_queue
     status_valid_o <= status_valid_i && !ended.is_event && !ended.is_fence;
     status_o <= status_i;
     if (finished) produced_q <= produced_q + 1'b1;
-    used_q <= produced_q - consumed_i;
-    within_q <= ~(32'hFFFF_FFFF << log2_i);
+    used_q <= used_t'(produced_q) - used_t'(consumed_i);
+    within_q <= ~(~used_t'(0) << log2_i);
     full_q <= (used_q & ~within_q) != '0;
-    at_q <= base_i | {26'd0, produced_q & within_q, 6'd0};
+    at_q <= base_i | 64'({used_t'(produced_q) & within_q, 6'd0});
     // Looked at two cycles behind the event before: then the count is that behind it.
     checked_q <= room && !finished && !loses && settled_q;
     settled_q <= !finished && !loses;
@@ -399,6 +403,9 @@ module event_queue
       .m_axis_tvalid    (m_axis_payload_tvalid),
       .m_axis_tready    (m_axis_payload_tready)
   );
+
+  logic unused;
+  assign unused = ^consumed_i;
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin
