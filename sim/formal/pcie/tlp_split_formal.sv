@@ -54,6 +54,7 @@ module tlp_split_formal
 );
 
   typedef logic [39:0] bytes_t;  // no sum below comes to more
+  localparam bytes_t KEEP = bytes_t'(KeepW);
 
   reset_rule u_reset (.*);
 
@@ -104,7 +105,7 @@ module tlp_split_formal
   logic ends, single;
 
   function automatic bytes_t beats_of(input bytes_t bytes);
-    return (bytes + bytes_t'(KeepW - 1)) >> LanesW;
+    return (bytes + bytes_t'(KEEP - 1'b1)) >> LanesW;
   endfunction
 
   always_comb begin
