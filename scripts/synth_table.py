@@ -33,6 +33,7 @@ WIDE_CARRIES: dict[str, str] = {
     "rc_requester": "packets of a descriptor, one more where the last is short",
     "counters": "the sum of 64 bits, from 0 where a counter is cleared",
     "registers": "that of `counters`",
+    "pcie_engine": "length and place of the descriptor or event that is next, summed up in `tlp_split`",
 }
 """Blocks that have more levels when adders are made of LUTs: the carry chain that is on that path."""
 

@@ -98,6 +98,13 @@ HEADER_USER_T = Struct(
 ERRORS_T = Struct(bad_payload=32, too_long=32, too_short=32, bad_length=32, bad_qp=32)
 PACKET_USER_T = Struct(poisoned=1, has_vlan=1)
 
+# hw/rtl/pcie/pcie_pkg.sv
+WRITE_T = Struct(fence=1, tag=5, length=32, offset=64)
+_REQUEST = {"fence": 1, "tag": 5, "address": 64, "dwords": 8, "last_be": 4, "first_be": 4}
+_READS = {"final_read": 1, "tail": 6, "reads_last": 1, "earlier": 6, "beats": 5}
+TLP_T = Struct(status=4, refused=1, empty=1, ends=1, **_READS, **_REQUEST)
+TLP_USER_T = Struct(poisoned=1, **_REQUEST)
+
 
 def path_fields(qp: QpContext) -> dict[str, int]:
     """The fields of path_t in a QP context."""

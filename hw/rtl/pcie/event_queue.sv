@@ -1,0 +1,425 @@
+// Tells software of frames that have been written: behind each frame its trailer goes into a ring of entries of 64 bytes as well, with the phase
+// and how the frame's writes ended. An event is one more descriptor among those that pass, sent when all of its frame have their status: so it
+// takes the same way as the data, behind them. Events for which there is no room are lost and counted, and hold nothing up.
+//
+// Where data and events go to different devices, ways part, and an event could arrive first. With `fence_i` a read of no bytes goes where the
+// trailer went, and the event waits for its completion; what follows does not. One fence is under way at a time.
+//
+//   descriptors, their payload -> in turn with events and fences -> descriptors, payload
+//   ends of descriptors -> how a frame ended -> [fence] -> events
+module event_queue
+  import pcie_pkg::*;
+  import framelane_pkg::bd_t;
+#(
+    parameter int unsigned DataW = 512,
+    parameter int unsigned Depth = 64,  // descriptors under way
+
+    localparam int unsigned KeepW = DataW / 8
+) (
+    input logic clk,
+    input logic rst,
+
+    // Software: no event where it is not enabled. Produced and consumed are counts of entries, modulo 2^32
+    input  logic        enabled_i,
+    input  logic [63:0] base_i,      // offset of the first entry in the ring's pages, a multiple of the queue's bytes
+    input  logic [ 4:0] log2_i,      // of how many entries: 1 to 16
+    input  logic [31:0] consumed_i,
+    output logic [31:0] produced_o,
+    input  logic        fence_i,        // an event waits until all of its frame has arrived
+    input  logic [23:0] fence_limit_i,  // cycles, at most
+
+    // Completions of reads, whatever their status: those of another tag are passed over
+    input logic       completion_i,
+    input logic [4:0] completion_tag_i,
+
+    // Descriptors and payload, one packet each that has bytes; `last` has the trailer as its payload
+    input  bd_t  s_axis_bd_tdata,
+    input  logic s_axis_bd_tvalid,
+    output logic s_axis_bd_tready,
+
+    input  logic [DataW-1:0] s_axis_payload_tdata,
+    input  logic [KeepW-1:0] s_axis_payload_tkeep,
+    input  logic             s_axis_payload_tlast,
+    input  logic             s_axis_payload_tuser,
+    input  logic             s_axis_payload_tvalid,
+    output logic             s_axis_payload_tready,
+
+    output bd_t    m_axis_bd_tdata,
+    output fence_t m_axis_bd_tuser,
+    output logic   m_axis_bd_tvalid,
+    input  logic   m_axis_bd_tready,
+
+    output logic [DataW-1:0] m_axis_payload_tdata,
+    output logic [KeepW-1:0] m_axis_payload_tkeep,
+    output logic             m_axis_payload_tlast,
+    output logic             m_axis_payload_tuser,
+    output logic             m_axis_payload_tvalid,
+    input  logic             m_axis_payload_tready,
+
+    // Ends of descriptors, in their order
+    input logic    status_valid_i,
+    input status_e status_i,
+
+    // The same without those of events and fences; pulses
+    output logic    status_valid_o,
+    output status_e status_o,
+    output logic    event_o,         // an event is on its way
+    output logic    lost_o,          // there was no room for one
+    output logic    unanswered_o     // a fence had no completion in time
+);
+
+  localparam int unsigned EVENT_W = 512;
+  localparam int unsigned BEATS = EVENT_W / DataW;
+  localparam int unsigned BEAT_W = BEATS > 1 ? $clog2(BEATS) : 1;
+  localparam int unsigned EVENTS = 16;  // frames whose trailers have passed, and whose events have not
+  localparam int unsigned WORD = 96;  // where the trailer's reserved word is
+  localparam int unsigned WORD_W = 32;
+  localparam int unsigned USED_W = 17;  // up to 2^16 entries
+
+  typedef logic [USED_W-1:0] used_t;
+
+  // What a descriptor is that has been passed on.
+  typedef struct packed {
+    logic is_fence;
+    logic is_event;
+    logic ends_frame;  // and an event will follow
+  } kind_t;
+
+  // A frame that has been passed on: how it ended, where its trailer is.
+  typedef struct packed {
+    status_e status;
+    logic [OFFSET_W-1:0] at;
+  } frame_t;
+
+  typedef enum logic [1:0] {
+    ASK,    // a fence goes first, where there is to be one
+    WAIT,   // for its completion, or for its time to be over
+    ANSWER  // the event may go
+  } fence_e;
+
+  // What goes into an entry beside the trailer; `lost`: it is only thrown away.
+  typedef struct packed {
+    logic lost;
+    logic phase;
+    status_e status;
+  } mark_t;
+
+  // Descriptors: an event goes first. A frame's last waits while too many frames have no event yet.
+  kind_t kind, ended;
+  bd_t next_bd, event_bd, fence_bd;
+  fence_t fence;
+  logic [$bits(fence_t)-1:0] fence_bits;
+  logic next_valid, next_ready, passes, has_payload, kinds_ready, order_ready, ended_valid;
+  logic event_waits, room, sends, loses, marks_ready;
+  logic [4:0] owed_q;  // frames whose events are not on their way
+  logic forgets;  // a trailer
+  logic owes_q, finished;
+  logic [31:0] produced_q;
+  used_t used_q;
+  logic [63:0] at_q;  // of the next entry
+  used_t within_q;  // bits of a count that are an entry's index
+  logic full_q, settled_q, checked_q;
+  frame_t waiting;
+  logic is_data;
+
+  // The fence of the frame whose event is next.
+  fence_e state_q;
+  logic asks, answered;
+  logic sent_q;  // a fence has no status yet: also one whose time was over before
+  logic [4:0] tag_q;
+  logic [23:0] left_q;  // cycles
+  status_e fence_status_q;
+
+  assign event_waits = room && checked_q && !full_q && (!fence_i || state_q == ANSWER);
+  assign asks = room && checked_q && !full_q && fence_i && state_q == ASK && !sent_q;
+  assign kind.is_event = sends;
+  assign kind.is_fence = asks;
+  assign kind.ends_frame = !sends && !asks && s_axis_bd_tdata.last && enabled_i;
+  assign sends = event_waits && marks_ready;
+  assign loses = room && checked_q && full_q && marks_ready && state_q != WAIT;
+  assign is_data = s_axis_bd_tvalid && !(s_axis_bd_tdata.last && enabled_i && owes_q);
+  assign next_bd = sends ? event_bd : asks ? fence_bd : s_axis_bd_tdata;
+  assign fence = '{read: asks, tag: asks ? tag_q : '0};
+  assign has_payload = next_bd.length != '0 && !asks;
+  assign next_valid = (sends || asks || is_data) && kinds_ready && order_ready;
+  assign passes = next_valid && next_ready;
+  assign s_axis_bd_tready = next_ready && kinds_ready && order_ready && !sends && !asks && is_data;
+
+  always_comb begin
+    event_bd = '0;
+    event_bd.destination = at_q;
+    event_bd.length = 32'(EVENT_W / 8);
+    fence_bd = '0;
+    fence_bd.destination = 64'(waiting.at);
+    fence_bd.length = 32'd1;
+  end
+
+  axis_skid #(
+      .DataW($bits(fence_t) + $bits(bd_t))
+  ) u_bd (
+      .clk,
+      .rst,
+      .s_axis_tdata ({fence, next_bd}),
+      .s_axis_tvalid(next_valid),
+      .s_axis_tready(next_ready),
+      .m_axis_tdata ({fence_bits, m_axis_bd_tdata}),
+      .m_axis_tvalid(m_axis_bd_tvalid),
+      .m_axis_tready(m_axis_bd_tready)
+  );
+
+  assign m_axis_bd_tuser = fence_bits;
+
+  // Ends of descriptors. A frame's is the first that is not OK of all of its.
+  status_e frame_q, frame;
+  logic frame_ends;
+
+  assign frame = frame_q == OK ? status_i : frame_q;
+  assign frame_ends = status_valid_i && ended.ends_frame;
+
+  axis_fifo #(
+      .DataW($bits(kind_t)),
+      .Depth(Depth)
+  ) u_kinds (
+      .clk,
+      .rst,
+      .s_axis_tdata (kind),
+      .s_axis_tvalid(passes),
+      .s_axis_tready(kinds_ready),
+      .m_axis_tdata (ended),
+      .m_axis_tvalid(ended_valid),
+      .m_axis_tready(status_valid_i)
+  );
+
+  logic frames_ready;
+  logic [$bits(frame_t)-1:0] waiting_bits;
+
+  // Where the trailers of frames under way are.
+  logic ends_ready, ends_valid;
+  logic [OFFSET_W-1:0] ended_at;
+
+  axis_fifo #(
+      .DataW(OFFSET_W),
+      .Depth(EVENTS)
+  ) u_ends (
+      .clk,
+      .rst,
+      .s_axis_tdata (s_axis_bd_tdata.destination[OFFSET_W-1:0]),
+      .s_axis_tvalid(passes && kind.ends_frame),
+      .s_axis_tready(ends_ready),
+      .m_axis_tdata (ended_at),
+      .m_axis_tvalid(ends_valid),
+      .m_axis_tready(frame_ends)
+  );
+
+  axis_fifo #(
+      .DataW($bits(frame_t)),
+      .Depth(EVENTS)
+  ) u_frames (
+      .clk,
+      .rst,
+      .s_axis_tdata ({frame, ended_at}),
+      .s_axis_tvalid(frame_ends),
+      .s_axis_tready(frames_ready),
+      .m_axis_tdata (waiting_bits),
+      .m_axis_tvalid(room),
+      .m_axis_tready((sends && passes) || loses)
+  );
+
+  assign waiting = waiting_bits;
+  assign finished = sends && passes;
+  assign event_o = finished;
+  assign lost_o = loses;
+  assign produced_o = produced_q;
+
+  always_ff @(posedge clk) begin
+    if (status_valid_i && !ended.is_event && !ended.is_fence) frame_q <= ended.ends_frame ? OK : frame;
+    status_valid_o <= status_valid_i && !ended.is_event && !ended.is_fence;
+    status_o <= status_i;
+    if (finished) produced_q <= produced_q + 1'b1;
+    used_q <= used_t'(produced_q) - used_t'(consumed_i);
+    within_q <= ~(~used_t'(0) << log2_i);
+    full_q <= (used_q & ~within_q) != '0;
+    at_q <= base_i | 64'({used_t'(produced_q) & within_q, 6'd0});
+    // Looked at two cycles behind the event before: then the count is that behind it.
+    checked_q <= room && !finished && !loses && settled_q;
+    settled_q <= !finished && !loses;
+    owed_q <= owed_q + 5'(passes && kind.ends_frame) - 5'(forgets);
+    owes_q <= owed_q >= 5'(EVENTS - 2);
+    if (rst) begin
+      frame_q <= OK;
+      status_valid_o <= 1'b0;
+      produced_q <= '0;
+      checked_q <= 1'b0;
+      owed_q <= '0;
+      owes_q <= 1'b0;
+    end
+  end
+
+  assign answered = completion_i && completion_tag_i == tag_q;
+  assign unanswered_o = state_q == WAIT && !answered && left_q == '0;
+
+  always_ff @(posedge clk) begin
+    unique case (state_q)
+      ASK: begin
+        left_q <= fence_limit_i;
+        fence_status_q <= OK;
+        if (asks && passes) state_q <= WAIT;
+      end
+      WAIT: begin
+        left_q <= left_q - 1'b1;
+        if (answered) state_q <= ANSWER;
+        else if (status_valid_i && ended.is_fence && status_i != OK) begin  // it was not sent
+          state_q <= ANSWER;
+          fence_status_q <= status_i;
+        end else if (left_q == '0) begin
+          state_q <= ANSWER;
+          fence_status_q <= UNANSWERED;
+        end
+        if (answered || left_q == '0) tag_q <= tag_q + 1'b1;
+      end
+      ANSWER: if (finished || loses) state_q <= ASK;
+      default: state_q <= ASK;
+    endcase
+    sent_q <= (asks && passes) || (sent_q && !(status_valid_i && ended.is_fence));
+    if (rst) begin
+      state_q <= ASK;
+      sent_q <= 1'b0;
+      tag_q <= '0;
+    end
+  end
+
+  // Payload, in the order of descriptors. A trailer is kept as it passes.
+  logic [1:0] turn;  // of an event; or of a trailer that is kept
+  logic turn_valid, turn_ready, keeps, kept_ready, kept_valid;
+  logic [BEATS-1:0][DataW-1:0] keep_data;
+  logic [BEAT_W-1:0] out_beat_q;
+  logic [EVENT_W-1:0] trailer, entry;
+  logic in_beat, out_beat, out_last, event_valid, event_ready, mark_valid, drops;
+
+  mark_t mark;
+  logic [$bits(mark_t)-1:0] mark_bits;
+
+  axis_fifo #(
+      .DataW(2),
+      .Depth(Depth)
+  ) u_order (
+      .clk,
+      .rst,
+      .s_axis_tdata ({kind.is_event, kind.ends_frame}),
+      .s_axis_tvalid(passes && has_payload),
+      .s_axis_tready(order_ready),
+      .m_axis_tdata (turn),
+      .m_axis_tvalid(turn_valid),
+      .m_axis_tready(turn_ready)
+  );
+
+  assign in_beat = s_axis_payload_tvalid && s_axis_payload_tready;
+  assign keeps = in_beat && s_axis_payload_tlast && turn[0];
+
+  if (BEATS > 1) begin : gen_kept
+    logic [BEATS-1:0][DataW-1:0] kept_q;
+    logic [BEAT_W-1:0] in_beat_q;
+
+    always_comb begin
+      keep_data = kept_q;
+      keep_data[in_beat_q] = s_axis_payload_tdata;
+    end
+
+    always_ff @(posedge clk) begin
+      if (in_beat) begin
+        kept_q <= keep_data;
+        in_beat_q <= s_axis_payload_tlast || !turn[0] ? '0 : in_beat_q + 1'b1;
+      end
+      if (rst) in_beat_q <= '0;
+    end
+  end else begin : gen_whole
+    assign keep_data = s_axis_payload_tdata;
+  end
+
+  axis_fifo #(
+      .DataW(EVENT_W),
+      .Depth(EVENTS)
+  ) u_trailers (
+      .clk,
+      .rst,
+      .s_axis_tdata (keep_data),
+      .s_axis_tvalid(keeps),
+      .s_axis_tready(kept_ready),
+      .m_axis_tdata (trailer),
+      .m_axis_tvalid(kept_valid),
+      .m_axis_tready(forgets)
+  );
+
+  axis_fifo #(
+      .DataW($bits(mark_t)),
+      .Depth(EVENTS)
+  ) u_marks (
+      .clk,
+      .rst,
+      .s_axis_tdata ({loses, ~produced_q[log2_i], waiting.status == OK ? fence_status_q : waiting.status}),
+      .s_axis_tvalid(finished || loses),
+      .s_axis_tready(marks_ready),
+      .m_axis_tdata (mark_bits),
+      .m_axis_tvalid(mark_valid),
+      .m_axis_tready(forgets)
+  );
+
+  assign mark = mark_bits;
+  assign drops = mark_valid && mark.lost;
+  assign event_valid = mark_valid && !mark.lost;
+  assign out_beat = event_valid && event_ready;
+  assign forgets = (out_beat && out_last) || drops;
+  assign out_last = out_beat_q == BEAT_W'(BEATS - 1);
+
+  always_comb begin
+    entry = trailer;
+    entry[WORD+:WORD_W] = {24'd0, mark.status, 3'd0, mark.phase};
+  end
+
+  always_ff @(posedge clk) begin
+    if (out_beat) out_beat_q <= out_last ? '0 : out_beat_q + 1'b1;
+    if (rst) out_beat_q <= '0;
+  end
+
+  axis_select #(
+      .DataW  (DataW),
+      .Sources(2)
+  ) u_select (
+      .clk,
+      .rst,
+      .s_axis_sel_tdata (turn[1]),
+      .s_axis_sel_tvalid(turn_valid),
+      .s_axis_sel_tready(turn_ready),
+      .s_axis_tdata     ({entry[32'(out_beat_q)*DataW+:DataW], s_axis_payload_tdata}),
+      .s_axis_tkeep     ({KeepW'({64{1'b1}}), s_axis_payload_tkeep}),
+      .s_axis_tlast     ({out_last, s_axis_payload_tlast}),
+      .s_axis_tuser     ({1'b0, s_axis_payload_tuser}),
+      .s_axis_tvalid    ({event_valid, s_axis_payload_tvalid}),
+      .s_axis_tready    ({event_ready, s_axis_payload_tready}),
+      .m_axis_tdata     (m_axis_payload_tdata),
+      .m_axis_tkeep     (m_axis_payload_tkeep),
+      .m_axis_tlast     (m_axis_payload_tlast),
+      .m_axis_tuser     (m_axis_payload_tuser),
+      .m_axis_tvalid    (m_axis_payload_tvalid),
+      .m_axis_tready    (m_axis_payload_tready)
+  );
+
+  logic unused;
+  assign unused = ^consumed_i;
+
+`ifndef SYNTHESIS
+  always @(posedge clk) begin
+    assert (rst || !keeps || kept_ready)
+    else $error("%m: no room for a trailer");
+    assert (rst || !frame_ends || (frames_ready && ends_valid))
+    else $error("%m: no room for a frame");
+    assert (rst || !(passes && kind.ends_frame) || ends_ready)
+    else $error("%m: no room for where a trailer is");
+    assert (rst || !status_valid_i || ended_valid)
+    else $error("%m: a status, and no descriptor");
+    assert (rst || !mark_valid || kept_valid)
+    else $error("%m: an event without its trailer");
+  end
+`endif
+
+endmodule
