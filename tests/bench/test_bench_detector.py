@@ -12,14 +12,14 @@ from framelane.bench.receiver.detector_receivers import HOST, Taken
 from framelane.bench.receiver.detector_sender import Share, senders
 from framelane.bench.receiver.lossless import highest
 from framelane.models.jungfrau.jf_packet import PACKETS
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.detector.detector_port import DetectorPort
 
 CORE = min(os.sched_getaffinity(0))
 
 
 @pytest.fixture
 def ports() -> list[int]:
-    with JungfrauPort(HOST, [0, 0]) as port:
+    with DetectorPort(HOST, [0, 0]) as port:
         return [number for _, number in port.addresses]
 
 

@@ -1,4 +1,4 @@
-"""A live receiver of a JUNGFRAU's packets in this process, and a detector that waits for it."""
+"""A live receiver of a detector's packets in this process, and a detector that waits for it."""
 
 import secrets
 import socket
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from framelane.base.errors import TransportError
 from framelane.base.stopping import Stop
 from framelane.receiver import Live, Processing, Reception, Recorder, receive
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.detector.detector_port import DetectorPort
 from jungfrau_packets import Sent
 
 _BATCH = 8
@@ -31,7 +31,7 @@ def free_ports(count: int) -> int:
     for _ in range(100):
         port = 10000 + secrets.randbelow(10000)
         try:
-            JungfrauPort("127.0.0.1", list(range(port, port + count))).close()
+            DetectorPort("127.0.0.1", list(range(port, port + count))).close()
         except TransportError:
             continue
         return port
@@ -82,7 +82,8 @@ def live_detector(
 ) -> Iterator[LiveDetector]:
     """A receiver, whose frames are kept, and written to `output`; when the block is left it has ended."""
     port, stop = free_ports(modules * interfaces), Stop()
-    source = Live(transport="jungfrau", host="127.0.0.1", port=port, modules=modules, interfaces=interfaces, **options)
+    options["transport"] = "detector" if "detector" in options else "jungfrau"
+    source = Live(host="127.0.0.1", port=port, modules=modules, interfaces=interfaces, **options)
     with receive(source, processing, stop=stop) as run:
         run.serve()
         detector = LiveDetector(run, port, stop)

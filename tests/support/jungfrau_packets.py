@@ -10,9 +10,10 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES, JfHeader, packets
+from framelane.packets.detector_file import JUNGFRAU, shipped
 from framelane.packets.pcap import PcapWriter
+from framelane.receiver.detector.packet_batch import PacketBatch
 from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
-from framelane.receiver.jungfrau.packet_batch import PacketBatch
 
 Sent = tuple[int, bytes]
 """Stream and UDP payload."""
@@ -49,7 +50,7 @@ def receive(
     assembler: FrameAssembler, stream: Iterable[Sent], flush: bool = True
 ) -> list[tuple[int, NDArray[np.uint16], list[int]]]:
     """Feed packets, at most 128 at a time: number, image and packets of the modules of each frame."""
-    batch = PacketBatch()
+    batch = PacketBatch(shipped(JUNGFRAU))
     found: list[tuple[int, NDArray[np.uint16], list[int]]] = []
 
     def take(frames: Iterator[Any]) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from framelane.receiver import link_run, recover
 from framelane.session.session_client import SessionClient
-from framelane.source.jungfrau_sender import JungfrauSender
+from framelane.source.detector_sender import DetectorSender
 from live_recv import PROGRAM, Source, receiving, wait_until, write_plan
 from mpi_run import SLOTS as RANK_SLOTS
 from mpi_run import Run, emulating
@@ -85,7 +85,7 @@ def kill_record(folder: Path, seed: int) -> Killed:
     sent: list[float] = []
     with (
         subprocess.Popen([*command, *options], cwd=folder, stdout=subprocess.PIPE, text=True) as process,
-        JungfrauSender("127.0.0.1", port, 1) as sender,
+        DetectorSender("127.0.0.1", port, 1) as sender,
     ):
         try:
             assert process.stdout is not None

@@ -15,7 +15,7 @@ from framelane.bench.receiver.detector_sender import Senders, Share, senders
 from framelane.bench.receiver.lossless import highest
 from framelane.bench.runner import Measurement, Target
 from framelane.models.jungfrau.jf_packet import PACKET_WORDS, PACKETS
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.detector.detector_port import DetectorPort
 
 MODULES = (1, 2, 4, 8)
 MANY_CORES = 8
@@ -132,5 +132,5 @@ class Packets:
 
 
 def _free_ports(count: int) -> list[int]:
-    with contextlib.closing(JungfrauPort(HOST, [0] * count)) as port:
+    with contextlib.closing(DetectorPort(HOST, [0] * count)) as port:
         return [number for _, number in port.addresses]

@@ -9,10 +9,12 @@ import numpy as np
 from framelane.base.stopping import Stop
 from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 from framelane.models.placement.slots import HOLE_WORD, SlotLayout
+from framelane.packets.detector_file import JUNGFRAU, shipped
 from framelane.receiver import Live, receive
-from framelane.receiver.jungfrau.detector_transport import DetectorTransport
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
-from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
+from framelane.receiver.detector.detector_port import DetectorPort
+from framelane.receiver.detector.detector_stream import Layout
+from framelane.receiver.detector.detector_transport import DetectorTransport
+from framelane.receiver.detector.packet_batch import PacketBatch
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 
@@ -30,17 +32,15 @@ def throwing_away(ports: list[int]) -> Iterator[Taken]:
     counts, closing = [0] * len(ports), threading.Event()
 
     def run(index: int) -> None:
-        packets, sock = PacketBatch().packets, port.sockets[index]
-        datagrams = Datagrams(
-            packets.view(np.uint8).reshape(-1), np.arange(BATCH) * packets.strides[0], packets.strides[0]
-        )
+        batch, sock = PacketBatch(shipped(JUNGFRAU)), port.sockets[index]
+        datagrams = Datagrams(batch.octets.reshape(-1), batch.starts, batch.room)
         while not closing.is_set():
             count = datagrams.receive(sock)
             counts[index] += count
             if not count:
                 sockets.wait(sock, _WAIT_S)
 
-    with JungfrauPort(HOST, ports) as port, contextlib.ExitStack() as stack:
+    with DetectorPort(HOST, ports) as port, contextlib.ExitStack() as stack:
         for index in range(len(ports)):
             stack.callback(_started(run, index).join)
         stack.callback(closing.set)
@@ -63,8 +63,8 @@ def placing(ports: list[int]) -> Iterator[Taken]:
                 detector.wake()
 
     with (
-        JungfrauPort(HOST, ports) as port,
-        DetectorTransport(port, 1, memory, layout) as detector,
+        DetectorPort(HOST, ports) as port,
+        DetectorTransport(port, Layout(shipped(JUNGFRAU), len(ports), 1), memory, layout) as detector,
         contextlib.ExitStack() as stack,
     ):
         stack.callback(_started(run, detector).join)

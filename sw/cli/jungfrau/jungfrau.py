@@ -64,7 +64,20 @@ def send(
     host: Annotated[str, typer.Argument(help="Where to: name or address.")],
     port: Annotated[int, typer.Option(help="UDP port of the first interface; those of the others follow.")] = 50001,
     modules: Modules = 1,
-    interfaces: Interfaces = 1,
+    interfaces: Annotated[
+        int | None,
+        typer.Option(help="On which each sends its share of the rows: 1 or 2; 1, if not given."),
+    ] = None,
+    detector: Annotated[
+        str | None,
+        typer.Option(
+            help="Another detector: a TOML file that describes its packets (docs/detectors/packets.md), or eiger, "
+            "example. Its images are random counts."
+        ),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Bytes of a packet, where the detector has several: 8240 or 4144.")
+    ] = None,
     frames: Annotated[int | None, typer.Option(help="How many; until Ctrl-C if not given.")] = None,
     rate: Annotated[float, typer.Option(help="Frames per second.")] = 100.0,
     seed: Annotated[int, typer.Option(min=0, help="Of the simulated detector.")] = 1,
@@ -80,6 +93,8 @@ def send(
             port=port,
             modules=modules,
             interfaces=interfaces,
+            detector=detector,
+            size=size,
             frames=frames,
             rate=rate,
             seed=seed,

@@ -13,12 +13,13 @@ from framelane.base.output import check_no_input
 from framelane.base.progress import say
 from framelane.base.stopping import Stop, stop_on_signals
 from framelane.models.jungfrau.jf_packet import PACKETS, check_interfaces
+from framelane.packets.detector_file import JUNGFRAU, shipped
+from framelane.receiver.detector.detector_port import DetectorPort
+from framelane.receiver.detector.packet_batch import PacketBatch
+from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame, FrameCounts
 from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
 from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
-from framelane.receiver.jungfrau.packet_batch import PacketBatch
-from framelane.receiver.jungfrau.packet_fate import Fate
 from framelane.receiver.jungfrau.recorder import Recorder
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport.capture_times import CaptureTimes
@@ -72,12 +73,12 @@ class RecordOptions:
         if self.pcap is not None:
             check_no_input(self.output, [self.pcap])
 
-    def source(self) -> JungfrauCapture | JungfrauPort:
+    def source(self) -> JungfrauCapture | DetectorPort:
         """Where the packets come from."""
         ports = self.ports
         if len(ports) == 1:
             ports = list(range(ports[0], ports[0] + self.modules * self.interfaces))
-        return JungfrauPort(self.host, ports) if self.pcap is None else JungfrauCapture(self.pcap, ports)
+        return DetectorPort(self.host, ports) if self.pcap is None else JungfrauCapture(self.pcap, ports)
 
 
 def run(options: RecordOptions, console: Console) -> bool:
@@ -89,7 +90,7 @@ def run(options: RecordOptions, console: Console) -> bool:
         stop_on_signals() as stop,
         Recorder(options.output, options.modules, options.compress, times=_times(source), force=options.force) as file,
     ):
-        if isinstance(source, JungfrauPort):
+        if isinstance(source, DetectorPort):
             _say_listening(source, console)
         with console.status("no packet yet") as status:
             shown = monotonic()
@@ -119,13 +120,13 @@ def run(options: RecordOptions, console: Console) -> bool:
     return not (counts.incomplete or counts.missing or refused or drops or file.full or failed)
 
 
-def _times(source: JungfrauCapture | JungfrauPort) -> CaptureTimes | None:
+def _times(source: JungfrauCapture | DetectorPort) -> CaptureTimes | None:
     return source.times if isinstance(source, JungfrauCapture) else None
 
 
-def _frames(source: JungfrauCapture | JungfrauPort, assembler: FrameAssembler, stop: Stop) -> Iterator[DetectorFrame]:
+def _frames(source: JungfrauCapture | DetectorPort, assembler: FrameAssembler, stop: Stop) -> Iterator[DetectorFrame]:
     """All frames until the source ends, or until nothing is queued any more after a signal."""
-    batch = PacketBatch()
+    batch = PacketBatch(shipped(JUNGFRAU))
     last = monotonic()
     end = inf
     while not source.ended:
@@ -143,7 +144,7 @@ def _frames(source: JungfrauCapture | JungfrauPort, assembler: FrameAssembler, s
     yield from assembler.flush()
 
 
-def _say_listening(port: JungfrauPort, console: Console) -> None:
+def _say_listening(port: DetectorPort, console: Console) -> None:
     where = ", ".join(f"{host}:{number}" for host, number in port.addresses)
     say(console, f"listening on UDP {where}: Ctrl-C ends the recording and keeps it")
     if port.queue_bytes < sockets.QUEUE_BYTES:
@@ -161,7 +162,7 @@ def _frames_line(counts: FrameCounts) -> str:
     )
 
 
-def _lines(counts: FrameCounts, source: JungfrauCapture | JungfrauPort) -> list[str]:
+def _lines(counts: FrameCounts, source: JungfrauCapture | DetectorPort) -> list[str]:
     """The summary: what was lost, and why."""
     fates = counts.fates
     lines = {

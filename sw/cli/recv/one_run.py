@@ -74,10 +74,10 @@ def _shown(reception: Reception, watch: RunWatch) -> Iterator[None]:
 
 def _listening(reception: Reception) -> str:
     session, (host, port) = reception.session, reception.serve()
-    if isinstance(source := reception.source, Live) and source.transport == "jungfrau":
-        ports = source.detector_ports
+    if isinstance(source := reception.source, Live) and source.detector_layout is not None:
+        ports, name = source.detector_ports, source.detector_layout.packets.name
         return (
-            f"listening on UDP {host}:{', '.join(map(str, ports))} for a JUNGFRAU of {session.rows} x "
+            f"listening on UDP {host}:{', '.join(map(str, ports))} for {name}, {session.rows} x "
             f"{session.columns} pixels, {session.n_slots} slots: Ctrl-C ends the run and keeps it"
         )
     return (

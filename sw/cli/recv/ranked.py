@@ -196,7 +196,7 @@ def of_rank(options: RecvOptions, ranks: Ranks) -> RecvOptions:
     if not isinstance(live, Live):
         raise OptionError("a capture holds one session: leave out the MPI launcher, or give {transport}")
 
-    if live.transport == "jungfrau":
+    if live.detector_layout is not None:
         raise OptionError("a detector's packets go to one receiver: leave out the MPI launcher")
 
     def named(name: Path) -> Path:

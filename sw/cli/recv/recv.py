@@ -12,7 +12,7 @@ from framelane.cli.judging import PANEL, takes_judging
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
 
-_CAPTURE, _LIVE, _JUNGFRAU = "From a capture", "From the wire", "From a JUNGFRAU"
+_CAPTURE, _LIVE, _DETECTOR = "From a capture", "From the wire", "From a detector itself"
 
 
 @takes_file_options
@@ -27,10 +27,10 @@ def recv(
     ] = None,
     pcap: Annotated[Path | None, typer.Option(help="Capture to replay.", rich_help_panel=_CAPTURE)] = None,
     transport: Annotated[
-        Literal["udp", "packet", "verbs", "jungfrau"] | None,
+        Literal["udp", "packet", "verbs", "jungfrau", "detector"] | None,
         typer.Option(
-            help="A UDP socket, AF_PACKET on an interface (as root), RDMA hardware or SoftRoCE, or a JUNGFRAU's own "
-            "packets.",
+            help="A UDP socket, AF_PACKET on an interface (as root), RDMA hardware or SoftRoCE, or a detector's own "
+            "packets: a JUNGFRAU's, or those that --detector describes.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
@@ -76,25 +76,35 @@ def recv(
     port: Annotated[
         list[int] | None,
         typer.Option(
-            help="UDP port; 4791 with --transport udp, if not given. Of a JUNGFRAU that of the first interface (50001, "
+            help="UDP port; 4791 with --transport udp, if not given. Of a detector that of the first interface (50001, "
             "if not given), the others follow; or one for each.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
+    detector: Annotated[
+        str | None,
+        typer.Option(
+            help="TOML file that describes its packets (docs/detectors/packets.md), or eiger, example, jungfrau.",
+            rich_help_panel=_DETECTOR,
+        ),
+    ] = None,
     modules: Annotated[
-        int | None, typer.Option(help="Of the JUNGFRAU; 1, if not given.", rich_help_panel=_JUNGFRAU)
+        int | None, typer.Option(help="Of the detector; 1, if not given.", rich_help_panel=_DETECTOR)
     ] = None,
     interfaces: Annotated[
         int | None,
-        typer.Option(help="On which a module sends, 1 or 2; 1, if not given.", rich_help_panel=_JUNGFRAU),
+        typer.Option(
+            help="On which a module sends: of a JUNGFRAU 1 or 2. If not given, as it is described first; 1.",
+            rich_help_panel=_DETECTOR,
+        ),
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option(help="IPv4 address to which it sends; any, if not given.", rich_help_panel=_JUNGFRAU),
+        typer.Option(help="IPv4 address to which it sends; any, if not given.", rich_help_panel=_DETECTOR),
     ] = None,
     slots: Annotated[
         int | None,
-        typer.Option(help="Frames that the ring holds; 64, if not given.", rich_help_panel=_JUNGFRAU),
+        typer.Option(help="Frames that the ring holds; 64, if not given.", rich_help_panel=_DETECTOR),
     ] = None,
     device: Annotated[
         str | None, typer.Option(help="RDMA device, with --transport verbs; else it is found.", rich_help_panel=_LIVE)
@@ -175,6 +185,7 @@ def recv(
         interface=interface,
         port=port[0] if port and len(port) == 1 else None,
         ports=tuple(port) if port and len(port) > 1 else None,
+        detector=detector,
         modules=modules,
         interfaces=interfaces,
         host=host,

@@ -93,6 +93,6 @@ def live_options(*, force: bool, **given: Any) -> Live | None:
     for name in chosen:
         if name != "session":  # that of a capture
             raise OptionError(
-                f"{{{name}}} is of a live receiver: give {{transport}} udp, packet, verbs or jungfrau as well"
+                f"{{{name}}} is of a live receiver: give {{transport}} udp, packet, verbs, jungfrau or detector as well"
             )
     return None

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.compiled import compiled
-from framelane.models.jungfrau.jf_correct import ERROR_WORD, FORBIDDEN_STAGE, STAGE_SHIFT
 from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER_BYTES, VERSION
-from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.detector._words import copy
+from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.jungfrau.packet_units import FEW, MANY, UNIT_WORDS
 
 HEADER_WORDS = HEADER_BYTES // 2
@@ -39,7 +39,7 @@ def place(
     """Place the packets from `first` on, and count their fates: where it stopped, and the slot that became whole.
 
     It stops after a packet that completes a frame, before one whose frame has no slot, and at the end; but for the
-    first of these the slot is -1. Shapes: `packets` (n, at least 4120) with `headers` a view of them, `placed` (slots,
+    first of these the slot is -1. Shapes: `packets` (n, words) with `headers` a view of them, `placed` (slots,
     modules, 256) which units are there, `missing` (slots) how many are not, `came` (slots, streams) packets, `owners`
     (streams) and `infos` (slots, streams) headers, of version 0 where none is known, `words` (slots, modules, 256 *
     2048).
@@ -75,16 +75,24 @@ def place(
             elif not alike(info, header):
                 fates[_MODULE] += 1
                 continue
-            if placed[slot, module, unit] or placed[slot, module, unit + units - 1]:
+            there = int(placed[slot, module, unit])
+            if units == 2:
+                there += int(placed[slot, module, unit + 1])
+            if there == units:
                 fates[_DUPLICATE] += 1
                 continue
-            first_word, n = unit * UNIT_WORDS, units * UNIT_WORDS
-            source = packets[i, HEADER_WORDS : HEADER_WORDS + n]
-            guarded[slot] += guard(source, words[slot, module, first_word : first_word + n])
-            placed[slot, module, unit : unit + units] = True
+            # Of rows that came in a packet of the other length only what is missing is placed.
+            piece = 1 if there else units
+            for k in range(0, units, piece):
+                if placed[slot, module, unit + k]:
+                    continue
+                first_word, n = (unit + k) * UNIT_WORDS, piece * UNIT_WORDS
+                source = packets[i, HEADER_WORDS + k * UNIT_WORDS : HEADER_WORDS + k * UNIT_WORDS + n]
+                guarded[slot] += copy(source, words[slot, module, first_word : first_word + n], True, False)
+                placed[slot, module, unit + k : unit + k + piece] = True
             came[slot, stream] += 1
             fates[_PLACED] += 1
-            missing[slot] -= units
+            missing[slot] -= units - there
             if missing[slot] == 0:
                 return i + 1, slot
     return headers.size, -1
@@ -94,15 +102,3 @@ def place(
 def alike(one: Any, other: Any) -> bool:
     """Whether two headers are of the same module, or of the same interface of it."""
     return bool(one.module_id == other.module_id and one.row == other.row and one.column == other.column)
-
-
-@compiled
-def guard(source: NDArray[np.uint16], target: NDArray[np.uint16]) -> int:
-    """Copy words; those of gain code 10, which would read as holes, become error words and are counted."""
-    wrong = np.uint16(0)
-    for i in range(source.size):
-        word = source[i]
-        is_wrong = word >> STAGE_SHIFT == FORBIDDEN_STAGE
-        wrong = np.uint16(wrong + np.uint16(is_wrong))
-        target[i] = ERROR_WORD if is_wrong else word
-    return int(wrong)

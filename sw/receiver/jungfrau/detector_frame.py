@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.jungfrau.jf_packet import MODULE_ROWS, TICK_NS, JfHeader
-from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.detector.detector_transport import MOST_NS
+from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.jungfrau.packet_units import UNIT_ROWS, UNIT_WORDS
-
-MOST_NS = (1 << 64) - 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)

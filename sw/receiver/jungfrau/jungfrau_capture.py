@@ -6,7 +6,7 @@ from typing import Self
 from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.packet_batch import EMPTY
 from framelane.packets import pcap
-from framelane.receiver.jungfrau.packet_batch import PacketBatch
+from framelane.receiver.detector.packet_batch import PacketBatch
 from framelane.receiver.transport.capture_times import CaptureTimes
 
 _FRAGMENT = 0x3FFF
@@ -14,7 +14,7 @@ _FRAGMENT = 0x3FFF
 
 
 class JungfrauCapture:
-    """The packets of the capture `path`, once, whose streams have the UDP `ports` as in `JungfrauPort`.
+    """The packets of the capture `path`, once, whose streams have the UDP `ports` as in `DetectorPort`.
 
     InputError, before the first packet, where the file is not whole. What is not UDP to one of the ports goes into the
     batch as of stream -1.

@@ -14,16 +14,16 @@ from framelane.models.jungfrau.jf_packet import (
     check_interfaces,
 )
 from framelane.models.placement.slots import HOLE_WORD
+from framelane.packets.detector_file import JUNGFRAU, shipped
+from framelane.receiver.detector.detector_transport import REACH
+from framelane.receiver.detector.packet_batch import PacketBatch
+from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.jungfrau._packet_kernel import place
 from framelane.receiver.jungfrau.detector_frame import DetectorFrame, FrameCounts
-from framelane.receiver.jungfrau.packet_batch import PacketBatch
-from framelane.receiver.jungfrau.packet_fate import Fate
 from framelane.receiver.jungfrau.packet_units import MANY, UNIT_ROWS, UNIT_WORDS
 from framelane.receiver.jungfrau.stream_owners import StreamOwners
 
 MOST_MODULES = 64
-REACH = 100_000
-"""Frames. A frame number further than this from the last one begins a new acquisition, and is no loss."""
 
 
 class _Refused:
@@ -70,7 +70,7 @@ class FrameAssembler:
         self._flushed: set[int] = set()
         self._refused = _Refused()
         self._streams = StreamOwners(modules * interfaces)
-        self._place(PacketBatch(), 0)  # compiles, before packets queue up
+        self._place(PacketBatch(shipped(JUNGFRAU)), 0)  # compiles, before packets queue up
 
     @property
     def counts(self) -> FrameCounts:
@@ -88,7 +88,7 @@ class FrameAssembler:
                     yield self._hand_out(slot)
             elif at < batch.n:
                 units = 2 if batch.sizes[at] == MANY else 1
-                at += yield from self._admit(int(batch.headers[at]["frame_number"]), self._placed[0].size // units)
+                at += yield from self._admit(int(headers_of(batch)[at]["frame_number"]), self._placed[0].size // units)
 
     def flush(self) -> Iterator[DetectorFrame]:
         """Hand out what is under way. What comes next may have any number."""
@@ -100,7 +100,7 @@ class FrameAssembler:
 
     def _place(self, batch: PacketBatch, first: int) -> tuple[int, int]:
         n = batch.n
-        packets = batch.packets[:n], batch.headers[:n], batch.sizes[:n], batch.streams[:n]
+        packets = batch.words[:n], headers_of(batch)[:n], batch.sizes[:n], batch.streams[:n]
         frames = self._numbers, self._is_open, self._missing, self._placed, self._came
         slots = *frames, self._infos, self._words, self._guarded
         stopped: tuple[int, int] = place(*packets, first, self._interfaces, self._streams.owners, *slots, self._fates)
@@ -188,6 +188,12 @@ class FrameAssembler:
             else:
                 counts.restarts += 1
         self._previous = frame.number
+
+
+def headers_of(batch: PacketBatch) -> NDArray[np.void]:
+    """The headers of a batch, `HEADER`, also where packets are shorter."""
+    headers: NDArray[np.void] = batch.octets[:, : HEADER.itemsize].view(HEADER)[:, 0]
+    return headers
 
 
 def _first(infos: NDArray[np.void]) -> JfHeader | None:

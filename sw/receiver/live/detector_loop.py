@@ -1,14 +1,20 @@
-"""The loop of a live receiver of a JUNGFRAU's own packets: the transport tells what a source and its link would."""
+"""The loop of a live receiver of a detector's own packets: the transport tells what a source and its link would."""
 
 from typing import ClassVar
 
-from framelane.receiver.jungfrau.detector_transport import DetectorTransport
+from framelane.receiver.detector.detector_transport import DetectorTransport
 from framelane.receiver.live.live_loop import LiveLoop
 from framelane.receiver.live.live_wire import LiveWire
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.session.attempts import Attempts
 from framelane.session.session_link import Report
+
+_GUARDED = {
+    "gain_code": "words of gain code 10, which became 0xFFFF: a broken module",
+    "hole_word": "pixels of 0x8000, which became 0x8001: 0x8000 says that a pixel never came",
+}
+"""What became of words that would have read as holes."""
 
 
 class DetectorLink:
@@ -46,7 +52,7 @@ class DetectorLoop(LiveLoop):
         detector, tally = self._detector, self.tally()
         lines = self._silence()
         if detector.guarded:
-            lines.append(f"{detector.guarded} words of gain code 10, which became 0xFFFF: a broken module")
+            lines.append(f"{detector.guarded} {_GUARDED[detector.packets.pixels.guard]}")
         if detector.restarts:
             lines.append(f"{detector.restarts} times the frame numbers began anew")
         if tally.dropped_by_host:
@@ -65,7 +71,12 @@ class DetectorLoop(LiveLoop):
         return super()._last() + self._receiver.settle(*self._detector.over)
 
     def _silence(self) -> list[str]:
-        return [f"port {port} got nothing: module {module}" for port, module in self._detector.silent]
+        """Which modules have not sent, where others have: all of a port's, or some of them."""
+        return [
+            f"port {port} got nothing{' of' if some else ':'} {'module' if len(modules) == 1 else 'modules'} "
+            f"{', '.join(map(str, modules))}"
+            for port, modules, some in self._detector.silent
+        ]
 
     def _line(self, rate: float) -> str:
         return "; ".join([super()._line(rate), *self._silence()])

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from framelane.base.errors import OptionError
-from framelane.models.jungfrau.jf_packet import MODULE_COLUMNS, MODULE_ROWS
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx import wire
-from framelane.receiver.jungfrau.detector_transport import DetectorTransport
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
+from framelane.receiver.detector.detector_port import DetectorPort
+from framelane.receiver.detector.detector_transport import DetectorTransport
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.transport.background import Background
@@ -53,7 +52,7 @@ class LiveWire:
 @contextmanager
 def open_wire(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
     """Open the wire. Nobody hears of its session before it is `served`."""
-    if options.transport == "jungfrau":
+    if options.detector_layout is not None:
         with _open_detector(options, memory) as wire:
             yield wire
         return
@@ -68,16 +67,18 @@ def _open_detector(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
     """Its session is of this receiver alone: it says how large the ring is."""
     host = options.host or "0.0.0.0"
     node = Node(mac="00:00:00:00:00:00", ip=IPv4Address(host))
-    rows, columns = options.modules * MODULE_ROWS, MODULE_COLUMNS
+    detector = options.detector_layout
+    assert detector is not None
+    rows, columns = detector.shape
     plan = SessionPlan(source=node, receiver=node, n_slots=options.slots, rows=rows, columns=columns)
     session = Session.random(plan, plan.n_slots)
     ring = Ring(session, memory(session))
     with (
-        JungfrauPort(host, options.detector_ports) as port,
-        DetectorTransport(port, options.interfaces, np.asarray(ring.memory), session.layout) as detector,
-        Background(detector, lambda: detector.arrived) as transport,
+        DetectorPort(host, options.detector_ports) as port,
+        DetectorTransport(port, detector, np.asarray(ring.memory), session.layout) as line,
+        Background(line, lambda: line.arrived) as transport,
     ):
-        yield LiveWire(session, ring, transport, detector=detector)
+        yield LiveWire(session, ring, transport, detector=line)
 
 
 @contextmanager

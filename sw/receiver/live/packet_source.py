@@ -1,13 +1,14 @@
 """Where the packets of a run come from: a capture, or the wire."""
 
 import contextlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Literal
 
 from framelane.base.errors import InputError, OptionError
-from framelane.models.jungfrau.jf_packet import check_interfaces
+from framelane.packets.detector_file import JUNGFRAU, load_detector, names
+from framelane.receiver.detector.detector_stream import Layout
 from framelane.session.plan_file import load_metadata
 from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
@@ -44,12 +45,14 @@ class Capture:
 class Live:
     """Packets from the wire. OptionError (a ConfigError) for what cannot be.
 
-    A new session is made of `plan`, or `session` is served again as it is, by a soft NIC. A JUNGFRAU knows of none.
+    A new session is made of `plan`, or `session` is served again as it is, by a soft NIC. A detector knows of none.
     """
 
-    transport: Literal["udp", "packet", "verbs", "jungfrau"]
-    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), an RDMA device, or a JUNGFRAU's own packets
-    (docs/jungfrau_packets.md)."""
+    transport: Literal["udp", "packet", "verbs", "jungfrau", "detector"]
+    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), an RDMA device, a JUNGFRAU's own packets
+    (docs/jungfrau_packets.md), or those of the `detector` that is named (docs/detectors/packets.md)."""
+    detector: str | Path | None = None
+    """A description of packets: one of this package by its name, or a TOML file. Of `detector`."""
     plan: Path | SessionPlan | None = None
     """Of what kind a new session is: a TOML file (docs/receiving.md), or what it says."""
     session: Path | None = None
@@ -67,15 +70,16 @@ class Live:
     interface: str | None = None
     """Where packets come in; of `packet`."""
     port: int | None = None
-    """UDP port, None: 4791; of `udp`. Of `jungfrau` the first of consecutive ones, None: 50001."""
+    """UDP port, None: 4791; of `udp`. Of a detector the first of consecutive ones, None: 50001."""
     host: str | None = None
-    """IPv4 address on which a detector's packets come in; None: any. Of `jungfrau`, as all up to `slots`."""
+    """IPv4 address on which a detector's packets come in; None: any. Of `jungfrau` and `detector`, as all up to
+    `slots`."""
     ports: tuple[int, ...] = ()
     """The port of each interface of each module, where they are not consecutive."""
     modules: int = 1
     """Of the detector, one above the other in the image."""
-    interfaces: int = 1
-    """On which a module sends, each to its own port."""
+    interfaces: int | None = None
+    """On which a module sends, each to its own port; None: as the description has it first, of a JUNGFRAU one."""
     slots: int = 64
     """Frames that the ring holds; others take it from the plan."""
     device: str | None = None
@@ -93,20 +97,23 @@ class Live:
     """The run ends after so many frames, or a few more."""
     idle: float | None = None
     """It ends when nothing has come for so many seconds."""
+    detector_layout: Layout | None = field(init=False, repr=False, compare=False, default=None)
+    """Whose packets come, where they are a detector's own."""
 
     def __post_init__(self) -> None:
         for name in ("plan", "session", "publish"):
             if isinstance(given := getattr(self, name), str):  # as a notebook may have it
                 object.__setattr__(self, name, Path(given))
         object.__setattr__(self, "ports", tuple(self.ports))
-        needs = {"interface": "packet", "port": "udp or jungfrau"}
+        needs = {"interface": "packet", "port": "udp or jungfrau or detector", "detector": "detector"}
         needs |= dict.fromkeys(("device", "gid_index", "polling", "ring"), "verbs")
-        needs |= dict.fromkeys(("host", "ports", "modules", "interfaces", "slots"), "jungfrau")
-        for each in fields(self):
+        needs |= dict.fromkeys(("host", "ports", "modules", "interfaces", "slots"), "jungfrau or detector")
+        for each in filter(lambda each: each.init, fields(self)):
             kind = needs.get(each.name)
             if kind and self.transport not in kind.split() and getattr(self, each.name) != each.default:
                 raise OptionError(f"{{{each.name}}} is of {{transport}} {kind}: leave it out with {self.transport}")
-        if self.transport == "jungfrau":
+        if self.transport in ("jungfrau", "detector"):
+            object.__setattr__(self, "detector_layout", self._layout())
             self._check_detector()
         else:
             self._check_session()
@@ -127,20 +134,31 @@ class Live:
 
     @property
     def detector_ports(self) -> list[int]:
-        """UDP ports of a JUNGFRAU in the order of modules, of each its interfaces."""
-        first = 50001 if self.port is None else self.port
-        return list(self.ports) or list(range(first, first + self.modules * self.interfaces))
+        """UDP ports of a detector in the order of modules, of each its interfaces; or of all modules together."""
+        first, layout = 50001 if self.port is None else self.port, self.detector_layout
+        return list(self.ports) or list(range(first, first + (layout.streams if layout else 0)))
 
-    def _check_detector(self) -> None:
-        for name in ("plan", "session", "publish", "link_port", "link_tls", "free_running", "max_rate"):
-            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
-                raise OptionError(f"a JUNGFRAU knows of no session, link or credit: leave {{{name}}} out")
-        check_interfaces(self.interfaces)
+    def _layout(self) -> Layout:
         if not 1 <= self.modules <= _MOST_MODULES:
             raise OptionError(f"{{modules}} {self.modules} cannot be: give 1 to {_MOST_MODULES}")
+        if self.transport == "detector" and self.detector is None:
+            raise OptionError(
+                "{transport} detector takes any detector's packets: give {detector}, which describes them"
+            )
+        packets = load_detector(self.detector or JUNGFRAU)
+        interfaces = packets.choices[0] if self.interfaces is None else self.interfaces
+        packets.check_interfaces(interfaces)
+        return Layout(packets, self.modules, interfaces)
+
+    def _check_detector(self) -> None:
+        layout = self.detector_layout
+        assert layout is not None
+        for name in ("plan", "session", "publish", "link_port", "link_tls", "free_running", "max_rate"):
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise OptionError(f"a detector knows of no session, link or credit: leave {{{name}}} out")
         if self.slots < _FEWEST_SLOTS:
             raise OptionError(f"{{slots}} {self.slots} are too few: give {_FEWEST_SLOTS} or more")
-        streams = self.modules * self.interfaces
+        streams = layout.streams
         if self.ports and (self.port is not None or len(self.ports) != streams):
             raise OptionError(f"{len(self.ports)} ports for {streams} streams: give the first, or each")
         ports = self.detector_ports
@@ -169,6 +187,8 @@ class Live:
     def inputs(self) -> list[Path]:
         """The files that are read, and the geometry that the plan names."""
         paths = [path for path in (self.session, self.plan) if isinstance(path, Path)]
+        if self.detector is not None and str(self.detector) not in names():
+            paths.append(Path(self.detector))
         if isinstance(self.plan, Path):
             with contextlib.suppress(InputError):  # said where the plan is read
                 paths += load_metadata(self.plan).files
@@ -177,7 +197,7 @@ class Live:
     @property
     def of(self) -> str:
         """What says of which kind the frames are, in words."""
-        if self.transport == "jungfrau":
+        if self.detector_layout is not None:
             return f"detector of {self.modules} modules"
         if self.session is not None:
             return f"session {self.session}"

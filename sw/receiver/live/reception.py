@@ -167,7 +167,7 @@ class Reception:
     def serve(self) -> tuple[str, int]:
         """Let the sources of a live run find its session, by its link and its file; the host and TCP port of the link.
 
-        Of a JUNGFRAU, which knows of no session, it is the address and UDP port of its first interface.
+        Of a detector, which knows of no session, it is the address and UDP port of its first interface.
 
         Asking for the first frame does this too. TransportError where nobody can listen there, ConfigError where
         another receiver has published in that file, or the run is of a capture or has ended.
@@ -307,4 +307,4 @@ class Reception:
 
 
 def _is_detector(source: Capture | Live) -> bool:
-    return isinstance(source, Live) and source.transport == "jungfrau"
+    return isinstance(source, Live) and source.detector_layout is not None

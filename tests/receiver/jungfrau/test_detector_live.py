@@ -13,10 +13,11 @@ import pytest
 from framelane.base.errors import ConfigError, TransportError
 from framelane.models.jungfrau.jf_packet import HEADER_BYTES, MODULE_COLUMNS, MODULE_ROWS
 from framelane.models.placement.slots import HOLE_WORD
+from framelane.packets.detector_file import JUNGFRAU, shipped
 from framelane.receiver import Live, receive
-from framelane.receiver.jungfrau import detector_transport
-from framelane.receiver.jungfrau._live_kernel import WHERE
-from framelane.receiver.jungfrau.live_stream import LiveStream
+from framelane.receiver.detector import detector_transport
+from framelane.receiver.detector._placing import WHERE
+from framelane.receiver.detector.detector_stream import DetectorStream, Layout
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 from jungfrau_live import free_ports, live_detector
@@ -59,7 +60,9 @@ def test_what_was_in_the_memory_before_a_truncated_packet_is_no_frame_to_begin_w
     where = np.zeros(1, WHERE)
     where["reach"] = 100
     words = np.zeros((8, MODULE_ROWS * MODULE_COLUMNS), np.uint16)
-    stream = LiveStream(0, 1, words, where, np.full(8, -1, np.int64), threading.Event())
+    stream = DetectorStream(
+        0, Layout(shipped(JUNGFRAU), 1, 1), words, where, np.full(8, -1, np.int64), threading.Event()
+    )
     for number in (11, 9, 10):
         stream._batch.add(sent(number)[0][1], 0)
     assert stream._lowest(0, 3) == 9, "packets may come in any order"
@@ -251,7 +254,7 @@ def test_what_cannot_be_is_one_sentence(options: dict[str, Any], sentence: str) 
 
 
 def test_options_of_a_detector_are_of_no_other_transport() -> None:
-    with pytest.raises(ConfigError, match="modules is of transport jungfrau: leave it out with udp"):
+    with pytest.raises(ConfigError, match="modules is of transport jungfrau or detector: leave it out with udp"):
         Live(transport="udp", plan=Path("plan.toml"), modules=2)
 
 

@@ -13,13 +13,14 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 
 from framelane.base.errors import ConfigError, InputError, TransportError
+from framelane.packets.detector_file import JUNGFRAU, shipped
 from framelane.packets.pcap import PcapWriter
+from framelane.receiver.detector.detector_port import DetectorPort
+from framelane.receiver.detector.packet_batch import BATCH, PacketBatch
+from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.jungfrau.jungfrau_capture import JungfrauCapture
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
 from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
-from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
-from framelane.receiver.jungfrau.packet_fate import Fate
-from framelane.source.jungfrau_sender import JungfrauSender
+from framelane.source.detector_sender import DetectorSender
 from jungfrau_live import free_ports
 from jungfrau_packets import raw, sent, write_capture
 
@@ -31,10 +32,10 @@ def base() -> int:
 
 
 def test_a_detector_on_four_ports_is_received_whole(base: int) -> None:
-    assembler, batch, frames = FrameAssembler(2, 2), PacketBatch(), 0
+    assembler, batch, frames = FrameAssembler(2, 2), PacketBatch(shipped(JUNGFRAU)), 0
     with (
-        JungfrauPort("127.0.0.1", list(range(base, base + 4))) as port,
-        JungfrauSender("127.0.0.1", base, 2, 2) as sender,
+        DetectorPort("127.0.0.1", list(range(base, base + 4))) as port,
+        DetectorSender("127.0.0.1", base, 2, 2) as sender,
     ):
         for number in range(1, 4):
             sender.send(sender.prepare(raw(number, 2)), number, 100 + number, number * 1000, 500)
@@ -50,9 +51,9 @@ def test_a_detector_on_four_ports_is_received_whole(base: int) -> None:
 
 
 def test_nothing_is_waited_for_longer_than_is_said() -> None:
-    batch = PacketBatch()
+    batch = PacketBatch(shipped(JUNGFRAU))
     batch.add(b"old", 0)
-    with JungfrauPort("127.0.0.1", [0]) as port:
+    with DetectorPort("127.0.0.1", [0]) as port:
         start = time.monotonic()
         port.fill(batch, 0.05)
         assert 0.04 < time.monotonic() - start < 1
@@ -60,8 +61,8 @@ def test_nothing_is_waited_for_longer_than_is_said() -> None:
 
 
 def test_a_busy_port_does_not_keep_another_one_waiting() -> None:
-    batch = PacketBatch()
-    with JungfrauPort("127.0.0.1", [0, 0]) as port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    batch = PacketBatch(shipped(JUNGFRAU))
+    with DetectorPort("127.0.0.1", [0, 0]) as port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         for address, n in zip(port.addresses, (2 * BATCH, 1), strict=True):
             for _ in range(n):
                 sender.sendto(b"x", address)
@@ -70,8 +71,8 @@ def test_a_busy_port_does_not_keep_another_one_waiting() -> None:
 
 
 def test_a_datagram_that_is_too_long_is_not_cut_to_a_good_one() -> None:
-    batch, assembler = PacketBatch(), FrameAssembler(1)
-    with JungfrauPort("127.0.0.1", [0]) as port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    batch, assembler = PacketBatch(shipped(JUNGFRAU)), FrameAssembler(1)
+    with DetectorPort("127.0.0.1", [0]) as port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.sendto(sent(1)[0][1] + b"\0", port.addresses[0])
         port.fill(batch, 1)
     assert list(assembler.add(batch)) == []
@@ -79,8 +80,8 @@ def test_a_datagram_that_is_too_long_is_not_cut_to_a_good_one() -> None:
 
 
 def test_packets_for_which_the_queue_has_no_room_are_counted() -> None:
-    batch, got = PacketBatch(), 0
-    with JungfrauPort("127.0.0.1", [0]) as port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    batch, got = PacketBatch(shipped(JUNGFRAU)), 0
+    with DetectorPort("127.0.0.1", [0]) as port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         n = 2 * port.queue_bytes // 8240
         for _ in range(n):
             sender.sendto(bytes(8240), port.addresses[0])
@@ -93,18 +94,18 @@ def test_packets_for_which_the_queue_has_no_room_are_counted() -> None:
 
 
 def test_ports_that_cannot_be_had_are_said() -> None:
-    with JungfrauPort("127.0.0.1", [0]) as port:
+    with DetectorPort("127.0.0.1", [0]) as port:
         taken = port.addresses[0][1]
         with pytest.raises(TransportError, match=rf"UDP 127.0.0.1:{taken}: Address already in use: stop the process"):
-            JungfrauPort("127.0.0.1", [0, taken])
+            DetectorPort("127.0.0.1", [0, taken])
     with pytest.raises(TransportError, match="no interface of this machine has that address"):
-        JungfrauPort("192.0.2.1", [0])
+        DetectorPort("192.0.2.1", [0])
     with pytest.raises(ConfigError, match="70000 is no UDP port"):
-        JungfrauPort("127.0.0.1", [70000])
+        DetectorPort("127.0.0.1", [70000])
 
 
 def test_without_privilege_the_queue_is_as_long_as_the_kernel_allows(unprivileged: None) -> None:
-    with JungfrauPort("127.0.0.1", [0]) as port:
+    with DetectorPort("127.0.0.1", [0]) as port:
         assert port.queue_bytes >= 4096
 
 
@@ -119,18 +120,18 @@ def test_without_privilege_the_queue_is_as_long_as_the_kernel_allows(unprivilege
 )
 def test_a_target_that_cannot_be_is_said(arguments: tuple[str, int, int, int], sentence: str) -> None:
     with pytest.raises((ConfigError, TransportError), match=sentence):
-        JungfrauSender(*arguments)
+        DetectorSender(*arguments)
 
 
 def test_an_address_where_nothing_can_be_sent_is_said() -> None:
     sentence = r"cannot send to UDP 255.255.255.255:50001: Permission denied: that is a broadcast"
-    with JungfrauSender("255.255.255.255", 50001, 1) as sender, pytest.raises(TransportError, match=sentence):
+    with DetectorSender("255.255.255.255", 50001, 1) as sender, pytest.raises(TransportError, match=sentence):
         sender.send(sender.prepare(raw(1)), 1, 0, 0)
 
 
 def read(path: Path, ports: list[int]) -> tuple[JungfrauCapture, list[tuple[int, int]]]:
     """Read a capture to its end: it, and the stream and size of each packet."""
-    batch, found = PacketBatch(), []
+    batch, found = PacketBatch(shipped(JUNGFRAU)), []
     capture = JungfrauCapture(path, ports)
     while not capture.ended:
         capture.fill(batch, 0)

@@ -9,9 +9,11 @@ import pytest
 
 from framelane.base.errors import ConfigError, PacketError
 from framelane.models.jungfrau.jf_packet import HEADER, parse
-from framelane.receiver.jungfrau.jungfrau_udp import REACH, FrameAssembler
-from framelane.receiver.jungfrau.packet_batch import PacketBatch
-from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.packets.detector_file import JUNGFRAU, shipped
+from framelane.receiver.detector.detector_transport import REACH
+from framelane.receiver.detector.packet_batch import PacketBatch
+from framelane.receiver.detector.packet_fate import Fate
+from framelane.receiver.jungfrau.jungfrau_udp import FrameAssembler
 from jungfrau_packets import Sent, halves, raw, receive, sent
 
 HOLE = 0x8000
@@ -79,14 +81,18 @@ def test_a_lost_packet_of_two_rows_is_two_rows_of_holes() -> None:
     assert (counts.complete, counts.incomplete, counts.holes) == (1, 1, 5 * 2048)
 
 
-def test_rows_that_came_in_a_packet_of_the_other_length_are_there_already() -> None:
+def test_of_a_packet_of_the_other_length_only_the_rows_that_are_not_there_are_taken() -> None:
     few, many = halves(sent(5)), sent(5)
     foreign = edited(few[0], 12, "<I", 256)
+    first = edited(few[3], 48, "<H", 0x1234)  # the first to come counts
+    there = [few[0], few[1], first, few[4]]  # both halves of a packet, its second, its first
     assembler = FrameAssembler(1)
-    there = [few[0], few[1], few[3], few[4]]  # both halves of a packet, its second, its first
-    [(_, image, packets)] = receive(assembler, [*there, *many[:3], foreign, *many[3:], few[9], few[5], few[2]])
-    assert (image == raw(5)).all()
-    assert packets == [4 + 125 + 2]
+    stream = [*there, *many[:3], foreign, *many[3:-1], few[9], few[5], few[2], many[-1]]
+    [(_, image, packets)] = receive(assembler, stream, flush=False)
+    expected = raw(5)
+    expected[6, 0] = 0x1234
+    assert (image == expected).all()
+    assert packets == [4 + 127]
     assert fates(assembler) == {"DUPLICATE": 4, "PACKET": 1}
 
 
@@ -121,7 +127,7 @@ def test_a_slot_that_is_used_again_keeps_nothing_of_its_last_frame() -> None:
 
 
 def test_what_is_said_of_a_frame_is_not_left_over_from_the_one_before_it() -> None:
-    assembler, batch = FrameAssembler(2, open_frames=1), PacketBatch()
+    assembler, batch = FrameAssembler(2, open_frames=1), PacketBatch(shipped(JUNGFRAU))
     found = []
     for stream in ([edited(sent(1, 2)[0], 48, "<H", HOLE), *sent(1, 2)[128:130]], sent(2, 2)[128:130]):
         batch.n = 0
@@ -340,7 +346,7 @@ def test_every_field_of_a_header_may_be_as_large_as_it_can() -> None:
     for name in ("packet_number", "detector", "version"):
         del most[name]
     assembler = FrameAssembler(1)
-    batch = PacketBatch()
+    batch = PacketBatch(shipped(JUNGFRAU))
     for stream, packet in sent(most.pop("frame_number"), **most):
         batch.add(packet, stream)
     [frame] = assembler.add(batch)
@@ -357,7 +363,7 @@ def test_a_word_of_gain_code_10_cannot_be_taken_for_a_hole() -> None:
 
 
 def test_times_bunch_and_gain_mode_of_a_frame_are_those_of_its_packets() -> None:
-    assembler, batch = FrameAssembler(2, 2), PacketBatch()
+    assembler, batch = FrameAssembler(2, 2), PacketBatch(shipped(JUNGFRAU))
     for stream, packet in sent(5, 2, 2, bunch_id=77, daq_info=0x301, exposure=5):
         if stream == 3 and not batch.full:
             batch.add(packet, stream)

@@ -14,7 +14,7 @@ from framelane.calibration.calibration_file import write_calibration
 from framelane.models.jungfrau.jf_detector import Detector, DetectorConfig
 from framelane.models.jungfrau.jf_packet import HEADER, PACKET_BYTES
 from framelane.receiver import Processing
-from framelane.receiver.jungfrau import detector_transport
+from framelane.receiver.detector import detector_transport
 from jungfrau_live import free_ports, live_detector
 from jungfrau_packets import Sent, halves, sent, write_capture
 from live_recv import FRAMELANE, heard

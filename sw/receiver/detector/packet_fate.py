@@ -1,4 +1,4 @@
-"""What can become of a packet of a JUNGFRAU."""
+"""What can become of a detector's packet."""
 
 from enum import IntEnum
 
@@ -10,15 +10,16 @@ class Fate(IntEnum):
     PORT = 1
     """In a capture: not UDP to one of the ports."""
     SIZE = 2
-    """Neither 8240 bytes nor 4144: another detector's, or an older format."""
+    """Of another size than the detector's packets: another detector's, or an older format."""
     VERSION = 3
-    """Another version of the header."""
+    """Another version of the header, of a JUNGFRAU that is recorded."""
     DETECTOR = 4
-    """Another type of detector."""
+    """Another type of detector, of the same. Live, the reasons of the header's constants follow behind all these."""
     PACKET = 5
     """A number that the interface does not send: a module with one interface is taken for one with two."""
     MODULE = 6
-    """Of another modId, row or column than its port's: two modules, or another sender, use one port."""
+    """Of another modId, row or column than its port's (or what else tells, by the description): two modules, or another
+    sender, use one port. Or of a module that there is not."""
     LATE = 7
     """Of a frame that was handed out already."""
     NUMBER = 8

@@ -1,26 +1,55 @@
-"""One UDP port of a live JUNGFRAU: a thread that puts its packets into the slots of the ring."""
+"""One UDP port of a live detector: a thread that puts its packets into the slots of the ring."""
 
 import errno
 import os
 import socket
 import threading
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.models.jungfrau.jf_packet import DETECTOR, HEADER, MODULE_COLUMNS, MODULE_ROWS, VERSION
-from framelane.receiver.jungfrau._live_kernel import ALL, EXAMPLE, REFUSED, STATE, place
-from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
-from framelane.receiver.jungfrau.packet_fate import Fate
-from framelane.receiver.jungfrau.packet_units import FEW, MANY, UNIT_ROWS
+from framelane.models.detector.detector_packets import DetectorPackets
+from framelane.receiver.detector._placing import ALL, EXAMPLE, FATES, INFO, OWNER, REFUSED, STATE, placing
+from framelane.receiver.detector.packet_batch import PacketBatch
+from framelane.receiver.detector.packet_fate import Fate
+from framelane.receiver.detector.placing_form import PlacingForm
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 
 _WAIT_S = 0.05
 
 
-class LiveStream:
-    """Stream number `index`, of `interfaces` a module, into `words`, the ring's (slots, words of a slot) uint16.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Whose packets come: of `modules` modules, each of which sends on `interfaces` ports."""
+
+    packets: DetectorPackets
+    modules: int
+    interfaces: int
+
+    @property
+    def shared(self) -> bool:
+        """Whether packets of all modules come to the same ports, and have the module's number in their headers."""
+        return self.packets.header.module_number is not None
+
+    @property
+    def streams(self) -> int:
+        """UDP ports."""
+        return self.interfaces * (1 if self.shared else self.modules)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the image: modules lie one above the other."""
+        return self.modules * self.packets.module.rows, self.packets.module.columns
+
+    def modules_of(self, stream: int) -> list[int]:
+        """The modules whose packets come to a port."""
+        return list(range(self.modules)) if self.shared else [stream // self.interfaces]
+
+
+class DetectorStream:
+    """Stream number `index` of `layout`, into `words`, the ring's (slots, words of a slot) uint16.
 
     `where` (1, `WHERE`) and `opened` (slots) are whoever's that decides which frames are open: it changes them, and
     reads what is here, while it holds the `lock` of every stream. A thread receives from `port` after `start`, outside
@@ -30,7 +59,7 @@ class LiveStream:
     def __init__(
         self,
         index: int,
-        interfaces: int,
+        layout: Layout,
         words: NDArray[np.uint16],
         where: NDArray[np.void],
         opened: NDArray[np.int64],
@@ -41,24 +70,35 @@ class LiveStream:
         """Why its packets wait, and the number of the detector with which they go on."""
         self.error: Exception | None = None
         """What ended the thread, if anything did."""
-        slots, rows = len(opened), MODULE_ROWS // interfaces
-        self._start = index * rows * MODULE_COLUMNS
+        self._packets, slots = layout.packets, len(opened)
+        self.modules = layout.modules_of(index)
+        form = PlacingForm.of(layout.packets, layout.interfaces)
+        port = layout.packets.ports(layout.interfaces)[index % layout.interfaces]
+        rows, columns = layout.packets.share(layout.interfaces)
+        self._share_units = rows * columns // form.unit_pixels
+        first, self._step = port.row, form.columns
+        if port.flip == "rows":
+            first, self._step = port.row + rows - 1, -form.columns
+        self._start = self.modules[0] * form.module_pixels + first * form.columns + port.column
         self.at, self.came = np.full(slots, -1, np.int64), np.zeros((slots, 2), np.int64)
-        self.infos: NDArray[np.void] = np.zeros(slots, HEADER)
+        self.infos: NDArray[np.void] = np.zeros(slots, INFO)
+        self.heard = np.zeros(len(self.modules), np.int64)
+        """Packets of each of its modules."""
         self.refused = np.full(REFUSED, -1, np.int64)
-        self.fates = np.zeros(len(Fate), np.int64)
-        self.examples = np.zeros((len(Fate), EXAMPLE), np.int64)
+        self.fates = np.zeros(FATES + len(form.constants), np.int64)
+        self.examples = np.zeros((len(self.fates), EXAMPLE), np.int64)
         self.state: NDArray[np.void] = np.zeros(1, STATE)
         self.state["newest"] = -1
-        self.units = rows // UNIT_ROWS
+        self.units = len(self.modules) * self._share_units
         """Of a share, in `came`."""
-        self._bits, self._owner = np.zeros((slots, self.units), np.bool_), np.zeros(1, HEADER)
+        self._bits, self._owner = np.zeros((slots, self.units), np.bool_), np.zeros(1, OWNER)
         self._ring, self._pitch = words.reshape(-1), words.shape[1]
         self._where, self._opened, self._woken = where, opened, woken
         self._goes_on = threading.Event()
-        self._batch = PacketBatch()
+        self._batch = PacketBatch(layout.packets)
         self._closing = False
         self._thread: threading.Thread | None = None
+        self._loop = placing(form)
         self._place(0, 0)  # compiled now, and not while packets come
 
     @property
@@ -89,15 +129,13 @@ class LiveStream:
         self._goes_on.set()
 
     def _run(self, port: socket.socket) -> None:
-        packets = self._batch.packets
-        datagrams = Datagrams(
-            packets.view(np.uint8).reshape(-1), np.arange(BATCH) * packets.strides[0], packets.strides[0]
-        )
+        batch = self._batch
+        datagrams = Datagrams(batch.octets.reshape(-1), batch.starts, batch.room)
         try:
             while not self._closing:
                 count = datagrams.receive(port)
                 if count:
-                    self._batch.sizes[:count] = datagrams.sizes[:count]
+                    batch.sizes[:count] = datagrams.sizes[:count]
                     self._take(count)
                 else:
                     sockets.wait(port, _WAIT_S)
@@ -124,21 +162,29 @@ class LiveStream:
 
     def _place(self, first: int, count: int) -> tuple[int, int]:
         batch = self._batch
-        stopped: tuple[int, int] = place(
-            batch.packets[:count], batch.headers[:count], batch.sizes[:count], first, self._where, self._opened,
-            self.at, self.came, self._bits, self.infos, self._owner, self.state, self.refused, self.fates,
-            self.examples, self._ring, self._pitch, self._start,
+        stopped: tuple[int, int] = self._loop(
+            batch.octets[:count], batch.words[:count], batch.sizes[:count], first, self._where, self._opened, self.at,
+            self.came, self._bits, self.infos, self._owner, self.heard, self.state, self.refused, self.fates,
+            self.examples, self._ring, self._pitch, self._start, self._step, self._share_units,
         )  # fmt: skip
         return stopped
 
     def _lowest(self, first: int, count: int) -> int:
         """The lowest number in the rest of the batch that is near its first: packets may come in any order."""
-        headers = self._batch.headers[first:count]
-        read = np.isin(self._batch.sizes[first:count], (FEW, MANY))  # before a shorter one is what was there before
-        own = headers[read & (headers["version"] == VERSION) & (headers["detector"] == DETECTOR)]["frame_number"]
-        number = int(headers["frame_number"][0])
-        reach = int(self._where["reach"][0])
-        return min([n for n in map(int, own) if abs(n - number) <= min(reach, len(self._opened) // 2)], default=number)
+        packets, known, batch = self._packets, set(self._packets.packet_bytes), self._batch
+        rest = [bytes(batch.rows[index][: packets.header.bytes]) for index in range(first, count)]
+        own = [
+            packets.read(header, "frame_number")
+            for header, size in zip(rest, batch.sizes[first:count], strict=True)
+            if int(size) in known and packets.is_own(header)  # before a shorter one is what was there before
+        ]
+        number = packets.read(rest[0], "frame_number")
+        reach = min(int(self._where["reach"][0]), len(self._opened) // 2)
+        return min(
+            (each for each in own if abs(packets.ahead(each, number)) <= reach),
+            key=lambda each: packets.ahead(each, number),
+            default=number,
+        )
 
 
 def explain(error: Exception) -> str:

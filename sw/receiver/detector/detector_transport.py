@@ -1,4 +1,4 @@
-"""The transport of a JUNGFRAU: its own UDP packets into the slots of a ring, and a trailer where a frame is over."""
+"""The transport of a detector: its own UDP packets into the slots of a ring, and a trailer where a frame is over."""
 
 import collections
 import contextlib
@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.errors import TransportError
-from framelane.models.jungfrau.jf_packet import TICK_NS
 from framelane.models.placement.slots import SlotLayout
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer, immediate
-from framelane.receiver.jungfrau._live_kernel import REFUSED, RESTARTS, WHERE
-from framelane.receiver.jungfrau.detector_frame import MOST_NS
-from framelane.receiver.jungfrau.jungfrau_port import JungfrauPort
-from framelane.receiver.jungfrau.jungfrau_udp import REACH
-from framelane.receiver.jungfrau.live_stream import LiveStream, explain
-from framelane.receiver.jungfrau.packet_fate import Fate
+from framelane.receiver.detector._placing import FATES, REFUSED, RESTARTS, WHERE
+from framelane.receiver.detector.detector_port import DetectorPort
+from framelane.receiver.detector.detector_stream import DetectorStream, Layout, explain
+from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.transport.transport import Completion, Counters
 
+REACH = 100_000
+"""Frames. A frame number further than this from the last one begins a new acquisition, and is no loss."""
+MOST_NS = (1 << 64) - 1
 NEWER = 4
 """A stream has sent all of a frame when a packet of the fourth after it comes: packets overtake each other that far."""
 SILENT_S = 1.0
@@ -33,7 +33,7 @@ _MOST_AT_ONCE = 1024
 
 
 class DetectorTransport:
-    """Places what comes to `port`, one stream an interface, in the ring `memory` (uint8) of `layout`.
+    """Places what comes to `port`, one stream for each port of `detector`, in the ring `memory` (uint8) of `layout`.
 
     It stands for a source: it numbers the frames from 0, keeps to the `credit` that it is given, and writes a trailer
     when a frame is over, in the order of the numbers. A detector takes no credit, so frames that find no slot free are
@@ -46,8 +46,10 @@ class DetectorTransport:
     refuses_late = True
     ended = False
 
-    def __init__(self, port: JungfrauPort, interfaces: int, memory: NDArray[np.uint8], layout: SlotLayout) -> None:
-        self.port, self._interfaces, self._memory, self._layout = port, interfaces, memory, layout
+    def __init__(self, port: DetectorPort, detector: Layout, memory: NDArray[np.uint8], layout: SlotLayout) -> None:
+        self.port, self._memory, self._layout = port, memory, layout
+        self.packets = detector.packets
+        """Their description."""
         self.credit = layout.n_slots
         """Frames below this number have a clean slot. Whoever raises it calls `wake`."""
         self.ending = False
@@ -58,10 +60,12 @@ class DetectorTransport:
         """How often the detector's numbers began anew."""
         self._woken = threading.Event()
         self._where: NDArray[np.void] = np.zeros(1, WHERE)
-        self._where["reach"] = REACH
+        self._where["reach"] = self._reach = min(REACH, self.packets.header.frame_number.most // 4)
         self._opened = np.full(layout.n_slots, -1, np.int64)
         self._open_end = self._next = self._dropped = self._completions = self._arrived = 0
         self._drops: int | None = None
+        timestamp = self.packets.header.timestamp
+        self._unit_ns = timestamp.unit_ns if timestamp else 1
         self._ports = [number for _, number in port.addresses]
         self._restart_at: float | None = None
         """When the first of several streams began anew."""
@@ -78,7 +82,7 @@ class DetectorTransport:
         self._newest = -1
         words = memory.view("<u2").reshape(layout.n_slots, -1)
         self._streams = [
-            LiveStream(index, interfaces, words, self._where, self._opened, self._woken)
+            DetectorStream(index, detector, words, self._where, self._opened, self._woken)
             for index in range(len(port.sockets))
         ]
         self._seen = np.zeros(len(self._streams), np.int64)
@@ -91,8 +95,10 @@ class DetectorTransport:
     def counters(self) -> Counters:
         """See `Transport`."""
         states = [stream.state[0] for stream in self._streams]
-        fates = sum((stream.fates for stream in self._streams), np.zeros(len(Fate), np.int64))
-        refused = {fate.name.lower(): int(fates[fate]) for fate in Fate if fate != Fate.PLACED and fates[fate]}
+        fates = sum((stream.fates for stream in self._streams), np.zeros_like(self._streams[0].fates))
+        names = {int(fate): fate.name.lower() for fate in Fate if fate != Fate.PLACED}
+        names |= dict(enumerate(self.packets.header.constant, FATES))
+        refused = {name: int(fates[fate]) for fate, name in names.items() if fates[fate]}
         return Counters(
             packets=sum(int(state["packets"]) for state in states),
             placed=int(fates[Fate.PLACED]),
@@ -100,7 +106,7 @@ class DetectorTransport:
             completions=self._completions,
             queue_drops=self.port.queue_drops if self._drops is None else self._drops,
             refused=collections.Counter(refused),
-            examples={Fate[name.upper()].name.lower(): self._example(Fate[name.upper()]) for name in refused},
+            examples={name: self._example(fate) for fate, name in names.items() if fates[fate]},
         )
 
     @property
@@ -115,16 +121,19 @@ class DetectorTransport:
 
     @property
     def guarded(self) -> int:
-        """Words of gain code 10, which a detector never sends: they became error words (0xFFFF)."""
+        """Words that would have read as holes, and became others."""
         return sum(int(stream.state["guarded"][0]) for stream in self._streams)
 
     @property
-    def silent(self) -> list[tuple[int, int]]:
-        """UDP port and module of each stream of which no packet came, where others have sent."""
+    def silent(self) -> list[tuple[int, list[int], bool]]:
+        """Where others have sent: UDP port, its modules of which no packet came there, and whether of some one did."""
         if self._begun is None:
             return []
-        quiet = [index for index, stream in enumerate(self._streams) if not stream.state["good"][0]]
-        return [(self._ports[index], index // self._interfaces) for index in quiet]
+        quiet = [
+            (port, [module for module, heard in zip(stream.modules, stream.heard, strict=True) if not heard], stream)
+            for port, stream in zip(self._ports, self._streams, strict=True)
+        ]
+        return [(port, modules, len(modules) < len(stream.modules)) for port, modules, stream in quiet if modules]
 
     def wake(self) -> None:
         """There is more credit. While half of the ring is open, that has time until a frame is over."""
@@ -190,7 +199,7 @@ class DetectorTransport:
             if not (silence or self._is_over(self._next, newest, now)):
                 break
             if silence and not self._is_whole(self._next):
-                self._cut.append(int(self._where["base"][0]) + self._next - int(self._where["shift"][0]))
+                self._cut.append(self._number(self._next))
             self._end(self._next, completions)
         if silence and self._next > newest:
             where = self._where[0]
@@ -260,12 +269,12 @@ class DetectorTransport:
                     source=0,
                     slot=slot,
                     frame_number=number,
-                    timestamp_ns=min(int(header["timestamp"]) * TICK_NS, MOST_NS),
+                    timestamp_ns=min(int(header["timestamp"]) * self._unit_ns, MOST_NS),
                     bunch_id=int(header["bunch_id"]),
                     payload_bytes=self._layout.image_bytes,
                     packets=sum(int(stream.came[slot, 1]) for stream in here),
                     frames_dropped=self._dropped,
-                    detector_frame=int(header["frame_number"]),
+                    detector_frame=self._number(number),
                 )
                 start = self._layout.trailer_place(number, 0)
                 self._memory[start : start + TRAILER_BYTES] = np.frombuffer(trailer.pack(), np.uint8)
@@ -284,12 +293,12 @@ class DetectorTransport:
             if now - self._restart_at < _TOGETHER_S:
                 return
         self._restart_at = None
-        lowest = min(number for _, number in wanting)
+        lowest = min((number for _, number in wanting), key=lambda each: self.packets.ahead(each, wanting[0][1]))
         newest = max(stream.newest for stream in self._streams)
         while restarts and self._next <= newest:
             self._end(self._next, completions)
-        follows = int(where["base"]) + self._next - int(where["shift"])
-        if restarts or self._next == 0 or not 0 <= lowest - follows < REACH:
+        follows = self.packets.ahead(lowest, self._number(self._next))
+        if restarts or self._next == 0 or not 0 <= follows < self._reach:
             self.restarts += self._next > 0
             where["base"], where["shift"] = lowest, self._next
         where["known"], where["flushed"] = 1, 0
@@ -297,9 +306,20 @@ class DetectorTransport:
             if stream.wants is not None:
                 stream.go_on()
 
-    def _example(self, fate: Fate) -> str:
+    def _number(self, frame: int) -> int:
+        """The detector's number of a frame of the session; it goes on where the header's begins with 0 again."""
+        return (int(self._where["base"][0]) + frame - int(self._where["shift"][0])) & MOST_NS
+
+    def _example(self, fate: int) -> str:
         index = next(index for index, stream in enumerate(self._streams) if stream.fates[fate])
-        size, frame, packet, module = map(int, self._streams[index].examples[fate])
-        return f"of {size} bytes on port {self._ports[index]}" + (
-            "" if fate == Fate.SIZE else f", frame {frame}, packet {packet}, module {module}"
-        )
+        size, frame, packet, whose = map(int, self._streams[index].examples[fate])
+        said = f"of {size} bytes on port {self._ports[index]}"
+        if fate == Fate.SIZE:
+            return said
+        header = self.packets.header
+        if header.module_number is not None:
+            module = f", module {(whose + header.module_number.first) & header.module_number.most}"
+        else:
+            widths = [field.width for field in header.identity.values()]
+            module = f", module {(whose & MOST_NS) >> 8 * sum(widths[1:])}" if widths else ""
+        return f"{said}, frame {frame & MOST_NS}, packet {packet & MOST_NS}{module}"

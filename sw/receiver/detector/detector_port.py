@@ -1,4 +1,4 @@
-"""Packets of a JUNGFRAU from UDP sockets, one for each interface of each module."""
+"""Packets of a detector from UDP sockets, one for each stream: each interface of each module."""
 
 import errno
 import select
@@ -6,7 +6,7 @@ import socket
 from typing import Self
 
 from framelane.base.errors import ConfigError, TransportError
-from framelane.receiver.jungfrau.packet_batch import BATCH, PacketBatch
+from framelane.receiver.detector.packet_batch import BATCH, PacketBatch
 from framelane.receiver.transport import sockets
 
 _ADVICE = {
@@ -16,7 +16,7 @@ _ADVICE = {
 }
 
 
-class JungfrauPort:
+class DetectorPort:
     """Listens on UDP `host`, the port of each stream in the order of modules, of each its interfaces.
 
     TransportError where a port cannot be had. `add` is for one thread.

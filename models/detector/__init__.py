@@ -1,0 +1,1 @@
+"""Detectors that send UDP packets of their own, by description."""
