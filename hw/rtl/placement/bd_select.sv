@@ -179,8 +179,10 @@ module bd_select
       };
 
 `ifndef SYNTHESIS
+  logic was_reset = 1'b0;
   always @(posedge clk) begin
-    assert (rst || ids_q[0] == ids_q[1])
+    was_reset <= was_reset || rst;
+    assert (rst || !was_reset || ids_q[0] == ids_q[1])
     else $error("%m: the copies of the index differ");
   end
 `endif
