@@ -168,6 +168,7 @@ def test_bragg_peaks_have_a_square_where_the_file_has_them(here: Served, page: P
         places = np.stack([table[f"peak{axis}PosRaw"][0, :found] for axis in "XY"], 1)
     assert found > 0
     page.wait(f"document.getElementById('about').textContent.includes(', {found} peaks')")
+    page.run("document.getElementById('rings').checked && document.getElementById('rings').click()")
     with_squares = decoded(page.run(DRAWN))
     page.press("p")
     changed = (decoded(page.run(DRAWN)) != with_squares).any(2)

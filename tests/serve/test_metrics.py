@@ -49,7 +49,7 @@ def test_the_loss_identity_holds_over_runs_and_every_packet_that_is_refused_has_
                 v for (name, _), v in found.items() if name == "framelane_packets_refused_total"
             )
             assert found["framelane_frame_write_seconds_count", ""] == expected - fates["missing"]
-            assert status["slots"] == found["framelane_ring_slots", ""] == 16
+            assert status["slots"] == found["framelane_ring_slots", ""] == 64
         assert found["framelane_runs_total", "ended"] == 2
         dashboard_asks_for(found)
 

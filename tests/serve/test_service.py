@@ -56,7 +56,7 @@ def test_frames_that_are_sent_to_an_armed_service_are_in_its_file_and_in_every_a
 ) -> None:
     assert client.configure(configuration())["state"] == "idle"
     armed = client.arm()
-    assert (armed["state"], armed["loss"]["sent"], armed["slots"]) == ("armed", 0, 16)
+    assert (armed["state"], armed["loss"]["sent"], armed["slots"]) == ("armed", 0, 64)
     assert client.start()["state"] == "running"
     here.send(20, rate=100)
     status = client.wait_for("ended", 30)

@@ -64,10 +64,10 @@ def test_a_board_is_armed_with_the_receiver_gets_its_credit_and_is_disarmed_with
         assert not armed()
         assert client.start()["state"] == "running"
         assert armed()
-        assert registers["destination[0].window_end"] == 16
+        assert registers["destination[0].window_end"] == 64
         port = client._http.get("/api/configuration").json()["source"]["port"]
         emulate(session=tmp_path / "session.json", port=port, frames=10)
-        assert wait_until(lambda: registers["destination[0].window_end"] == 26)
+        assert wait_until(lambda: registers["destination[0].window_end"] == 74)
         status = client.stop()
         assert not armed()
         assert (status["state"], status["loss"]["complete"]) == ("ended", 10)

@@ -84,7 +84,7 @@ def test_a_signal_ends_the_run_in_order_and_the_process_with_status_0(tmp_path: 
     ends = {"source": own_address(), "receiver": own_address().replace("127.1.", "127.2.")}
     nodes = "".join(f'{end} = {{ mac = "02:00:00:00:00:01", ip = "{ip}" }}\n' for end, ip in ends.items())
     plan = tmp_path / "plan.toml"
-    plan.write_text(f'rows = 64\ncolumns = 128\nn_slots = 16\n{nodes}[metadata]\nsample = "lysozyme"\n')
+    plan.write_text(f'rows = 64\ncolumns = 128\nn_slots = 64\n{nodes}[metadata]\nsample = "lysozyme"\n')
     with process(tmp_path, "--log-json", "--plan", plan) as (running, client):
         assert client.status()["state"] == "armed"
         address = client.status()["address"]

@@ -19,7 +19,7 @@ ROWS, COLUMNS = 64, 128
 def configuration(**changes: Any) -> dict[str, Any]:
     """Small corrected images over UDP on this machine, on ports of this test's own; `changes` are of the source."""
     ends = {"source": own_address(), "receiver": "127.0.0.1"}
-    plan: dict[str, Any] = {"rows": ROWS, "columns": COLUMNS, "n_slots": 16, "pixels": "corrected", "mtu": 1024}
+    plan: dict[str, Any] = {"rows": ROWS, "columns": COLUMNS, "n_slots": 64, "pixels": "corrected", "mtu": 1024}
     plan |= {end: {"mac": "02:00:00:00:00:01", "ip": ip} for end, ip in ends.items()}
     plan["src_port"] = own_port()
     source = {"transport": "udp", "plan": plan, "port": own_port(), "link_port": 0}
