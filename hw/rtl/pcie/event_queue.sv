@@ -157,14 +157,11 @@ module event_queue
   axis_skid #(
       .DataW($bits(fence_t) + $bits(bd_t))
   ) u_bd (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_tdata ({fence, next_bd}),
-      .s_axis_tvalid(next_valid),
-      .s_axis_tready(next_ready),
+      .s_axis_tvalid(next_valid), .s_axis_tready(next_ready),
       .m_axis_tdata ({fence_bits, m_axis_bd_tdata}),
-      .m_axis_tvalid(m_axis_bd_tvalid),
-      .m_axis_tready(m_axis_bd_tready)
+      .m_axis_tvalid(m_axis_bd_tvalid), .m_axis_tready(m_axis_bd_tready)
   );
 
   assign m_axis_bd_tuser = fence_bits;
@@ -180,14 +177,11 @@ module event_queue
       .DataW($bits(kind_t)),
       .Depth(Depth)
   ) u_kinds (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_tdata (kind),
-      .s_axis_tvalid(passes),
-      .s_axis_tready(kinds_ready),
+      .s_axis_tvalid(passes), .s_axis_tready(kinds_ready),
       .m_axis_tdata (ended),
-      .m_axis_tvalid(ended_valid),
-      .m_axis_tready(status_valid_i)
+      .m_axis_tvalid(ended_valid), .m_axis_tready(status_valid_i)
   );
 
   logic frames_ready;
@@ -201,28 +195,22 @@ module event_queue
       .DataW(OFFSET_W),
       .Depth(EVENTS)
   ) u_ends (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_tdata (s_axis_bd_tdata.destination[OFFSET_W-1:0]),
-      .s_axis_tvalid(passes && kind.ends_frame),
-      .s_axis_tready(ends_ready),
+      .s_axis_tvalid(passes && kind.ends_frame), .s_axis_tready(ends_ready),
       .m_axis_tdata (ended_at),
-      .m_axis_tvalid(ends_valid),
-      .m_axis_tready(frame_ends)
+      .m_axis_tvalid(ends_valid), .m_axis_tready(frame_ends)
   );
 
   axis_fifo #(
       .DataW($bits(frame_t)),
       .Depth(EVENTS)
   ) u_frames (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_tdata ({frame, ended_at}),
-      .s_axis_tvalid(frame_ends),
-      .s_axis_tready(frames_ready),
+      .s_axis_tvalid(frame_ends), .s_axis_tready(frames_ready),
       .m_axis_tdata (waiting_bits),
-      .m_axis_tvalid(room),
-      .m_axis_tready((sends && passes) || loses)
+      .m_axis_tvalid(room), .m_axis_tready((sends && passes) || loses)
   );
 
   assign waiting = waiting_bits;
@@ -303,14 +291,11 @@ module event_queue
       .DataW(2),
       .Depth(Depth)
   ) u_order (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_tdata ({kind.is_event, kind.ends_frame}),
-      .s_axis_tvalid(passes && has_payload),
-      .s_axis_tready(order_ready),
+      .s_axis_tvalid(passes && has_payload), .s_axis_tready(order_ready),
       .m_axis_tdata (turn),
-      .m_axis_tvalid(turn_valid),
-      .m_axis_tready(turn_ready)
+      .m_axis_tvalid(turn_valid), .m_axis_tready(turn_ready)
   );
 
   assign in_beat = s_axis_payload_tvalid && s_axis_payload_tready;
@@ -340,28 +325,22 @@ module event_queue
       .DataW(EVENT_W),
       .Depth(EVENTS)
   ) u_trailers (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_tdata (keep_data),
-      .s_axis_tvalid(keeps),
-      .s_axis_tready(kept_ready),
+      .s_axis_tvalid(keeps), .s_axis_tready(kept_ready),
       .m_axis_tdata (trailer),
-      .m_axis_tvalid(kept_valid),
-      .m_axis_tready(forgets)
+      .m_axis_tvalid(kept_valid), .m_axis_tready(forgets)
   );
 
   axis_fifo #(
       .DataW($bits(mark_t)),
       .Depth(EVENTS)
   ) u_marks (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_tdata ({loses, ~produced_q[log2_i], waiting.status == OK ? fence_status_q : waiting.status}),
-      .s_axis_tvalid(finished || loses),
-      .s_axis_tready(marks_ready),
+      .s_axis_tvalid(finished || loses), .s_axis_tready(marks_ready),
       .m_axis_tdata (mark_bits),
-      .m_axis_tvalid(mark_valid),
-      .m_axis_tready(forgets)
+      .m_axis_tvalid(mark_valid), .m_axis_tready(forgets)
   );
 
   assign mark = mark_bits;
@@ -385,8 +364,7 @@ module event_queue
       .DataW  (DataW),
       .Sources(2)
   ) u_select (
-      .clk,
-      .rst,
+      .clk, .rst,
       .s_axis_sel_tdata (turn[1]),
       .s_axis_sel_tvalid(turn_valid),
       .s_axis_sel_tready(turn_ready),
@@ -409,16 +387,11 @@ module event_queue
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin
-    assert (rst || !keeps || kept_ready)
-    else $error("%m: no room for a trailer");
-    assert (rst || !frame_ends || (frames_ready && ends_valid))
-    else $error("%m: no room for a frame");
-    assert (rst || !(passes && kind.ends_frame) || ends_ready)
-    else $error("%m: no room for where a trailer is");
-    assert (rst || !status_valid_i || ended_valid)
-    else $error("%m: a status, and no descriptor");
-    assert (rst || !mark_valid || kept_valid)
-    else $error("%m: an event without its trailer");
+    assert (rst || !keeps || kept_ready) else $error("%m: no room for a trailer");
+    assert (rst || !frame_ends || (frames_ready && ends_valid)) else $error("%m: no room for a frame");
+    assert (rst || !(passes && kind.ends_frame) || ends_ready) else $error("%m: no room for where a trailer is");
+    assert (rst || !status_valid_i || ended_valid) else $error("%m: a status, and no descriptor");
+    assert (rst || !mark_valid || kept_valid) else $error("%m: an event without its trailer");
   end
 `endif
 
