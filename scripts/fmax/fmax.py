@@ -27,7 +27,7 @@ from records import Made
 DATA_W = 64
 TARGET_MHZ = 125
 SEEDS = (1, 2, 3)
-DESIGNS: dict[str, dict[str, int]] = {"roce_tx": {}}
+DESIGNS: dict[str, dict[str, int]] = {"roce_tx": {}, "tx": {}}
 """What is routed, and parameters beside the width."""
 
 RECORD = records.FOLDER / "fmax.json"
@@ -51,7 +51,7 @@ def inputs(row: Row) -> str:
 
 
 def measure_all(names: list[str]) -> dict[str, tuple[Row, Made]]:
-    """Route designs one after the other: each takes most of a gigabyte."""
+    """Route designs one after the other."""
     made = {}
     for name in names:
         start = time.monotonic()

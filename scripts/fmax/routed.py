@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,11 @@ class Routed:
 
 
 def route(block: str, seeds: Iterable[int], target_mhz: int, **parameters: int) -> Routed:
-    """Place and route `block`, built with `parameters`, once for each of the seeds."""
+    """Place and route `block`, built with `parameters`, once for each of the seeds, as many at a time as there are cores."""
     netlist = json.loads(yosys.run(block, SYNTH, **parameters))
     wrap(netlist["modules"][block])
-    reports = [_place_and_route(netlist, seed, target_mhz) for seed in seeds]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each takes most of a gigabyte
+        reports = list(pool.map(lambda seed: _place_and_route(netlist, seed, target_mhz), seeds))
     used = reports[0]["utilization"]
     return Routed(
         used["TRELLIS_COMB"]["used"],
