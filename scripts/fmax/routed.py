@@ -47,7 +47,7 @@ class Routed:
 
 
 def route(block: str, seeds: Iterable[int], target_mhz: int, **parameters: int) -> Routed:
-    """Place and route `block`, built with `parameters`, once for each of the seeds, as many at a time as there are cores."""
+    """Place and route `block`, built with `parameters`, once for each of the seeds, side by side."""
     netlist = json.loads(yosys.run(block, SYNTH, **parameters))
     wrap(netlist["modules"][block])
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each takes most of a gigabyte

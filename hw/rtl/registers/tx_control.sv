@@ -35,6 +35,9 @@ module tx_control #(
 
   state_e state_q, state_d;
   logic [COUNT_W-1:0] count_q, count_d;
+  (* keep, dont_merge *)logic [Copies-1:0] core_rst_q = '1;  // an FPGA starts in reset
+
+  assign core_rst_o = core_rst_q;
 
   always_comb begin
     state_d = state_q;
@@ -65,12 +68,12 @@ module tx_control #(
     count_q <= count_d;
     // A copy asks whether it changes: tools make one of equal ones.
     for (int unsigned c = 0; c < Copies; c++) begin
-      if (core_rst_o[c] != (state_d == RESET)) core_rst_o[c] <= state_d == RESET;
+      if (core_rst_q[c] != (state_d == RESET)) core_rst_q[c] <= state_d == RESET;
     end
     if (rst) begin
       state_q <= RESET;
       count_q <= '0;
-      core_rst_o <= '1;
+      core_rst_q <= '1;
     end
   end
 
