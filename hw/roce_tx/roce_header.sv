@@ -4,6 +4,7 @@ module roce_header
   import roce_pkg::*;
 #(
     parameter int unsigned DataW = 512,
+    parameter int unsigned GroupW = DataW < 128 ? DataW : 128,  // a power of two, 64 or more, no wider than the bus
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -32,8 +33,7 @@ module roce_header
   localparam int unsigned HEADER_W = HEADER_BYTES_MAX * 8;
   localparam int unsigned CHECKSUM_AT = ETH_BYTES + 10;  // of an untagged packet (RFC 791, 3.1)
   localparam int unsigned LANE_W = $clog2(KeepW);
-  localparam int unsigned GROUP_W = DataW < 128 ? DataW : 128;
-  localparam int unsigned GROUPS = DataW / GROUP_W;
+  localparam int unsigned GROUPS = DataW / GroupW;
   localparam int unsigned BESIDE_W = KeepW + 1 + $bits(header_user_t);
   localparam int unsigned BESIDE_UDP = ETH_BYTES + IP_BYTES - ICRC_BYTES;  // bytes of a packet that the join counts
 
@@ -142,8 +142,8 @@ module roce_header
     for (int unsigned b = 0; b < BEATS; b++) begin
       for (int unsigned g = 0; g < GROUPS; g++) begin
         if (at_q[g][b]) begin
-          data[g*GROUP_W+:GROUP_W] |= lanes[2*g/GROUPS][b*DataW+g*GROUP_W+:GROUP_W] |
-              checksums[2*g/GROUPS][b*DataW+g*GROUP_W+:GROUP_W];
+          data[g*GroupW+:GroupW] |= lanes[2*g/GROUPS][b*DataW+g*GroupW+:GroupW] |
+              checksums[2*g/GROUPS][b*DataW+g*GroupW+:GroupW];
         end
       end
     end
@@ -220,15 +220,15 @@ module roce_header
     logic unused_valid;
 
     axis_reg #(
-        .DataW  (GROUP_W),
-        .GroupW (GROUP_W)
+        .DataW  (GroupW),
+        .GroupW (GroupW)
     ) u_lanes (
         .clk,
         .rst,
-        .s_axis_tdata (data[g*GROUP_W+:GROUP_W]),
+        .s_axis_tdata (data[g*GroupW+:GroupW]),
         .s_axis_tvalid(s_axis_pkt_tvalid),
         .s_axis_tready(readies[g]),
-        .m_axis_tdata (m_axis_hdr_tdata[g*GROUP_W+:GROUP_W]),
+        .m_axis_tdata (m_axis_hdr_tdata[g*GroupW+:GroupW]),
         .m_axis_tvalid(unused_valid),
         .m_axis_tready(m_axis_hdr_tready)
     );

@@ -2,12 +2,13 @@
 // The payload of a message is one packet on its stream; each packet but the last takes whole beats of it. Where that stream
 // is shorter than its message, the packet that lacks bytes ends in zeros, poisoned, and those behind it are left out. A packet
 // with a beat that is marked as wrong is poisoned, and those behind it go on.
-// Every GROUP_W bits of lanes have their own register slice and their own copy of what chooses them, so that none drives more; all
+// Every GroupW bits of lanes have their own register slice and their own copy of what chooses them, so that none drives more; all
 // copies are always equal.
 module roce_join
   import roce_pkg::*;
 #(
     parameter int unsigned DataW = 512,
+    parameter int unsigned GroupW = 64,  // a power of two, 64 or more, no wider than the bus
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -48,8 +49,7 @@ module roce_join
 );
 
   localparam int unsigned LANE_W = $clog2(KeepW);
-  localparam int unsigned GROUP_W = 64;
-  localparam int unsigned GROUPS = DataW / GROUP_W;
+  localparam int unsigned GROUPS = DataW / GroupW;
   localparam bit LATER = header_bytes(1'b0, 0) >= KeepW;  // a header has several beats, and its first says what counts
   localparam logic [2:0] LOOK = 3'd4;  // cycles until a bucket knows of the packet before
 
@@ -269,7 +269,7 @@ module roce_join
     for (int k = 0; k < KeepW; k++) begin
       lanes[k] = view[k+MARGIN];
       for (int w = 1; w < WORD_KINDS; w++) begin
-        if (starts[8*k/GROUP_W].words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
+        if (starts[8*k/GroupW].words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
       end
       if (is_header[k]) lanes[k] = s_axis_hdr_tdata[8*k+:8];
     end
@@ -297,27 +297,27 @@ module roce_join
   );
 
   for (genvar g = 0; g < GROUPS; g++) begin : gen_group
-    localparam int unsigned LANES = GROUP_W / 8;
+    localparam int unsigned LANES = GroupW / 8;
     localparam int unsigned AT = g * LANES;
     logic unused_valid;
 
     always_ff @(posedge clk) begin
       if (valid && readies[g]) begin
-        previous_q[AT+:LANES] <= s_axis_payload_tdata[AT*8+:GROUP_W];
+        previous_q[AT+:LANES] <= s_axis_payload_tdata[AT*8+:GroupW];
         counts_q[AT+:LANES]   <= counts[KeepW+AT+:LANES];
       end
     end
 
     axis_reg #(
-        .DataW (GROUP_W),
-        .GroupW(GROUP_W)
+        .DataW (GroupW),
+        .GroupW(GroupW)
     ) u_lanes (
         .clk,
         .rst,
         .s_axis_tdata (lanes[AT+:LANES]),
         .s_axis_tvalid(valid),
         .s_axis_tready(readies[g]),
-        .m_axis_tdata (m_axis_tdata[AT*8+:GROUP_W]),
+        .m_axis_tdata (m_axis_tdata[AT*8+:GroupW]),
         .m_axis_tvalid(unused_valid),
         .m_axis_tready
     );

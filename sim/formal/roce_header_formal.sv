@@ -149,11 +149,14 @@ endmodule
 bind roce_header roce_header_formal #(
     .DataW(DataW)
 ) u_formal (
-    .lanes(lanes | checksums),
-    .data_q(u_reg.data_q),
-    .skid_q(u_reg.skid_q),
+    .lanes(lanes[0] | checksums[0]),
+    .at_q(at_q[0]),
+    .has_vlan(has_vlan[0]),
+    .data_q({u_reg.data_q, gen_group[0].u_lanes.data_q}),
+    .skid_q({u_reg.skid_q, gen_group[0].u_lanes.skid_q}),
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
-    .in_step((u_reg.valids_q == '0 || &u_reg.valids_q) && (u_reg.skid_valids_q == '0 || &u_reg.skid_valids_q)),
+    .in_step((u_reg.valids_q == '0 || &u_reg.valids_q) && (u_reg.skid_valids_q == '0 || &u_reg.skid_valids_q) &&
+      gen_group[0].u_lanes.valids_q[0] == u_reg.valid_q && gen_group[0].u_lanes.skid_valids_q[0] == u_reg.skid_valid_q),
     .*
 );

@@ -1,5 +1,6 @@
 // roce_join makes whole packets of headers and payload: header, payload, zeros up to a word. One payload byte of each
-// packet is followed, any. `done` counts a packet's bytes, `have` those of its payload that were taken.
+// packet is followed, any. `done` counts a packet's bytes, `have` those of its payload that were taken. There is one group of
+// lanes: what others have is a copy.
 module roce_join_formal
   import roce_pkg::*;
 #(
@@ -388,10 +389,12 @@ bind roce_join roce_join_formal #(
     .in_payload(state_q == PAYLOAD),
     .in_flush(state_q == FLUSH),
     .in_discard(state_q == DISCARD),
-    .data_q(u_reg.data_q),
-    .skid_q(u_reg.skid_q),
+    .data_q({u_reg.data_q, gen_group[0].u_lanes.data_q}),
+    .skid_q({u_reg.skid_q, gen_group[0].u_lanes.skid_q}),
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
-    .in_step((u_reg.valids_q == '0 || &u_reg.valids_q) && (u_reg.skid_valids_q == '0 || &u_reg.skid_valids_q)),
+    .in_step((u_reg.valids_q == '0 || &u_reg.valids_q) && (u_reg.skid_valids_q == '0 || &u_reg.skid_valids_q) &&
+      gen_group[0].u_lanes.valids_q[0] == u_reg.valid_q && gen_group[0].u_lanes.skid_valids_q[0] == u_reg.skid_valid_q &&
+      (state_q == HEADER || (starts_q[0].reth == user_q.reth && starts_q[0].words == user_q.words))),
     .*
 );

@@ -21,8 +21,9 @@ _BUS = re.compile(r"(\w+?)(?:\[(\d+):0\])?")
 
 
 class Waves:
-    """Signals of a bench's design, from now on, in every cycle of its clock: `signals` are the names of single bits, or of
-    copies of one.
+    """Signals of a bench's design, from now on, in every cycle of its clock.
+
+    `signals` are the names of single bits, or of copies of one.
 
     `buses`: names of others, `name` or `name[11:0]`, each with the bit that must be high for its value to be shown.
     """
