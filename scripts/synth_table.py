@@ -43,20 +43,7 @@ RATCHETS = {
 }
 """Columns whose limit not every block keeps yet: what they count, the limit."""
 NOT_YET: dict[str, dict[str, int]] = {
-    "fanout": {
-        "roce_header": 322,
-        "roce_icrc": 1060,
-        "roce_join": 633,
-        "roce_qp": 272,
-        "roce_segment": 260,
-        "roce_tx": 1058,
-        "registers": 364,
-        "tx_regs": 623,
-        "tx": 1052,
-        "tx_rc": 477,
-        "tx_station": 355,
-        "tx_with_rc": 1058,
-    },
+    "fanout": {"image_writer": 259, "roce_tx": 292, "tx_with_rc": 300},
     "levels_with_carries": {"rc_requester": 9},
 }
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""

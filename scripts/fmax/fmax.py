@@ -27,7 +27,7 @@ from records import Made
 DATA_W = 64
 TARGET_MHZ = 125
 SEEDS = (1, 2, 3)
-DESIGNS: dict[str, dict[str, int]] = {"roce_tx": {}, "tx": {}}
+DESIGNS: dict[str, dict[str, int]] = {"roce_tx": {}}
 """What is routed, and parameters beside the width."""
 
 RECORD = records.FOLDER / "fmax.json"
