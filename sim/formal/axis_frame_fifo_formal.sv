@@ -40,7 +40,8 @@ module axis_frame_fifo_formal #(
 
     input logic [UserW-1:0] users [Frames],
     input logic [UserPtrW:0] users_write_q,
-    input logic [UserPtrW:0] users_read_q
+    input logic [UserPtrW:0] users_read_q,
+    input logic users_full_q
 );
 
   localparam int unsigned NUMBER_W = PtrW + 2;  // Depth and one more beats are inside at most
@@ -167,6 +168,7 @@ module axis_frame_fifo_formal #(
       i_lost : assert (lost_q == missed_q && (!lost_q || met_q));
       i_frames : assert (number_t'(frames) == last_beats);
       i_open : assert (open);
+      i_full : assert (users_full_q == (users_write_q - users_read_q == (UserPtrW + 1)'(Frames)));
       if (stays) i_item : assert (here == item_q);
       if (held > stored) i_end : assert (memory[place_t'(whole_q - 1'b1)][BeatW-1]);
       if (m_axis_tvalid && held == stored) i_last : assert (m_axis_tlast);
@@ -185,5 +187,6 @@ bind axis_frame_fifo axis_frame_fifo_formal #(
     .users(u_users.gen_group[0].memory),
     .users_write_q(u_users.write_q),
     .users_read_q(u_users.read_q),
+    .users_full_q(u_users.full_q),
     .*
 );

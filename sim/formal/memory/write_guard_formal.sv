@@ -45,6 +45,7 @@ module write_guard_formal
     input logic [7:0]          memory[Bursts],
     input logic [PtrW:0]       write_q,
     input logic [PtrW:0]       read_q,
+    input logic                full_q,
     input logic                beat_skid_valid_q,
     input logic [DataW+KeepW:0] beat_skid_q
 );
@@ -185,6 +186,7 @@ module write_guard_formal
       i_came : assert (number_t'(got_q - came_q) <= number_t'(passed_q - came_q));
       i_addressed : assert (number_t'(passed_q - addressed_q) == number_t'(waiting));
       i_addressed_came : assert (number_t'(addressed_q - came_q) <= number_t'(passed_q - came_q));
+      i_full : assert (full_q == (write_q - read_q == (PtrW + 1)'(Bursts)));
       i_gave_up : assert (!gave_up_q || answers_q);
       if (number_t'(any - answered_q) < number_t'(due_q) && !answers_q) begin
         i_passed : assert (is_passed_q);
@@ -215,6 +217,7 @@ bind write_guard write_guard_formal #(
     .memory           (u_lens.gen_group[0].memory),
     .write_q          (u_lens.write_q),
     .read_q           (u_lens.read_q),
+    .full_q           (u_lens.full_q),
     .beat_skid_valid_q(u_data.skid_valid_q),
     .beat_skid_q      (u_data.skid_q),
     .*
