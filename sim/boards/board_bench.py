@@ -59,8 +59,9 @@ class BoardBench:
     def __init__(self, dut: Any) -> None:
         self.dut = dut
         self.seen = 0
-        self.unasked: list[Packet] = []
         """Packets of the line that were looked at."""
+        self.unasked: list[Packet] = []
+        """Those of RoCE that came while an answer was waited for."""
         dut.button_n.value, dut.status_i.value, dut.start_i.value = 1, 0, 0
         dut.packet_i.value = dut.bytes_i.value = 0
 
