@@ -1,7 +1,9 @@
 """A board whose pins are simulated, and a host at the other end of its line: packets, and datagrams of the driver."""
 
+import select
 import socket
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,8 +61,9 @@ class BoardBench:
     def __init__(self, dut: Any) -> None:
         self.dut = dut
         self.seen = 0
-        self.unasked: list[Packet] = []
         """Packets of the line that were looked at."""
+        self.unasked: list[Packet] = []
+        """Those of RoCE that came while an answer was waited for."""
         dut.button_n.value, dut.status_i.value, dut.start_i.value = 1, 0, 0
         dut.packet_i.value = dut.bytes_i.value = 0
 
@@ -106,8 +109,11 @@ class BoardBench:
                 return answer
         return None
 
-    async def drive(self, program: Callable[[int], None], limit_us: int = 200_000) -> None:
-        """Run a program of the driver in a thread: what its socket sends to the port is put on the line, and back."""
+    async def drive(self, program: Callable[[int], None], limit_s: float = 120.0) -> None:
+        """Run a program of the driver in a thread: what its socket sends to the port is put on the line, and back.
+
+        The simulation waits for it: as long as that runs, the program's thread hardly does.
+        """
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
             end.bind(("127.0.0.1", 0))
             end.setblocking(False)
@@ -121,14 +127,13 @@ class BoardBench:
 
             thread = threading.Thread(target=body, daemon=True)
             thread.start()
-            for _ in range(limit_us):
-                if not thread.is_alive():
-                    break
-                try:
-                    payload, address = end.recvfrom(2048)
-                except BlockingIOError:
+            deadline = time.monotonic() + limit_s
+            while thread.is_alive() and time.monotonic() < deadline:
+                asked, _, _ = select.select([end], [], [], 0.005)
+                if not asked:
                     await Timer(1, "us")
                     continue
+                payload, address = end.recvfrom(2048)
                 got = await self.ask(datagram(payload))
                 if got:
                     end.sendto(bytes(Ether(got)[UDP].payload)[: Ether(got)[UDP].len - 8], address)
