@@ -249,7 +249,7 @@ def test_a_configuration_that_cannot_be_is_said_in_a_sentence(here: Served, clie
         ({"source": {"plan": plan}, "judging": {"calibration": "../../etc/passwd"}}, "judging.calibration"),
         ({"source": {"plan": plan}, "name": "../run"}, "name"),
         ({"source": {"plan": plan}, "metadata": {"distance_mm": -3}}, "distance_mm"),
-        ({"source": {"transport": "jungfrau", "plan": plan}}, "a JUNGFRAU knows of no session"),
+        ({"source": {"transport": "jungfrau", "plan": plan}}, "a detector knows of no session"),
         ({"source": {"plan": plan | {"pixels": "raw"}}, "judging": {"threshold": 3}}, "give calibration as well"),
     ]
     before = client.status()

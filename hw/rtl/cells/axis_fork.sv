@@ -22,7 +22,8 @@ module axis_fork #(
   localparam int unsigned GROUPS = (DataW + GroupW - 1) / GroupW;
 
   logic [DataW-1:0] data_q, skid_q;
-  (* keep, dont_merge *)logic [GROUPS-1:0][Sinks-1:0] waits_q, skid_waits_q;  // sinks that have not taken the item; none: no item
+  // Sinks that have not taken the item; none: no item
+  (* keep, dont_merge *)logic [GROUPS-1:0][Sinks-1:0] waits_q, skid_waits_q;
   (* keep, dont_merge *)logic [GROUPS-1:0] skid_valids_q;
 
   assign s_axis_tready = !skid_valids_q[0];
