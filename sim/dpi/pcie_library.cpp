@@ -24,7 +24,7 @@ using Trailer = std::remove_reference_t<decltype(Vtop::s_axis_own_trailer_tdata)
 
 constexpr int ANSWER = 16;  // cycles in which a register must answer
 constexpr int BETWEEN = 4;  // cycles from one access to the next, as AXI4-Lite has them
-constexpr int QUIET = 64;  // cycles without a TLP after which none is on its way any more
+constexpr int QUIET = 64;  // idle cycles without a TLP after which none is on its way any more
 
 }  // namespace
 
@@ -139,9 +139,12 @@ struct Pcie {
     // Until all that was given is served, and its TLPs have arrived; false where nothing moves for `patience` cycles.
     bool run(uint64_t patience) {
         board.last_activity = board.cycle;
-        while (!feed.empty() || !own.empty() || !top.idle_o || board.cycle - board.last_activity < QUIET) {
+        for (int quiet = 0; quiet < QUIET; quiet++) {
             if (board.cycle - board.last_activity > patience) return false;
+            const uint64_t before = board.last_activity;
+            if (!feed.empty() || !own.empty() || !top.idle_o) quiet = 0;
             step();
+            if (board.last_activity != before) quiet = 0;
         }
         return true;
     }

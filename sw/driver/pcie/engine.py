@@ -54,9 +54,13 @@ class PcieEngine:
         self._name = f"pcie[{index}]"
         self._consumed = self._at("event_consumed")
         if self._get("identity") != _IDENTITY:
-            raise BoardError(f"this board has no PCIe engine {index}: load a design that has, see docs/integrating/pcie.md")
+            raise BoardError(
+                f"this board has no PCIe engine {index}: load a design that has, see docs/integrating/pcie.md"
+            )
         if (major := self._get("version.major")) != _MAJOR:
-            raise BoardError(f"PCIe engine {index} is of version {major}, this software knows {_MAJOR}: update one of them")
+            raise BoardError(
+                f"PCIe engine {index} is of version {major}, this software knows {_MAJOR}: update one of them"
+            )
         log2, engines, width = (self._get(f"sizes.{name}") for name in ("entries_log2", "engines", "data_width"))
         self.sizes = EngineSizes(1 << log2, engines, width)
 
@@ -67,20 +71,11 @@ class PcieEngine:
         `fence_s` an event waits until its frame's last byte has been answered, so long at most. ConfigError for a table
         that the engine cannot hold; BoardError where the engine does not come to rest, or has lost its link.
         """
-        table = of_pages(plan.page_log2, addresses)
-        if len(addresses) != plan.pages:
-            raise ConfigError(f"a ring of {plan.pages} pages needs as many addresses, not {len(addresses)}")
-        if plan.pages > self.sizes.entries:
-            raise ConfigError(
-                f"the ring has {plan.pages} pages of {plan.page_bytes >> 10} KiB, this engine's table {self.sizes.entries}: "
-                "give larger pages (huge ones), or fewer slots"
-            )
+        self._check(plan, addresses)
         limit = 0 if fence_s is None else int(fence_s * _FREQUENCY)
         self._registers.check(f"{self._name}.fence_limit", limit)
         self.stop()
-        self._set("page_log2", plan.page_log2)
-        self._set("pages", plan.pages)
-        self._load(table.entries)
+        self.load(addresses, plan)
         self._set("event_base", plan.event_offset)
         self._set("event_log2", plan.event_log2)
         self._set("event_consumed", 0)
@@ -90,6 +85,23 @@ class PcieEngine:
         self._registers.write_register(
             f"{self._name}.control", {"events": 1, "fence": int(fence_s is not None), "interrupts": 0}
         )
+
+    def _check(self, plan: PagePlan, addresses: Sequence[int | None]) -> None:
+        if len(addresses) != plan.pages:
+            raise ConfigError(f"a ring of {plan.pages} pages needs as many addresses, not {len(addresses)}")
+        if plan.pages > self.sizes.entries:
+            raise ConfigError(
+                f"the ring has {plan.pages} pages of {plan.page_bytes >> 10} KiB, this engine's table {self.sizes.entries}: "
+                "give larger pages (huge ones), or fewer slots"
+            )
+
+    def load(self, addresses: Sequence[int | None], plan: PagePlan) -> None:
+        """Load the table again, of the pages that `open` was given; None: no such page. ConfigError as there."""
+        self._check(plan, addresses)
+        self._set("page_log2", plan.page_log2)
+        self._set("pages", 0)
+        self._load(of_pages(plan.page_log2, addresses).entries)
+        self._set("pages", plan.pages)
 
     def _load(self, entries: Sequence[int]) -> None:
         """Write the table. The index moves on by itself; the low word goes first, each time."""

@@ -62,4 +62,3 @@ class EngineEndpoint:
             self._engine.stop()
         finally:
             self._release()
-

@@ -58,6 +58,8 @@ REGISTERS_AT = 0xC000
 """Where the registers of the engine lie in a board's map."""
 _REGISTERS_BYTES = 0x80
 _PATIENCE = 100_000
+_PLACES = 4
+"""Frames that its memory has at once."""
 _COUNTS = ("tlps", "payload_bytes", "nullified", "malformed", "faults", "first_fault", "lost", "unanswered", "refused")
 _DESTINATIONS_FIRST, _PER_DESTINATION = 64, 4
 """`tx_counters_pkg`: where the counters of destinations begin: sent, dropped, skipped, failed."""
@@ -185,8 +187,8 @@ class PcieSimulator(Simulation):
         self._call("pcie_write_destination", destination, words(bits, ports.DESTINATION_T.width))
 
     def frame(self, info: FrameInfo, image: NDArray[np.uint16]) -> None:
-        """Put a raw image, uint16 of any shape, into its memory, not where the one before lies, and queue it."""
-        address = sum(self._frames) % 2 * -(-image.nbytes // SLOT_ALIGN) * SLOT_ALIGN
+        """Put a raw image, uint16 of any shape, into its memory, not where the three before lie, and queue it."""
+        address = sum(self._frames) % _PLACES * -(-image.nbytes // SLOT_ALIGN) * SLOT_ALIGN
         self._store(address, image)
         before = self._frames[info.kind]
         self._frames[info.kind] += 1

@@ -4,6 +4,7 @@ import contextlib
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,14 +45,19 @@ class Device:
 
 @contextlib.contextmanager
 def device(
-    session: Session, width: int = 256, page_log2: int = 12, hole: int | None = None, fence_s: float | None = None
+    session: Session,
+    width: int = 256,
+    page_log2: int = 12,
+    hole: int | None = None,
+    fence_s: float | None = None,
+    **options: Any,
 ) -> Iterator[Device]:
-    """Open a device for `session`; the page `hole` of its table is none."""
+    """Open a device for `session`; the page `hole` of its table is not mapped."""
     plan = PagePlan.of(session.layout, page_log2)
     memory = host_memory(plan.total_bytes)
     drawn = random.Random(session.base).sample(range(BUS_PAGES), plan.pages)
     pages = [(1 << 32) + number * plan.page_bytes for number in drawn]
-    with PcieSimulator(width, mps=128) as simulator:
+    with PcieSimulator(width, mps=128, **options) as simulator:
         for index, address in enumerate(pages):
             if index != hole:
                 simulator.map(memory[index * plan.page_bytes : (index + 1) * plan.page_bytes], address)

@@ -45,7 +45,9 @@ class EventRing:
     def __init__(self, memory: NDArray[np.uint8]) -> None:
         entries = memory.nbytes // TRAILER_BYTES
         if entries * TRAILER_BYTES != memory.nbytes or entries not in {1 << log2 for log2 in ENTRY_LOG2}:
-            raise ConfigError(f"an event queue of {memory.nbytes} bytes cannot be: give 64 times 2 to 65536, a power of 2")
+            raise ConfigError(
+                f"an event queue of {memory.nbytes} bytes cannot be: give 64 times 2 to 65536, a power of 2"
+            )
         self._memory, self._words = memory, memory.view("<u4")
         self._entries = entries
         self.consumed = 0
