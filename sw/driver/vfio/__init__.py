@@ -1,0 +1,1 @@
+"""PCI devices in a user's program, by VFIO: their memory, their registers, their interrupt; an IOMMU guards the rest."""
