@@ -17,6 +17,10 @@ from framelane.driver.vfio.group import ROOT, Group, not_viable
 _FIRST_TRY = 1 << 32
 """Device addresses begin here where they can: clear of the interrupts' window and of 32-bit peers."""
 _MOST_INFO = 1 << 16
+_NO_REMAPPING = (
+    "the IOMMU does not remap interrupts, so that a device could send any: switch that on in the firmware (x2APIC, "
+    "interrupt remapping), or trust the card: `modprobe vfio_iommu_type1 allow_unsafe_interrupts=1` as root"
+)
 
 
 class Container:
@@ -40,7 +44,9 @@ class Container:
             self.ranges = _abi.iova_ranges(self._info())
         except OSError as error:
             self.close()
-            raise BoardError(f"IOMMU group {group.number} cannot be used: {os.strerror(error.errno or 0)}") from error
+            advice = f": {_NO_REMAPPING}" if error.errno == errno.EPERM else ""
+            reason = os.strerror(error.errno or 0)
+            raise BoardError(f"IOMMU group {group.number} cannot be used: {reason}{advice}") from error
         except BaseException:
             self.close()
             raise
