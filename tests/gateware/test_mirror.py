@@ -13,6 +13,8 @@ CELLS = ("axis", "cdc", "gmii", "serial")
 PARTS = {
     "axil_port": "registers",
     "config_table": "registers",
+    "event_fence": "event_queue",
+    "event_join": "event_queue",
     "jf_lane": "jf_correct",
     "line_widen": "mac_port",
     "mac_gate": "mac_port",

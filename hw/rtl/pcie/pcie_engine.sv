@@ -34,6 +34,7 @@ module pcie_engine
     input  logic [23:0] fence_limit_i,
     input  logic        completion_i,
     input  logic [ 4:0] completion_tag_i,
+    input  logic        completion_bad_i,
 
     // Descriptors, whose destinations are offsets in the ring, and payload, one packet each; `last` has the trailer
     input  bd_t  s_axis_bd_tdata,
@@ -59,7 +60,9 @@ module pcie_engine
     output status_e status_o,
     output logic    event_o,
     output logic    event_lost_o,
-    output logic    unanswered_o
+    output logic    unanswered_o,
+    output logic    refused_o,
+    output logic    unexpected_o
 );
 
   bd_t bd_tdata;
@@ -83,6 +86,7 @@ module pcie_engine
       .fence_limit_i,
       .completion_i,
       .completion_tag_i,
+      .completion_bad_i,
       .s_axis_bd_tdata,
       .s_axis_bd_tvalid,
       .s_axis_bd_tready,
@@ -108,7 +112,9 @@ module pcie_engine
       .status_o,
       .event_o,
       .lost_o               (event_lost_o),
-      .unanswered_o
+      .unanswered_o,
+      .refused_o,
+      .unexpected_o
   );
 
   pcie_wr #(

@@ -15,7 +15,9 @@ package pcie_pkg;
     SHORT = 4'd5,        // the payload ended too early
     LONG = 4'd6,         // the payload went on
     BAD_PAYLOAD = 4'd7,  // payload came with errors
-    UNANSWERED = 4'd8    // of a frame's event: its fence had no completion in time
+    UNANSWERED = 4'd8,   // of a frame's event: its fence had no completion in time
+    LINK_DOWN = 4'd9,    // the port of TLPs has stood still for too long, or the link was down: nothing is sent any more
+    FENCE_REFUSED = 4'd10  // of a frame's event: its fence's completion was an error
   } status_e;
 
   // A read of no bytes: its completion comes when all writes before it, on the same way, have arrived (2.2.5, 2.4.1).
@@ -67,6 +69,13 @@ package pcie_pkg;
     logic [4:0]  beats;       // behind its first
     request_t    request;
   } tlp_t;
+
+  // What goes into an event's entry beside the trailer. Model: event_queue.entry.
+  typedef struct packed {
+    logic    lost;    // there is no event: the trailer is only forgotten
+    logic    phase;
+    status_e status;
+  } event_mark_t;
 
   // What goes with each beat of the port.
   typedef struct packed {
