@@ -65,10 +65,13 @@ module event_queue
     output logic    status_valid_o,
     output status_e status_o,
     output logic    event_o,         // an event is on its way
+    output logic    written_o,       // the last beat of one has been given to the port
     output logic    lost_o,          // there was no room for one
     output logic    unanswered_o,    // a fence had no completion in time
     output logic    refused_o,       // or an error
-    output logic    unexpected_o     // a completion came for which nobody waits
+    output logic    unexpected_o,    // a completion came for which nobody waits
+
+    output logic idle_o  // no descriptor is under way, no event owed
 );
 
   localparam int unsigned EVENT_W = 512;
@@ -222,6 +225,8 @@ module event_queue
   assign finished = sends && passes;
   assign event_o = finished;
   assign lost_o = loses;
+  assign written_o = status_valid_i && ended.is_event && status_i == OK;
+  assign idle_o = !ended_valid && owed_q == '0 && !m_axis_bd_tvalid;
   assign produced_o = produced_q;
 
   always_ff @(posedge clk) begin

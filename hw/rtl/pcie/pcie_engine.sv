@@ -36,6 +36,8 @@ module pcie_engine
     input  logic [ 4:0] completion_tag_i,
     input  logic        completion_bad_i,
 
+    input logic failed_i,  // TLPs go nowhere: what ends well otherwise ends with LINK_DOWN
+
     // Descriptors, whose destinations are offsets in the ring, and payload, one packet each; `last` has the trailer
     input  bd_t  s_axis_bd_tdata,
     input  logic s_axis_bd_tvalid,
@@ -59,10 +61,12 @@ module pcie_engine
     output logic    status_valid_o,
     output status_e status_o,
     output logic    event_o,
+    output logic    event_written_o,
     output logic    event_lost_o,
     output logic    unanswered_o,
     output logic    refused_o,
-    output logic    unexpected_o
+    output logic    unexpected_o,
+    output logic    idle_o
 );
 
   bd_t bd_tdata;
@@ -70,7 +74,9 @@ module pcie_engine
   logic bd_tvalid, bd_tready, payload_tlast, payload_tuser, payload_tvalid, payload_tready, ended_valid;
   logic [DataW-1:0] payload_tdata;
   logic [KeepW-1:0] payload_tkeep;
-  status_e ended;
+  status_e written, ended;
+
+  assign ended = failed_i && written == OK ? LINK_DOWN : written;
 
   event_queue #(
       .DataW(DataW)
@@ -111,10 +117,12 @@ module pcie_engine
       .status_valid_o,
       .status_o,
       .event_o,
+      .written_o            (event_written_o),
       .lost_o               (event_lost_o),
       .unanswered_o,
       .refused_o,
-      .unexpected_o
+      .unexpected_o,
+      .idle_o
   );
 
   pcie_wr #(
@@ -146,7 +154,7 @@ module pcie_engine
       .m_axis_tlp_tvalid,
       .m_axis_tlp_tready,
       .status_valid_o       (ended_valid),
-      .status_o             (ended)
+      .status_o             (written)
   );
 
 endmodule
