@@ -40,7 +40,8 @@ class EngineBench(LinkBench):
         self.unanswered += now(self.dut.unanswered_o)
         self.dut.completion_i.value = int(bool(self.link.completions))
         if self.link.completions:
-            self.dut.completion_tag_i.value = self.link.completions.popleft()
+            tag, bad = self.link.completions.popleft()
+            self.dut.completion_tag_i.value, self.dut.completion_bad_i.value = tag, int(bad)
 
     async def start_engine(self, hole: int | None = None) -> None:
         """With all pages in host memory, but the frames' page `hole`."""
