@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import BoardError
-from framelane.driver.registers.registers import Registers
+from framelane.driver.registers.mmap_registers import MappedRegisters
 from framelane.driver.vfio.device import VfioDevice, VfioInterrupt
 from framelane.receiver.ring.memory import host_memory
 
@@ -24,6 +24,8 @@ SOURCE, DESTINATION, COUNT, COMMAND = 0x80, 0x88, 0x90, 0x98
 INTERRUPTS = 0x24
 START, TO_MEMORY, INTERRUPT = 1, 2, 4
 BUFFER, BYTES = 0x40000, 4096
+COPIED = BYTES - 8
+"""QEMU 7 takes the last byte of its own buffer for one too many, and ends."""
 PATIENCE_S = 20.0
 
 
@@ -51,11 +53,11 @@ def device(edu: str) -> Iterator[VfioDevice]:
         yield device
 
 
-def copy(registers: Registers, source: int, destination: int, command: int) -> None:
-    """Start the DMA engine, and wait until it has ended."""
-    for at, value in ((SOURCE, source), (DESTINATION, destination), (COUNT, BYTES), (COMMAND, command | START)):
-        registers.write(at + 4, value >> 32)
-        registers.write(at, value & 0xFFFFFFFF)
+def copy(registers: MappedRegisters, source: int, destination: int, command: int) -> None:
+    """Start the DMA engine, and wait until it has ended. Its registers have 64 bits, and take them at once alone."""
+    with registers._bytes[SOURCE : COMMAND + 8].cast("Q") as wide:
+        for at, value in ((SOURCE, source), (DESTINATION, destination), (COUNT, COPIED), (COMMAND, command | START)):
+            wide[(at - SOURCE) // 8] = value
     deadline = time.monotonic() + PATIENCE_S
     while registers.read(COMMAND) & START:
         assert time.monotonic() < deadline, "the device does not end"
@@ -92,7 +94,7 @@ def test_it_writes_where_memory_is_mapped_and_its_interrupt_comes(device: VfioDe
     assert not interrupt.wait(0.05)
     copy(registers, BUFFER, there, TO_MEMORY | INTERRUPT)
     assert interrupt.wait(PATIENCE_S)
-    assert np.array_equal(received, sent)
+    assert np.array_equal(received[:COPIED], sent[:COPIED])
     registers.write(ACKNOWLEDGE, registers.read(INTERRUPTS))
     assert not interrupt.wait(0.05)
     registers.close()
@@ -109,7 +111,7 @@ def test_memory_that_was_taken_away_stays_as_it_is(device: VfioDevice) -> None:
     assert (received == 7).all()
     again = device.map(received, BYTES)
     copy(registers, BUFFER, again, TO_MEMORY)
-    assert np.array_equal(received, sent)
+    assert np.array_equal(received[:COPIED], sent[:COPIED])
     registers.close()
 
 
