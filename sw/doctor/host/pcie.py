@@ -24,7 +24,9 @@ def examine(name: str, session: Session | None = None, system: System | None = N
         raise ConfigError(f"{name!r} is no PCI address: give one as 0000:03:00.0, see `lspci -D`")
     if not board.exists:
         there = ", ".join(system.names(DEVICES)[:8]) or "none"
-        advice = "is the card in its slot, has it power, is its design loaded? Then rescan: `echo 1 > /sys/bus/pci/rescan`"
+        advice = (
+            "is the card in its slot, has it power, is its design loaded? Then rescan: `echo 1 > /sys/bus/pci/rescan`"
+        )
         yield fault("device", f"there is no PCI device {board.name}; there are {there}", advice)
         return
     yield good("device", f"{board.name} is there, {board.text('vendor')[2:]}:{board.text('device')[2:]}")
@@ -50,7 +52,9 @@ def _check_link(board: PciDevice) -> HostFinding:
         text += f"; its slot can {slot}"
         if (now.gt_s, now.lanes) >= (min(slot.gt_s, most.gt_s), min(slot.lanes, most.lanes)):
             return warning("link", text, "a slot with more lanes, or of a newer generation, if that rate is too low")
-    advice = "seat the card anew; look at risers, at lanes shared with other slots (firmware), and at `lspci -vv` for errors"
+    advice = (
+        "seat the card anew; look at risers, at lanes shared with other slots (firmware), and at `lspci -vv` for errors"
+    )
     return warning("link", text, advice)
 
 
@@ -79,7 +83,9 @@ def _check_payload(board: PciDevice) -> Iterator[HostFinding]:
         yield warning("mps", text, f"boot with pci=pcie_bus_perf, or set it in the firmware: {gain}")
     else:
         yield good("mps", text)
-    yield good("mrrs", f"Max_Read_Request_Size {express.mrrs}: the engine reads nothing but one doubleword behind a fence")
+    yield good(
+        "mrrs", f"Max_Read_Request_Size {express.mrrs}: the engine reads nothing but one doubleword behind a fence"
+    )
 
 
 def _check_iommu(board: PciDevice) -> Iterator[HostFinding]:

@@ -46,7 +46,9 @@ def _check_way(board: PciDevice, gpu: PciDevice) -> HostFinding:
     redirects = [bridge.config().redirects_peers() for bridge in below]
     text = f"{board.name} and the GPU {gpu.name} are behind the same bridge {common.name}"
     if None in redirects:
-        return note("gpu acs", f"{text}; whether ACS sends writes round by the root only root may read", "run it as root")
+        return note(
+            "gpu acs", f"{text}; whether ACS sends writes round by the root only root may read", "run it as root"
+        )
     if any(redirects):
         names = ", ".join(bridge.name for bridge, does in zip(below, redirects, strict=True) if does)
         advice = f"where no untrusted device is behind it: `setpci -s {names.split(', ')[0]} ECAP_ACS+6.w=0:4`, after each boot"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.pcie.page_plan import PagePlan
@@ -43,6 +43,34 @@ class EngineSizes:
     entries: int
     engines: int
     data_width: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCounters:
+    """What docs/integrating/pcie_registers.md says of each, since the board's last reset."""
+
+    tlps: int
+    beats: int
+    stall_cycles: int
+    poisoned: int
+    dropped: int
+    descriptors: int
+    bad_length: int
+    outside: int
+    no_page: int
+    bad_parity: int
+    too_short: int
+    too_long: int
+    bad_payload: int
+    link_down: int
+    events: int
+    events_lost: int
+    unanswered: int
+    fences_refused: int
+    unexpected: int
+    interrupts: int
+    buffers: int
+    no_buffer: int
 
 
 class PcieEngine:
@@ -119,14 +147,9 @@ class PcieEngine:
         self._registers.write_register(f"{self._name}.control", {"events": 0, "fence": 0, "interrupts": 0})
         self._set("pages", 0)
         self._registers.write_register(f"{self._name}.command", {"restart": 1})
-        deadline = time.monotonic() + _PATIENCE_S
-        while self._registers.read_register(f"{self._name}.status")["restarting"]:
-            if time.monotonic() > deadline:
-                raise BoardError(
-                    f"the PCIe engine does not come to rest within {_PATIENCE_S:g} s: stop the frames first "
-                    "(disarm the board), and look at the link"
-                )
-            time.sleep(getattr(self._board, "pause_s", 0.001))
+        self._wait(
+            "restarting", "does not come to rest: stop the frames first (disarm the board), and look at the link"
+        )
         if not self._get("status.link"):
             raise BoardError("the PCIe link of this engine is down: look at the slot, then `lspci -vv`")
 
@@ -159,6 +182,23 @@ class PcieEngine:
         if seen:
             self._registers.write_register(f"{self._name}.errors", dict.fromkeys(seen, 1))
         return seen
+
+    def counters(self) -> EngineCounters:
+        """All counters of this moment, since the board's last reset. BoardError where the copy does not come."""
+        self._registers.write_register(f"{self._name}.command", {"snapshot": 1})
+        self._wait("snapshot_busy", "has no copy of its counters: is its clock there?")
+        where = self._name.replace("pcie", "pcie_counters")
+        return EngineCounters(
+            **{field.name: self._registers[f"{where}.{field.name}"] for field in fields(EngineCounters)}
+        )
+
+    def _wait(self, bit: str, otherwise: str) -> None:
+        """Until a bit of its status is 0."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while self._get(f"status.{bit}"):
+            if time.monotonic() > deadline:
+                raise BoardError(f"the PCIe engine {otherwise} ({_PATIENCE_S:g} s)")
+            time.sleep(getattr(self._board, "pause_s", 0.001))
 
     def failed(self) -> bool:
         """Whether the link was lost, so that nothing is sent until `open`."""

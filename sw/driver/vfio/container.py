@@ -54,7 +54,9 @@ class Container:
     def _check_version(self) -> None:
         version = fcntl.ioctl(self._descriptor, _abi.VFIO_GET_API_VERSION)
         if version != _abi.VFIO_API_VERSION:
-            raise BoardError(f"VFIO of this kernel is of version {version}, this software knows {_abi.VFIO_API_VERSION}")
+            raise BoardError(
+                f"VFIO of this kernel is of version {version}, this software knows {_abi.VFIO_API_VERSION}"
+            )
         if not fcntl.ioctl(self._descriptor, _abi.VFIO_CHECK_EXTENSION, _abi.VFIO_TYPE1v2_IOMMU):
             raise BoardError("VFIO of this kernel maps no memory: `modprobe vfio_iommu_type1` as root")
 

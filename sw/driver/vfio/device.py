@@ -153,9 +153,7 @@ class VfioDevice:
         self.close()
 
     def _region(self, index: int) -> _abi.RegionInfo:
-        found: _abi.RegionInfo = _abi.call(
-            self._device, _abi.VFIO_DEVICE_GET_REGION_INFO, _abi.RegionInfo(index=index)
-        )
+        found: _abi.RegionInfo = _abi.call(self._device, _abi.VFIO_DEVICE_GET_REGION_INFO, _abi.RegionInfo(index=index))
         return found
 
     def _command(self, bits: int, *, on: bool) -> None:
@@ -163,4 +161,3 @@ class VfioDevice:
         old = self.config(_COMMAND, 2)
         new = old | bits if on else old & ~bits
         os.pwrite(self._device, new.to_bytes(2, "little"), self._config.offset + _COMMAND)
-

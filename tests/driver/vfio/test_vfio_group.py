@@ -65,7 +65,9 @@ def test_another_card_is_told_those_there_are(system: Make) -> None:
 
 def test_without_vfio_in_the_kernel_the_module_is_named(system: Make) -> None:
     root = system()
-    with pytest.raises(BoardError, match="dev/vfio/vfio: No such file or directory: this kernel has no VFIO: `modprobe"):
+    with pytest.raises(
+        BoardError, match="dev/vfio/vfio: No such file or directory: this kernel has no VFIO: `modprobe"
+    ):
         Container(find_group(CARD, root), root)
 
 

@@ -29,6 +29,8 @@ SENTENCES = {
     Status.SHORT: "the board's memory gave less than was asked for",
     Status.LONG: "the board's memory gave more than was asked for",
     Status.BAD_PAYLOAD: "the board's memory gave bytes with errors, and what they were of is missing",
+    Status.LINK_DOWN: "the link was down, or took nothing for too long",
+    Status.FENCE_REFUSED: "the read behind it was refused: the IOMMU does not know the page",
     Status.UNANSWERED: "the read behind it had no answer in time: its last bytes may come later",
 }
 """What is said of the first frame that ended so."""

@@ -1,7 +1,6 @@
 """Whole frames through placement, memory reader, write engine and root complex into the ring; and what goes wrong."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,29 +9,23 @@ from numpy.typing import NDArray
 from framelane.base.errors import BoardError, ConfigError, TransportError
 from framelane.driver.pcie.engine import PcieEngine
 from framelane.driver.pcie.page_plan import PagePlan
-from framelane.driver.simulated.verilated_pcie import PcieSimulator
+from framelane.driver.simulated.verilated_pcie import PcieSimulator, over_pcie
+from framelane.driver.simulated.verilated_pcie_lane import PcieLaneSimulator
 from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.placement.slots import FREE_RUNNING
-from framelane.models.tx import TxConfig
 from framelane.receiver.ring.receiver import Receiver
 from framelane.receiver.ring.tally import Tally
 from framelane.receiver.transport.pcie.endpoint import Endpoint
 from framelane.receiver.transport.pcie.transport import PcieTransport
 from framelane.session.session import Session
-from simulated_device import Device, device
+from simulated_device import Device, transmitter
 
 MakeSession = Callable[..., Session]
 MakeImages = Callable[..., list[NDArray[np.uint16]]]
 PAGE = 4096
 
 
-def config_of(session: Session) -> TxConfig:
-    """What the source of a session is told, with offsets in the ring as addresses."""
-    config = session.tx_config()
-    return replace(config, destinations=tuple(replace(each, base=0) for each in config.destinations))
-
-
-def send(there: Device, images: list[NDArray[np.uint16]], first: int = 0) -> None:
+def send(there: Device[PcieSimulator], images: list[NDArray[np.uint16]], first: int = 0) -> None:
     """Four at a time: so many the board's memory has."""
     for start in range(0, len(images), 4):
         for number, image in enumerate(images[start : start + 4], first + start):
@@ -47,12 +40,12 @@ def test_a_run_longer_than_the_ring_keeps_to_the_credit(
     """Fourteen frames, four slots: two come while no slot is free, and are dropped by the source."""
     session = make_session(window_end=4)
     images = make_images(session, 14)
-    with device(session, page_log2=page_log2, **stalls) as there:
-        there.simulator.configure(config_of(session), there.ring.window_end)
+    with transmitter(session, page_log2=page_log2, **stalls) as there:
+        there.simulator.start(over_pcie(session.tx_config()), there.ring.window_end)
         receiver = Receiver(there.ring, there.transport)
         seen: dict[int, int] = {}
         for first, count in ((0, 4), (4, 6), (10, 4)):
-            there.simulator.publish_credit(0, there.ring.window_end)
+            there.simulator.board.publish_credit(0, there.ring.window_end)
             send(there, images[first : first + count], first)
             for frame in receiver.poll(0):
                 assert frame.complete
@@ -61,13 +54,14 @@ def test_a_run_longer_than_the_ring_keeps_to_the_credit(
                 seen[frame.number] = detector
                 assert receiver.release(frame)
             assert (there.ring.memory.view("<u2") == 0x8000).all(), "slots are clean, nothing lies beside them"
-            dropped = there.simulator.frame_counts(0)
+            dropped = there.simulator.board.counters().destinations[0]
             receiver.settle(first + count, dropped.dropped + dropped.skipped)
         assert receiver.tally(14) == Tally(14, 12, 0, 2, 0, 0)
         assert sorted(seen.values()) == [n for n in range(14) if n not in (8, 9)]
         counts = there.simulator.counts
-        assert (counts.faults, counts.lost, counts.unanswered, counts.refused) == (0, 0, 0, 0)
+        assert counts.faults == 0
         assert dropped.sent == 12
+        assert there.engine.faults() == {}
     assert counts.payload_bytes == 12 * (session.image_bytes + 64 + 64)
 
 
@@ -76,10 +70,10 @@ def test_a_page_missing_leaves_holes_of_exactly_its_bytes_and_the_frame_says_why
 ) -> None:
     session = make_session(rows=64)  # 12,800 bytes: slots of 4 pages
     images = make_images(session, 2)
-    with device(session, hole=1) as there:
+    with transmitter(session, hole=1) as there:
         engine_pages = [None if page == 1 else address for page, address in enumerate(there.pages)]
         there.engine.load(engine_pages, there.plan)
-        there.simulator.configure(config_of(session))
+        there.simulator.start(over_pcie(session.tx_config()), FREE_RUNNING)
         send(there, images)
         assert len(there.transport.poll(0)) == 2
         missing = np.arange(PAGE // 2, PAGE)
@@ -97,8 +91,8 @@ def test_what_the_iommu_does_not_know_is_lost_and_nothing_else(
 ) -> None:
     session = make_session()
     images = make_images(session, 2)
-    with device(session, hole=1) as there:  # in the table, but not mapped
-        there.simulator.configure(config_of(session))
+    with transmitter(session, hole=1) as there:  # in the table, but not mapped
+        there.simulator.start(over_pcie(session.tx_config()), FREE_RUNNING)
         send(there, images)
         assert len(there.transport.poll(0)) == 2
         assert np.array_equal(there.ring.image(0), images[0])
@@ -112,10 +106,10 @@ def test_without_credit_of_the_queue_events_are_lost_and_the_device_says_so(
     make_session: MakeSession, make_images: MakeImages
 ) -> None:
     session = make_session(window_end=FREE_RUNNING)
-    with device(session) as there:
-        there.simulator.configure(config_of(session))
+    with transmitter(session) as there:
+        there.simulator.start(over_pcie(session.tx_config()), FREE_RUNNING)
         send(there, make_images(session, 6))
-        assert there.simulator.counts.lost == 2
+        assert there.engine.counters().events_lost == 2
         assert len(there.transport.poll(0)) == 4
         there.simulator.step(10)
         assert list(there.engine.faults()) == ["event_lost"]
@@ -128,8 +122,8 @@ def test_a_fence_that_nobody_answers_costs_its_frame_the_status(
 ) -> None:
     session = make_session()
     images = make_images(session, 3)
-    with device(session, fence_s=4e-6) as there:
-        there.simulator.configure(config_of(session))
+    with transmitter(session, fence_s=4e-6) as there:
+        there.simulator.start(over_pcie(session.tx_config()), FREE_RUNNING)
         send(there, images[:1])
         assert len(there.transport.poll(0)) == 1
         assert not there.transport.counters.refused
@@ -137,7 +131,7 @@ def test_a_fence_that_nobody_answers_costs_its_frame_the_status(
         send(there, images[1:2], 1)
         assert len(there.transport.poll(0)) == 1
         assert there.transport.counters.refused == {"unanswered": 1}
-        assert there.simulator.counts.unanswered == 1
+        assert list(there.engine.faults()) == ["unanswered"]
 
 
 class _Silent:
@@ -181,7 +175,7 @@ def test_a_queue_that_must_lose_events_is_refused(make_session: MakeSession) -> 
 
 
 def test_a_table_is_loaded_only_where_the_engine_can_hold_it() -> None:
-    with PcieSimulator(128) as simulator:
+    with PcieLaneSimulator(128) as simulator:
         engine = PcieEngine(simulator)
         assert (engine.sizes.entries, engine.sizes.engines, engine.sizes.data_width) == (8192, 1, 128)
         plan = PagePlan(8192 * PAGE, 1, 12)
@@ -197,8 +191,8 @@ def test_a_session_begins_anew_on_the_same_engine(make_session: MakeSession, mak
     """The phase of events begins at 1 again: a queue of zeros has none."""
     session = make_session()
     images = make_images(session, 3)
-    with device(session) as there:
-        there.simulator.configure(config_of(session))
+    with transmitter(session) as there:
+        there.simulator.start(over_pcie(session.tx_config()), FREE_RUNNING)
         send(there, images)
         assert len(there.transport.poll(0)) == 3
         queue = there.memory[there.plan.event_offset : there.plan.event_offset + there.plan.queue_bytes]
