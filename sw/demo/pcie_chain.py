@@ -1,4 +1,4 @@
-"""The closed loop over PCIe: Verilated transmitter, root complex, ring and events in this process, credit by registers."""
+"""The closed loop over PCIe: Verilated transmitter, root complex, ring and events in this process."""
 
 import contextlib
 from collections.abc import Iterator

@@ -3,13 +3,13 @@
 The device is QEMU's `edu` (docs/specs/edu.rst): registers in BAR 0, a buffer of 4 KiB, and a DMA engine.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from framelane.base.errors import BoardError
 from framelane.driver.registers.mmap_registers import MappedRegisters
@@ -64,11 +64,11 @@ def copy(registers: MappedRegisters, source: int, destination: int, command: int
         time.sleep(0.01)
 
 
-def pattern(seed: int) -> np.ndarray:  # type: ignore[type-arg]
+def pattern(seed: int) -> NDArray[np.uint8]:
     return np.random.default_rng(seed).integers(0, 256, BYTES, np.uint8)
 
 
-def memory() -> np.ndarray:  # type: ignore[type-arg]
+def memory() -> NDArray[np.uint8]:
     return host_memory(BYTES)
 
 
@@ -142,11 +142,11 @@ def test_what_the_kernel_refuses_is_told(device: VfioDevice, edu: str) -> None:
 
 
 def test_everything_is_given_back(edu: str) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
         with VfioDevice(edu) as device:
             device.interrupt()
             device.map(memory(), BYTES)
             device.registers().close()
         device.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

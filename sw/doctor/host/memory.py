@@ -25,6 +25,7 @@ def check(system: System, session: Session, verbs: bool) -> Iterator[HostFinding
 
 
 def check_lock(system: System, ring: int, verbs: bool) -> HostFinding:
+    """Whether so many bytes may be locked, which `verbs` and VFIO need."""
     limits = [line for line in system.text("proc/thread-self/limits").splitlines() if line.startswith("Max locked")]
     soft = limits[0].removeprefix("Max locked memory").split()[0] if limits else "0"
     if system.capability(_CAP_IPC_LOCK) or soft == "unlimited" or int(soft) >= ring:
@@ -35,6 +36,7 @@ def check_lock(system: System, ring: int, verbs: bool) -> HostFinding:
 
 
 def check_huge_pages(meminfo: dict[str, str], ring: int) -> HostFinding:
+    """Whether so many bytes of huge pages are free."""
     page = _kib(meminfo.get("Hugepagesize", "")) << 10
     free = int((meminfo.get("HugePages_Free", "0") or "0").split()[0]) * page
     if page and free >= ring:

@@ -67,8 +67,11 @@ def _check_payload(board: PciDevice) -> Iterator[HostFinding]:
     """Max_Payload_Size and Max_Read_Request_Size, which must fit every bridge on the way."""
     express = board.config().express()
     if express is None:
-        reason = "only root may read it" if board.config().cut_off else "it has no PCI Express capability"
-        yield note("mps", f"Max_Payload_Size of {board.name} is unknown: {reason}", "run the doctor as root")
+        if board.config().cut_off:
+            yield note("mps", f"Max_Payload_Size of {board.name} is unknown: only root may read it", "run it as root")
+        else:
+            advice = "give the address of the card: `lspci -D` lists all"
+            yield fault("mps", f"{board.name} has no PCI Express capability: it is no PCIe card", advice)
         return
     path = [found for bridge in board.above() if (found := bridge.config().express())]
     most = min([express.mps_supported, _BOARD_MPS, *(bridge.mps_supported for bridge in path)])

@@ -47,7 +47,7 @@ class ConfigSpace:
         return None
 
     def redirects_peers(self) -> bool | None:
-        """Whether ACS sends requests from below to the root, instead of straight to a peer; None where it is unknown."""
+        """Whether ACS sends requests from below to the root, not straight to a peer; None where it is unknown."""
         at = _EXTENDED
         seen: set[int] = set()
         if len(self.data) <= _EXTENDED:

@@ -1,4 +1,4 @@
-"""A PCI device of this host, with the bridges above it, as /sys/bus/pci shows them (the kernel's ABI/testing/sysfs-bus-pci)."""
+"""A PCI device of this host, with the bridges above it, as /sys shows them (the kernel's ABI/testing/sysfs-bus-pci)."""
 
 import re
 from dataclasses import dataclass
@@ -100,13 +100,14 @@ class PciDevice:
         names = self.system.names(f"sys/kernel/iommu_groups/{self.group}/devices") if self.group else []
         return [PciDevice(self.system, name) for name in names if name != self.name]
 
-    def bar_bytes(self, bar: int) -> int:
-        """Bytes of a memory BAR, 0 where it has none."""
-        lines = self.text("resource").splitlines()
-        if bar >= len(lines):
-            return 0
-        numbers = [int(number, 16) for number in lines[bar].split()]
-        return numbers[1] - numbers[0] + 1 if len(numbers) == 3 and numbers[2] & _MEMORY else 0
+    def memory_bars(self) -> list[tuple[int, int]]:
+        """Number and bytes of each BAR that is memory. One of 64 bits takes two numbers, and has the first."""
+        found = []
+        for bar, line in enumerate(self.text("resource").splitlines()[:6]):
+            numbers = [int(number, 16) for number in line.split()]
+            if len(numbers) == 3 and numbers[2] & _MEMORY:
+                found.append((bar, numbers[1] - numbers[0] + 1))
+        return found
 
     def is_bridge(self) -> bool:
         """Whether it is a bridge or a port of a switch."""

@@ -7,8 +7,8 @@ from framelane.doctor.host.pcie_device import PciDevice
 from framelane.session.session import Session
 
 _NVIDIA, _AMD = "0x10de", "0x1002"
-_MEMORY_BARS = {_NVIDIA: 1, _AMD: 0}
-"""The BAR through which others see the memory of a GPU, by vendor."""
+_WHICH = {_NVIDIA: 1, _AMD: 0}
+"""Which of its memory BARs, counted from 0, shows others the memory of a GPU: what NVIDIA calls BAR1 may be BAR 2."""
 _SMALL = 256 << 20
 _UNTRANSLATED = "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1324"
 
@@ -16,7 +16,7 @@ _UNTRANSLATED = "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1324"
 def check(board: PciDevice, devices: Iterable[PciDevice], session: Session | None) -> Iterator[HostFinding]:
     """Of every GPU that a board could write to."""
     for gpu in devices:
-        if gpu.text("class").startswith("0x03") and gpu.text("vendor") in _MEMORY_BARS:
+        if gpu.text("class").startswith("0x03") and gpu.text("vendor") in _WHICH:
             yield _check_bar(gpu, session)
             yield _check_way(board, gpu)
             if gpu.text("vendor") == _NVIDIA and gpu.driver == "nvidia":
@@ -24,10 +24,10 @@ def check(board: PciDevice, devices: Iterable[PciDevice], session: Session | Non
 
 
 def _check_bar(gpu: PciDevice, session: Session | None) -> HostFinding:
-    bar = _MEMORY_BARS[gpu.text("vendor")]
-    size = gpu.bar_bytes(bar)
+    bars, which = gpu.memory_bars(), _WHICH[gpu.text("vendor")]
+    bar, size = bars[which] if which < len(bars) else (which, 0)
     text = f"BAR {bar} of the GPU {gpu.name} has {size >> 20} MiB"
-    advice = "switch on Above 4G Decoding and Resizable BAR in the firmware; GPUs for data centres have all their memory there"
+    advice = "switch on Above 4G Decoding and Resizable BAR in the firmware; GPUs for servers have all there"
     if session is not None and size < session.layout.ring_bytes:
         return fault("gpu bar", f"{text}, the ring has {session.layout.ring_bytes >> 20}", f"fewer slots; {advice}")
     if size <= _SMALL:
@@ -42,7 +42,7 @@ def _check_way(board: PciDevice, gpu: PciDevice) -> HostFinding:
     if common is None:
         text = f"from {board.name} to the GPU {gpu.name} writes pass the root complex"
         return note("gpu way", text, "where their rate is too low: a slot behind the same switch as the GPU")
-    below = [bridge for bridge in ours[: ours.index(common)]]
+    below = ours[: ours.index(common)]
     redirects = [bridge.config().redirects_peers() for bridge in below]
     text = f"{board.name} and the GPU {gpu.name} are behind the same bridge {common.name}"
     if None in redirects:
@@ -51,7 +51,8 @@ def _check_way(board: PciDevice, gpu: PciDevice) -> HostFinding:
         )
     if any(redirects):
         names = ", ".join(bridge.name for bridge, does in zip(below, redirects, strict=True) if does)
-        advice = f"where no untrusted device is behind it: `setpci -s {names.split(', ')[0]} ECAP_ACS+6.w=0:4`, after each boot"
+        command = f"`setpci -s {names.split(', ')[0]} ECAP_ACS+6.w=0:4`"
+        advice = f"where no untrusted device is behind it: {command}, after each boot"
         return warning("gpu acs", f"{text}, but ACS of {names} sends their writes round by the root", advice)
     return good("gpu acs", f"{text}, and ACS lets writes pass there")
 

@@ -119,7 +119,8 @@ class PcieEngine:
             raise ConfigError(f"a ring of {plan.pages} pages needs as many addresses, not {len(addresses)}")
         if plan.pages > self.sizes.entries:
             raise ConfigError(
-                f"the ring has {plan.pages} pages of {plan.page_bytes >> 10} KiB, this engine's table {self.sizes.entries}: "
+                f"the ring has {plan.pages} pages of {plan.page_bytes >> 10} KiB, this engine's table "
+                f"{self.sizes.entries}: "
                 "give larger pages (huge ones), or fewer slots"
             )
 

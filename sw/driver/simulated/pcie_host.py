@@ -78,8 +78,8 @@ class PcieHost(Simulation):
     """One simulated endpoint from power-up on, with its registers (see `Registers`).
 
     Its links have Max_Payload_Size `mps`. `latency` of its frame memory in cycles; `memory_stall` and `link_stall` are
-    the shares of cycles (0..1) in which memory and links pause, drawn with `seed`. The clock runs in an access, in `run`
-    and in `step`, and stands still between. Not for use by several threads at once.
+    the shares of cycles (0..1) in which memory and links pause, drawn with `seed`. The clock runs in an access, in
+    `run` and in `step`, and stands still between. Not for use by several threads at once.
     """
 
     pause_s = 0.0

@@ -1,4 +1,4 @@
-"""The Verilated transmitter over PCIe as a board: `hw/rtl/pcie_tx.sv`, with a root complex that writes into this process."""
+"""The Verilated transmitter over PCIe as a board, `hw/rtl/pcie_tx.sv`; its root complex writes into this process."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,1 +1,1 @@
-"""PCI devices in a user's program, by VFIO: their memory, their registers, their interrupt; an IOMMU guards the rest."""
+"""PCI devices in a user's program, by VFIO: memory, registers, interrupt; an IOMMU guards the rest."""

@@ -92,7 +92,7 @@ class Container:
         raise BoardError(f"the IOMMU has no room for {size} bytes at a multiple of {alignment}: give fewer slots")
 
     def map(self, memory: NDArray[np.uint8], address: int) -> None:
-        """Let devices write and read `memory` (uint8, C-contiguous, whole pages) at `address`, until `unmap` or `close`.
+        """Let devices write and read `memory` (uint8, C-contiguous, whole pages) at `address`, until `unmap`.
 
         ConfigError for memory that cannot be mapped; BoardError, with what to do, where the kernel refuses.
         """

@@ -1,6 +1,5 @@
 """What is said where VFIO cannot be had, on a made-up /sys and /dev, and on this machine as it is."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,10 +74,10 @@ def test_a_file_that_is_not_vfio_is_refused_and_none_stays_open(system: Make) ->
     root = system()
     (root / "dev/vfio").mkdir(parents=True)
     (root / "dev/vfio/vfio").touch()
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(BoardError, match="IOMMU group 7 cannot be used: Inappropriate ioctl for device"):
         Container(find_group(CARD, root), root)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_on_this_machine_every_card_is_told_what_it_wants() -> None:

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
+from framelane.driver.simulated.verilated_pcie_lane import PcieLaneSimulator
 from framelane.models.placement import trailer
 from framelane.session.session import Session
 from lossless_cases import LOSSLESS
 from lossy_cases import LOSSY
-from framelane.driver.simulated.verilated_pcie_lane import PcieLaneSimulator
 from simulated_device import Device, lane
 from transport_cases import Case, Outcome, Sent, outcome
 
