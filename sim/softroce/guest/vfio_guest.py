@@ -1,39 +1,33 @@
-"""VFIO on a real kernel with an IOMMU, and a device that writes memory: run in the guest by `test_vfio.py`.
+"""VFIO on a real kernel with an IOMMU, and a device that writes memory: run in the guest by `test_vfio.py`."""
 
-The device is QEMU's `edu` (docs/specs/edu.rst): registers in BAR 0, a buffer of 4 KiB, and a DMA engine.
-"""
-
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from edu import (
+    ACKNOWLEDGE,
+    BUFFER,
+    BYTES,
+    COPIED,
+    IDENTITY,
+    INTERRUPT,
+    INTERRUPTS,
+    LIVENESS,
+    PATIENCE_S,
+    TO_MEMORY,
+    address,
+    bind,
+    copy,
+    memory,
+    pattern,
+)
 from framelane.base.errors import BoardError
-from framelane.driver.registers.mmap_registers import MappedRegisters
 from framelane.driver.vfio.device import VfioDevice, VfioInterrupt
-from framelane.receiver.ring.memory import host_memory
 
-DEVICES = Path("/sys/bus/pci/devices")
 EDU = 0x11E8_1234
 """Device and vendor."""
-IDENTITY, LIVENESS, ACKNOWLEDGE = 0x00, 0x04, 0x64
-SOURCE, DESTINATION, COUNT, COMMAND = 0x80, 0x88, 0x90, 0x98
-INTERRUPTS = 0x24
-START, TO_MEMORY, INTERRUPT = 1, 2, 4
-BUFFER, BYTES = 0x40000, 4096
-COPIED = BYTES - 8
-"""QEMU 7 takes the last byte of its own buffer for one too many, and ends."""
-PATIENCE_S = 20.0
-
-
-def address() -> str:
-    (found,) = (
-        path.name for path in DEVICES.iterdir() if (path / "device").read_text() == "0x11e8\n"
-    )  # fmt: skip
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +36,7 @@ def edu() -> str:
     name = address()
     with pytest.raises(BoardError, match="has no driver, VFIO needs vfio-pci"):
         VfioDevice(name)
-    (DEVICES / name / "driver_override").write_text("vfio-pci")
-    Path("/sys/bus/pci/drivers_probe").write_text(name)
+    bind(name, "vfio-pci")
     return name
 
 
@@ -51,25 +44,6 @@ def edu() -> str:
 def device(edu: str) -> Iterator[VfioDevice]:
     with VfioDevice(edu) as device:
         yield device
-
-
-def copy(registers: MappedRegisters, source: int, destination: int, command: int) -> None:
-    """Start the DMA engine, and wait until it has ended. Its registers have 64 bits, and take them at once alone."""
-    with registers._bytes[SOURCE : COMMAND + 8].cast("Q") as wide:
-        for at, value in ((SOURCE, source), (DESTINATION, destination), (COUNT, COPIED), (COMMAND, command | START)):
-            wide[(at - SOURCE) // 8] = value
-    deadline = time.monotonic() + PATIENCE_S
-    while registers.read(COMMAND) & START:
-        assert time.monotonic() < deadline, "the device does not end"
-        time.sleep(0.01)
-
-
-def pattern(seed: int) -> NDArray[np.uint8]:
-    return np.random.default_rng(seed).integers(0, 256, BYTES, np.uint8)
-
-
-def memory() -> NDArray[np.uint8]:
-    return host_memory(BYTES)
 
 
 def test_its_registers_are_read_and_written(device: VfioDevice) -> None:

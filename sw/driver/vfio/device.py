@@ -5,7 +5,6 @@ import errno
 import fcntl
 import mmap
 import os
-import select
 from pathlib import Path
 from typing import Self
 
@@ -16,6 +15,7 @@ from framelane.base.errors import BoardError
 from framelane.driver.registers.mmap_registers import MappedRegisters
 from framelane.driver.vfio import _abi
 from framelane.driver.vfio.container import Container
+from framelane.driver.vfio.event_file import EventFile
 from framelane.driver.vfio.group import ROOT, find_group
 
 _COMMAND = 4
@@ -29,39 +29,33 @@ class VfioInterrupt:
     """The first vector of a device's MSI-X, or MSI, as an event file; open until `close`."""
 
     def __init__(self, device: int, index: int) -> None:
-        self._device, self._index = device, index
-        self._events = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._device, self._index, self._events = device, index, EventFile()
         request = _abi.IrqSet(
             flags=_abi.VFIO_IRQ_SET_DATA_EVENTFD | _abi.VFIO_IRQ_SET_ACTION_TRIGGER,
             index=index,
             count=1,
-            fd=self._events,
+            fd=self._events.descriptor,
         )
         try:
             _abi.call(device, _abi.VFIO_DEVICE_SET_IRQS, request)
         except OSError:
-            os.close(self._events)
+            self._events.close()
             raise
 
     def wait(self, timeout_s: float) -> bool:
         """Whether one has come since the last call, within that time."""
-        if not select.select([self._events], [], [], max(0.0, timeout_s))[0]:
-            return False
-        with contextlib.suppress(BlockingIOError):
-            return os.eventfd_read(self._events) > 0
-        return False
+        return self._events.wait(timeout_s)
 
     def close(self) -> None:
         """Let go of it. May be called twice."""
-        if self._events < 0:
+        if self._events.descriptor < 0:
             return
         off = _abi.IrqSet(
             flags=_abi.VFIO_IRQ_SET_DATA_NONE | _abi.VFIO_IRQ_SET_ACTION_TRIGGER, index=self._index, count=0
         )
         with contextlib.suppress(OSError):  # the device may be gone
             _abi.call(self._device, _abi.VFIO_DEVICE_SET_IRQS, off)
-        os.close(self._events)
-        self._events = -1
+        self._events.close()
 
 
 class VfioDevice:
