@@ -118,7 +118,7 @@ async def completions_for_which_nobody_waits_are_counted_and_change_nothing(dut:
 async def another_max_payload_size_counts_from_the_next_descriptor_on(dut: Any) -> None:
     bench = PcieTxBench(dut)
     await bench.start()
-    sizes = []
+    sizes: list[int] = []
     for size in (2, 0, 1):
         for engine in range(ENGINES):
             await bench.put(f"pcie[{engine}].link", mps=size)
