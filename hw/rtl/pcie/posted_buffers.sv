@@ -1,7 +1,7 @@
 // Packets of a source that knows no ring go into buffers that software posts, in sequence: packet k of those that fit into buffer k of a ring of
 // equal buffers, which are bytes of the engine's pages. Software posts by a growing number, its doorbell. At the end of each buffer is a trailer with
 // the packet's number and length, of which the engine makes an event. A packet without a buffer, or too long for it, is dropped and counted, so is
-// one for which there is no room here; none waits. A packet of n beats takes n + 4 cycles, and the beats of its trailer.
+// one for which there is no room here; none waits. A packet of n beats takes n + 6 cycles, and the beats of its trailer.
 //
 //   packets -> length -> queue of whole packets -> descriptors, payload -> pcie_engine
 module posted_buffers
@@ -18,7 +18,7 @@ module posted_buffers
 
     // Software. Bytes are those of the engine's ring; 2^log2 each
     input  logic [ 7:0] source_i,      // id in the trailer
-    input  logic [63:0] base_i,
+    input  logic [63:0] base_i,        // a multiple of all buffers' bytes
     input  logic [ 4:0] size_log2_i,   // of a buffer: 7 to 16
     input  logic [ 4:0] count_log2_i,  // of how many buffers: 0 to 16
     input  logic [31:0] posted_i,      // buffers that have been posted, modulo 2^32
@@ -53,6 +53,7 @@ module posted_buffers
   localparam int unsigned LENGTH_W = 16;
 
   typedef logic [LENGTH_W-1:0] length_t;
+  typedef logic [$clog2(KeepW):0] count_t;
 
   // What a packet is known by when it is whole.
   typedef struct packed {
@@ -73,9 +74,17 @@ module posted_buffers
   logic [DataW-1:0] data_q;
   logic [KeepW-1:0] keep_q;
   logic last_q, wrong_q, valid_q;
-  logic [$clog2(KeepW):0] count_q;
+  count_t count, count_q;
   length_t sum_q, sum;
   logic [63:0] timestamp_q;
+
+  // Bytes of a beat: where tkeep ends.
+  always_comb begin
+    count = '0;
+    for (int unsigned k = 0; k < KeepW; k++) begin
+      if (s_axis_packet_tkeep[k] && (k == KeepW - 1 || !s_axis_packet_tkeep[(k+1)%KeepW])) count |= count_t'(k + 1);
+    end
+  end
 
   assign sum = sum_q + length_t'(count_q);
 
@@ -85,8 +94,7 @@ module posted_buffers
     last_q <= s_axis_packet_tlast;
     wrong_q <= s_axis_packet_tuser;
     valid_q <= s_axis_packet_tvalid;
-    count_q <= '0;
-    for (int unsigned k = 0; k < KeepW; k++) if (s_axis_packet_tkeep[k]) count_q <= ($clog2(KeepW) + 1)'(k + 1);
+    count_q <= count;
     timestamp_q <= timestamp_ns_i;
     if (valid_q) sum_q <= last_q ? '0 : sum;
     if (rst) begin
@@ -130,13 +138,16 @@ module posted_buffers
   state_e state_q, state_d;
   logic [31:0] used_q;
   logic [63:0] at_q;
-  logic [31:0] index_q;
+  logic [15:0] index_q;
+  logic [31:0] within_q;
+  logic [15:0] mask_q;
   logic [16:0] room_q;
   length_t length_q;
   logic [63:0] packet_timestamp_q;
-  logic given_q;  // the trailer, to its block
-  logic posted_q, settled_q, settling_q, fits, unposted, begins, bd_tvalid, bd_tready, bd_last;
-  logic payload_valid, payload_ready, payload_last;
+  logic select_tvalid, select_tready, given_q;  // the trailer is given to its block
+  logic [1:0] payload_tready;
+  logic [1:0] settling_q;
+  logic posted_q, settled_q, fits, unposted, begins, bd_tvalid, bd_tready, bd_last;
   logic trailer_tvalid, trailer_tready, trailer_beat_tlast, trailer_beat_tvalid, trailer_beat_tready;
   logic [DataW-1:0] trailer_beat_tdata;
   logic [KeepW-1:0] trailer_beat_tkeep;
@@ -149,15 +160,17 @@ module posted_buffers
   assign unposted_o = begins && unposted;
   assign too_long_o = begins && !unposted && !fits;
 
-  // Its place is known two cycles behind the packet before.
+  // Its place is known three cycles behind the packet before.
 
   always_ff @(posedge clk) begin
-    index_q <= used_q & ~(~32'd0 << count_log2_i);
-    at_q <= base_i + (64'(index_q) << size_log2_i);
+    mask_q <= ~(~16'd0 << count_log2_i);
+    index_q <= used_q[15:0] & mask_q;
+    within_q <= 32'(index_q) << size_log2_i;
+    at_q <= base_i | 64'(within_q);
     posted_q <= posted_i != used_q;
     room_q <= (17'd1 << size_log2_i) - 17'(TRAILER_BYTES);
-    settling_q <= state_q == IDLE;
-    settled_q <= state_q == IDLE && settling_q && !begins;
+    settling_q <= {settling_q[0], state_q == IDLE};
+    settled_q <= state_q == IDLE && settling_q == '1 && !begins;
     if (begins) begin
       length_q <= known.length;
       packet_timestamp_q <= known.timestamp_ns;
@@ -175,9 +188,9 @@ module posted_buffers
       IDLE: if (begins) state_d = unposted || !fits ? DROP : WRITE;
       DROP: if (packet_tvalid && packet_tlast) state_d = IDLE;
       WRITE: if (bd_tready) state_d = PAYLOAD;
-      PAYLOAD: if (payload_valid && payload_ready && payload_last) state_d = END;
+      PAYLOAD: if (select_tready) state_d = END;
       END: if (bd_tready) state_d = TRAILER;
-      TRAILER: if (payload_valid && payload_ready && payload_last) state_d = IDLE;
+      TRAILER: if (select_tready) state_d = IDLE;
       default: state_d = IDLE;
     endcase
   end
@@ -195,11 +208,11 @@ module posted_buffers
   always_comb begin
     bd = '0;
     bd.last = bd_last;
-    bd.destination = bd_last ? at_q + 64'(room_q) : at_q;
+    bd.destination = bd_last ? at_q | 64'(room_q) : at_q;
     bd.length = bd_last ? 32'(TRAILER_BYTES) : 32'(length_q);
     trailer = '0;
     trailer.source = 16'(source_i);
-    trailer.slot = index_q;
+    trailer.slot = 32'(index_q);
     trailer.frame_number = 64'(used_q);
     trailer.detector_frame = 64'(used_q);
     trailer.timestamp_ns = packet_timestamp_q;
@@ -235,31 +248,34 @@ module posted_buffers
       .m_axis_tready        (trailer_beat_tready)
   );
 
-  logic is_trailer;
-  assign is_trailer = state_q == TRAILER;
-  assign payload_valid = is_trailer ? trailer_beat_tvalid : state_q == PAYLOAD && packet_tvalid;
-  assign payload_last = is_trailer ? trailer_beat_tlast : packet_tlast;
-  assign packet_tready = state_q == DROP || (state_q == PAYLOAD && payload_ready);
-  assign trailer_beat_tready = is_trailer && payload_ready;
+  // Payload: the packet's, then its trailer's.
+  assign select_tvalid = state_q == PAYLOAD || state_q == TRAILER;
+  assign packet_tready = state_q == DROP || payload_tready[0];
+  assign trailer_beat_tready = payload_tready[1];
 
-  axis_reg #(
-      .DataW(DataW + KeepW + 1)
-  ) u_payload (
+  axis_select #(
+      .DataW  (DataW),
+      .Sources(2)
+  ) u_select (
       .clk,
       .rst,
-      .s_axis_tdata ({
-        payload_last,
-        is_trailer ? trailer_beat_tkeep : packet_tkeep,
-        is_trailer ? trailer_beat_tdata : packet_tdata
-      }),
-      .s_axis_tvalid(payload_valid),
-      .s_axis_tready(payload_ready),
-      .m_axis_tdata ({m_axis_payload_tlast, m_axis_payload_tkeep, m_axis_payload_tdata}),
-      .m_axis_tvalid(m_axis_payload_tvalid),
-      .m_axis_tready(m_axis_payload_tready)
+      .s_axis_sel_tdata (state_q == TRAILER),
+      .s_axis_sel_tvalid(select_tvalid),
+      .s_axis_sel_tready(select_tready),
+      .s_axis_tdata     ({trailer_beat_tdata, packet_tdata}),
+      .s_axis_tkeep     ({trailer_beat_tkeep, packet_tkeep}),
+      .s_axis_tlast     ({trailer_beat_tlast, packet_tlast}),
+      .s_axis_tuser     (2'b00),
+      .s_axis_tvalid    ({trailer_beat_tvalid, packet_tvalid}),
+      .s_axis_tready    (payload_tready),
+      .m_axis_tdata     (m_axis_payload_tdata),
+      .m_axis_tkeep     (m_axis_payload_tkeep),
+      .m_axis_tlast     (m_axis_payload_tlast),
+      .m_axis_tuser     (m_axis_payload_tuser),
+      .m_axis_tvalid    (m_axis_payload_tvalid),
+      .m_axis_tready    (m_axis_payload_tready)
   );
 
-  assign m_axis_payload_tuser = 1'b0;
   assign used_o = used_q;
 
 endmodule

@@ -125,7 +125,8 @@ module pcie_registers
 
     always_ff @(posedge clk) begin
       pulses_q <= pulses_i[e];
-      access_q <= asked;
+      // A copy asks whether it changes: tools make one of equal ones.
+      if (access_q != asked) access_q <= asked;
       req_q <= req;
       regs_data_q <= is_regs ? regs_data : '0;
       count_data_q <= here && access_q.addr[13] ? count_data : '0;
