@@ -34,7 +34,7 @@ module event_queue_formal
 
   logic [4:0] any_log2;
   logic [63:0] any_base;
-  logic [31:0] used, consumed_q, entries, produced_q, index;
+  logic [31:0] used, consumed_q, entries, produced_q, index, mask;
   logic event_q, event2_q, reset_q, reset2_q;
 
   always_ff @(posedge clk) begin
@@ -44,7 +44,8 @@ module event_queue_formal
 
   assign entries = 32'd1 << any_log2;
   assign used = produced_o - consumed_i;
-  assign index = produced_o & (entries - 1'b1);
+  assign index = produced_o & mask;
+  assign mask = entries - 1'b1;
 
   always_comb assume (log2_i == any_log2 && any_log2 >= 5'd1 && any_log2 <= 5'd16);
   always_comb assume (base_i == any_base && (any_base & (64'(entries) * 64'd64 - 64'd1)) == '0);
@@ -91,7 +92,7 @@ module event_queue_formal
       i_bound2 : assert (used2_q == produced2_q - consumed2_q);
       if (!reset2_q) i_count2 : assert (produced_q == produced2_q + 32'(event2_q));
       if (!reset_q && !reset2_q) i_back : assert (produced2_q - consumed_q <= produced2_q - consumed2_q);
-      i_at : assert (at_q == (any_base | 64'(produced_q & (entries - 1'b1)) * 64'd64));
+      i_at : assert (at_q == (any_base | 64'(produced_q & mask) * 64'd64));
       if (checked_q) i_still : assert (!reset_q && !event_q && !event2_q);
     end
     if (!rst && !reset_q && !reset2_q && ran_q == '1) begin
