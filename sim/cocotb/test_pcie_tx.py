@@ -6,7 +6,6 @@ import cocotb
 import pytest
 
 from bench import Stalls, run
-from framelane.driver.registers._pcie_register_map import REGISTERS as PCIE_REGISTERS
 from framelane.models.pcie import pcie_core
 from framelane.models.pcie.event_queue import EventQueue
 from framelane.models.pcie.pcie_core import Lane, PcieTx
@@ -98,40 +97,6 @@ async def a_destination_of_no_engine_fails_and_says_why(dut: Any) -> None:
     assert [status for _, status in [await bench.next_event(0) for _ in range(4)]] == [
         *(Status.OK, Status.OUTSIDE) * 2,
     ]
-
-
-@cocotb.test()
-async def every_register_of_the_engines_is_where_the_map_says(dut: Any) -> None:
-    bench = PcieTxBench(dut)
-    await bench.reset()
-    while await bench.get("status.resetting"):
-        pass
-    assert await bench.get("identity") == 0x58544C46
-    assert await bench.get("pcie[0].sizes.engines") == ENGINES
-    assert await bench.get("pcie[1].sizes.data_width") == bench.width
-    assert 1 << await bench.get("pcie[1].sizes.entries_log2") == int(dut.Entries.value)
-    seen: dict[str, int] = {}
-    for register in PCIE_REGISTERS:
-        if not register.name.startswith("pcie[]"):
-            continue
-        for engine in range(ENGINES):
-            fields = [field for field in register.fields if field.access == "rw"]
-            values = {field.name: bench.random.getrandbits(field.width) for field in fields}
-            for field in register.fields:
-                if field.access == "r" and field.reset:
-                    assert await bench.get(f"{register.name_of(engine)}.{field.name}") == field.reset
-            if register.name == "pcie[].map_entry":
-                continue  # moves map_index on
-            if fields:
-                await bench.put(register.name_of(engine), **values)
-                seen |= {f"{register.name_of(engine)}.{name}": value for name, value in values.items()}
-    assert len(seen) > 2 * 15
-    for name, value in seen.items():
-        assert await bench.get(name) == value, name
-    for offset in (0xC078, 0xC0FC, 0xC200, 0xD000, 0xE0F8, 0xE200, 0xFFFC):
-        await bench.registers.write(offset, 0xFFFF_FFFF)
-        assert await bench.registers.read(offset) == 0
-    assert await bench.get("identity") == 0x58544C46
 
 
 @cocotb.test()

@@ -43,6 +43,7 @@ BUILDS = {
     "cdc_axis_clock": "cdc_axis",
     "framelane_top_outside": "framelane_top",
     "mac_port_outside": "mac_port",
+    "pcie_tx_links": "pcie_tx",
     "pcie_wr_link": "pcie_wr",
     "rc_requester_careless": "rc_requester",
     **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),

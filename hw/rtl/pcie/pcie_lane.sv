@@ -83,7 +83,8 @@ module pcie_lane
   logic [DataW-1:0] payload_tdata;
   logic [KeepW-1:0] payload_tkeep;
   logic payload_tlast, payload_tuser, payload_tvalid, payload_tready;
-  logic failed, fired, dropped, engine_rst_q, engine_idle, ledger_idle, quiet;
+  logic engine_rst_q = 1'b1;  // an FPGA starts in reset
+  logic failed, dropped, engine_idle, ledger_idle, quiet;
   logic event_sent, event_written, event_lost, unanswered, refused, unexpected, interrupt, pending;
   mps_e mps;
   logic [15:0] under_way_q;
@@ -253,7 +254,6 @@ module pcie_lane
       .m_axis_tlp_tvalid,
       .m_axis_tlp_tready,
       .failed_o         (failed),
-      .fired_o          (fired),
       .dropped_o        (dropped)
   );
 
@@ -308,6 +308,6 @@ module pcie_lane
   end
 
   logic unused;
-  assign unused = ^{ledger_item, message, fired, control_i.pages, control_i.map_index};
+  assign unused = ^{ledger_item, message, control_i.pages, control_i.map_index};
 
 endmodule

@@ -14,7 +14,7 @@ module tlp_guard
 
     input logic        link_up_i,
     input logic [15:0] limit_i,  // how long a beat may be on offer; 0: for ever
-    input logic        drain_i,  // fail at once
+    input logic        drain_i,  // as if it had failed, for so long
     input logic        clear_i,  // while no TLP is under way before it
 
     input  logic      [  DataW-1:0] s_axis_tlp_tdata,
@@ -32,7 +32,6 @@ module tlp_guard
     input  logic                    m_axis_tlp_tready,
 
     output logic failed_o,
-    output logic fired_o,   // pulse: from now on
     output logic dropped_o  // pulse: a TLP was swallowed, whole or its rest
 );
 
@@ -41,7 +40,7 @@ module tlp_guard
 
   typedef logic [BEAT_W-1:0] beat_t;
 
-  logic failed_q, fails, open_q, open, fills_q, passes, valid, ready, moves, last, late, in_tlp_q;
+  logic failed_q, swallows_q, swallows, fails, open_q, open, fills_q, passes, valid, ready, moves, last, late, in_tlp_q;
   beat_t left_q, left;  // beats of the open TLP that the port lacks
   request_t request_q, request;  // the open one's
   logic [DwordsW-1:0] keep, rest;
@@ -55,13 +54,14 @@ module tlp_guard
       .waits_i(m_axis_tlp_tvalid),
       .moves_i(m_axis_tlp_tready),
       .over_i (1'b0),
-      .late_o (late),
-      .fired_o()
+      .late_o (),
+      .fired_o(late)
   );
 
-  assign fails = late || drain_i || (!link_up_i && (s_axis_tlp_tvalid || m_axis_tlp_tvalid));
-  assign passes = !failed_q && !fills_q;
-  assign s_axis_tlp_tready = failed_q || (ready && !fills_q);
+  assign fails = late || (!link_up_i && (s_axis_tlp_tvalid || m_axis_tlp_tvalid));
+  assign swallows = (failed_q && !clear_i) || fails || drain_i;
+  assign passes = !swallows_q && !fills_q;
+  assign s_axis_tlp_tready = swallows_q || (ready && !fills_q);
   assign valid = fills_q || (s_axis_tlp_tvalid && passes);
   assign moves = valid && ready;
 
@@ -80,11 +80,13 @@ module tlp_guard
       request_q <= request;
     end
     failed_q <= (failed_q && !clear_i) || fails;
-    fills_q <= open && (fills_q || failed_q || fails);
+    swallows_q <= swallows;
+    fills_q <= open && (fills_q || swallows_q || swallows);
     if (s_axis_tlp_tvalid && s_axis_tlp_tready) in_tlp_q <= !s_axis_tlp_tlast;
     if (rst) begin
       open_q <= 1'b0;
       failed_q <= 1'b0;
+      swallows_q <= 1'b0;
       fills_q <= 1'b0;
       in_tlp_q <= 1'b0;
     end
@@ -103,9 +105,8 @@ module tlp_guard
       .m_axis_tready(m_axis_tlp_tready)
   );
 
-  assign failed_o = failed_q;
-  assign fired_o = fails && !failed_q;
-  assign dropped_o = failed_q && s_axis_tlp_tvalid && s_axis_tlp_tlast;
+  assign failed_o = swallows_q;
+  assign dropped_o = swallows_q && s_axis_tlp_tvalid && s_axis_tlp_tlast;
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin

@@ -4,8 +4,6 @@ package pcie_counters_pkg;
 
   // Single events, each for one of the registers `pcie_counters`: bit k for counter k
   typedef struct packed {
-    logic no_buffer;
-    logic buffers;
     logic interrupts;
     logic unexpected;
     logic fences_refused;

@@ -29,10 +29,18 @@ module pcie_registers
   localparam int unsigned BASE = 3;  // addr[15:14]
   localparam int unsigned MORE = $bits(pcie_pulses_t) > 32 ? 64 : 33;  // more than there are turns
 
-  logic req, ack_q, answer_q;
-  logic req_write;
-  logic [15:0] addr;
-  logic [31:0] data, mask, read_data;
+  // An access of 32 bits.
+  typedef struct packed {
+    logic        write;
+    logic [15:0] addr;
+    logic [31:0] data;
+    logic [31:0] mask;
+  } access_t;
+
+  logic req, ack_q;
+  logic [1:0] answer_q;
+  access_t asked;
+  logic [31:0] read_data;
   logic [Engines-1:0][31:0] words;
 
   axil_port u_port (
@@ -41,20 +49,20 @@ module pcie_registers
       .s_axil_i,
       .s_axil_o,
       .req_o  (req),
-      .write_o(req_write),
-      .addr_o (addr),
-      .data_o (data),
-      .mask_o (mask),
+      .write_o(asked.write),
+      .addr_o (asked.addr),
+      .data_o (asked.data),
+      .mask_o (asked.mask),
       .ack_i  (ack_q),
       .data_i (read_data)
   );
 
-  // As the transmitter's registers do: answered two cycles later.
+  // Answered three cycles later.
   always_ff @(posedge clk) begin
-    answer_q <= req;
-    ack_q <= answer_q;
+    answer_q <= {answer_q[0], req};
+    ack_q <= answer_q[1];
     if (rst) begin
-      answer_q <= 1'b0;
+      answer_q <= '0;
       ack_q <= 1'b0;
     end
   end
@@ -69,21 +77,23 @@ module pcie_registers
     pcie_regs__out_t regs;
     logic [5:0] unused;
     logic [31:0] regs_data, regs_data_q, count_data, count_data_q;
-    logic here, counts_busy, write_q, count_ready;
+    logic here, counts_busy, write_q, count_ready, req_q, is_regs;
+    (* keep, dont_merge *)access_t access_q;  // a copy for this engine, so that none drives more
     pcie_pulses_t pulses_q;
     count_t none;
 
-    assign here = addr[15:14] == 2'(BASE) && addr[12:9] == '0 && addr[8] == 1'(e);
+    assign here = access_q.addr[15:14] == 2'(BASE) && access_q.addr[12:9] == '0 && access_q.addr[8] == 1'(e);
+    assign is_regs = req_q && here && !access_q.addr[13] && !access_q.addr[7];
     assign none = '0;
 
     pcie_regs u_regs (
         .clk,
         .rst,
-        .s_cpuif_req         (req && here && !addr[13] && !addr[7]),
-        .s_cpuif_req_is_wr   ({4{req_write}}),
-        .s_cpuif_addr        (addr[PCIE_REGS_MIN_ADDR_WIDTH-1:0]),
-        .s_cpuif_wr_data     (data),
-        .s_cpuif_wr_biten    (mask),
+        .s_cpuif_req         (is_regs),
+        .s_cpuif_req_is_wr   ({4{access_q.write}}),
+        .s_cpuif_addr        (access_q.addr[PCIE_REGS_MIN_ADDR_WIDTH-1:0]),
+        .s_cpuif_wr_data     (access_q.data),
+        .s_cpuif_wr_biten    (access_q.mask),
         .s_cpuif_req_stall_wr(unused[0]),
         .s_cpuif_req_stall_rd(unused[1]),
         .s_cpuif_rd_ack      (unused[2]),
@@ -108,19 +118,23 @@ module pcie_registers
         .snapshot_i         (regs.command.snapshot.value),
         .clear_i,
         .busy_o             (counts_busy),
-        .index_i            (11'(addr[7:3])),
-        .high_i             (addr[2]),
+        .index_i            (11'(access_q.addr[7:3])),
+        .high_i             (access_q.addr[2]),
         .data_o             (count_data)
     );
 
     always_ff @(posedge clk) begin
       pulses_q <= pulses_i[e];
-      regs_data_q <= req && here && !addr[13] && !addr[7] ? regs_data : '0;
-      count_data_q <= here && addr[13] ? count_data : '0;
+      // A copy asks whether it changes: tools make one of equal ones.
+      if (access_q != asked) access_q <= asked;
+      req_q <= req;
+      regs_data_q <= is_regs ? regs_data : '0;
+      count_data_q <= here && access_q.addr[13] ? count_data : '0;
       write_q <= regs.map_entry.page.swmod;
       if (rst) begin
         pulses_q <= '0;
         write_q <= 1'b0;
+        req_q <= 1'b0;
       end
     end
 
@@ -162,7 +176,6 @@ module pcie_registers
       regs_in.sizes = '{
           entries_log2: '{next: 5'($clog2(Entries))},
           engines: '{next: 4'(Engines)},
-          buffers_log2: '{next: '0},
           data_width: '{next: 12'(DataW)}
       };
       regs_in.status = '{
@@ -188,7 +201,6 @@ module pcie_registers
       regs_in.errors.fence_refused.hwset = pulses_q.fences_refused;
       regs_in.errors.unexpected.hwset = pulses_q.unexpected;
       regs_in.errors.event_lost.hwset = pulses_q.events_lost;
-      regs_in.errors.no_buffer.hwset = pulses_q.no_buffer;
     end
 
     logic unused_ready;

@@ -294,10 +294,6 @@ module pcie_regs (
                 logic next;
                 logic load_next;
             } event_lost;
-            struct {
-                logic next;
-                logic load_next;
-            } no_buffer;
         } errors;
         struct {
             struct {
@@ -461,9 +457,6 @@ module pcie_regs (
             struct {
                 logic value;
             } event_lost;
-            struct {
-                logic value;
-            } no_buffer;
         } errors;
         struct {
             struct {
@@ -973,31 +966,6 @@ module pcie_regs (
             end
         end
     end
-    // Field: pcie_regs.errors.no_buffer
-    always_comb begin
-        automatic logic [0:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.errors.no_buffer.value;
-        load_next_c = '0;
-        if(hwif_in.errors.no_buffer.hwset) begin // HW Set
-            next_c = '1;
-            load_next_c = '1;
-        end else if(decoded_reg_strb.errors && decoded_req_is_wr[0]) begin // SW write 1 clear
-            next_c = field_storage.errors.no_buffer.value & ~(decoded_wr_data[12:12] & decoded_wr_biten[12:12]);
-            load_next_c = '1;
-        end
-        field_combo.errors.no_buffer.next = next_c;
-        field_combo.errors.no_buffer.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(rst) begin
-            field_storage.errors.no_buffer.value <= 1'h0;
-        end else begin
-            if(field_combo.errors.no_buffer.load_next) begin
-                field_storage.errors.no_buffer.value <= field_combo.errors.no_buffer.next;
-            end
-        end
-    end
     // Field: pcie_regs.link.mps
     always_comb begin
         automatic logic [1:0] next_c;
@@ -1448,7 +1416,6 @@ module pcie_regs (
         if(rd_mux_addr == 7'h8) begin
             readback_data_var[4:0] = hwif_in.sizes.entries_log2.next;
             readback_data_var[11:8] = hwif_in.sizes.engines.next;
-            readback_data_var[16:12] = hwif_in.sizes.buffers_log2.next;
             readback_data_var[31:20] = hwif_in.sizes.data_width.next;
         end
         if(rd_mux_addr == 7'hc) begin
@@ -1481,7 +1448,6 @@ module pcie_regs (
             readback_data_var[9] = field_storage.errors.fence_refused.value;
             readback_data_var[10] = field_storage.errors.unexpected.value;
             readback_data_var[11] = field_storage.errors.event_lost.value;
-            readback_data_var[12] = field_storage.errors.no_buffer.value;
         end
         if(rd_mux_addr == 7'h1c) begin
             readback_data_var[1:0] = field_storage.link.mps.value;

@@ -17,17 +17,12 @@ package pcie_regs_pkg;
     } pcie_regs__sizes__engines__in_t;
 
     typedef struct {
-        logic [4:0] next;
-    } pcie_regs__sizes__buffers_log2__in_t;
-
-    typedef struct {
         logic [11:0] next;
     } pcie_regs__sizes__data_width__in_t;
 
     typedef struct {
         pcie_regs__sizes__entries_log2__in_t entries_log2;
         pcie_regs__sizes__engines__in_t engines;
-        pcie_regs__sizes__buffers_log2__in_t buffers_log2;
         pcie_regs__sizes__data_width__in_t data_width;
     } pcie_regs__sizes__in_t;
 
@@ -113,10 +108,6 @@ package pcie_regs_pkg;
     } pcie_regs__errors__event_lost__in_t;
 
     typedef struct {
-        logic hwset;
-    } pcie_regs__errors__no_buffer__in_t;
-
-    typedef struct {
         pcie_regs__errors__bad_length__in_t bad_length;
         pcie_regs__errors__outside__in_t outside;
         pcie_regs__errors__no_page__in_t no_page;
@@ -129,7 +120,6 @@ package pcie_regs_pkg;
         pcie_regs__errors__fence_refused__in_t fence_refused;
         pcie_regs__errors__unexpected__in_t unexpected;
         pcie_regs__errors__event_lost__in_t event_lost;
-        pcie_regs__errors__no_buffer__in_t no_buffer;
     } pcie_regs__errors__in_t;
 
     typedef struct {

@@ -43,7 +43,6 @@ REGISTERS: tuple[Register, ...] = (
         (
             Field("entries_log2", 0, 5, "r", 0, "Entries of the page map are 2^this."),
             Field("engines", 8, 4, "r", 0, "Engines of this build."),
-            Field("buffers_log2", 12, 5, "r", 0, "Posted buffers are 2^this at most; 0: there are none."),
             Field("data_width", 20, 12, "r", 0, "Width of the port of TLPs, in bits."),
         ),
         count=2,
@@ -128,9 +127,9 @@ REGISTERS: tuple[Register, ...] = (
                 "pulse",
                 0,
                 (
-                    "1: once nothing is under way, the engine starts afresh: event_produced, event_consumed's place "
-                    "in the queue and buffer_used at 0, status.failed cleared. The page map and all registers are "
-                    "kept. Stop the frames that go there first, and zero the queue."
+                    "1: once nothing is under way, the engine starts afresh: event_produced 0, status.failed cleared."
+                    " The page map and all registers are kept. Stop the frames that go there first, zero the queue, "
+                    "and write 0 to event_consumed."
                 ),
             ),
             Field(
@@ -173,7 +172,6 @@ REGISTERS: tuple[Register, ...] = (
             ),
             Field("unexpected", 10, 1, "w1c", 0, "A completion came for which nobody waited."),
             Field("event_lost", 11, 1, "w1c", 0, "An event had no room in the queue."),
-            Field("no_buffer", 12, 1, "w1c", 0, "A packet had no posted buffer."),
         ),
         count=2,
         stride=0x100,
@@ -680,23 +678,5 @@ REGISTERS: tuple[Register, ...] = (
         count=2,
         stride=0x100,
         description="MSI-X messages sent.",
-    ),
-    Register(
-        "pcie_counters[].buffers",
-        0xE0A0,
-        64,
-        (Field("value", 0, 64, "r", 0, "Packets that went to posted buffers."),),
-        count=2,
-        stride=0x100,
-        description="Packets that went to posted buffers.",
-    ),
-    Register(
-        "pcie_counters[].no_buffer",
-        0xE0A8,
-        64,
-        (Field("value", 0, 64, "r", 0, "Packets dropped, as no buffer was posted, or none long enough."),),
-        count=2,
-        stride=0x100,
-        description="Packets dropped, as no buffer was posted, or none long enough.",
     ),
 )

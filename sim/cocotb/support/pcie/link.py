@@ -13,8 +13,8 @@ import cocotb
 from cocotb.triggers import Event, Timer
 from cocotb.utils import get_sim_time
 from cocotbext.pcie.core import Device, MemoryEndpoint, RootComplex, Switch
-from cocotbext.pcie.core.tlp import Tlp as Packet
 from cocotbext.pcie.core.tlp import CplStatus, TlpType
+from cocotbext.pcie.core.tlp import Tlp as Packet
 from cocotbext.pcie.core.utils import PcieId
 
 from framelane.models.pcie.tlp_join import Sent

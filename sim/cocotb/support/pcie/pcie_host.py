@@ -44,5 +44,7 @@ class Host:
 
     def ring(self, addresses: Iterable[int | None]) -> bytes:
         """The ring as software sees it: its pages in their order, a hole as what was there before."""
-        return b"".join(bytes(self.pages.get(each, b"\xa5" * self.page_bytes)) if each else b"\xa5" * self.page_bytes
-                        for each in addresses)
+        return b"".join(
+            bytes(self.pages.get(each, b"\xa5" * self.page_bytes)) if each else b"\xa5" * self.page_bytes
+            for each in addresses
+        )

@@ -143,9 +143,12 @@ class PcieTxBench(Bench):
             }
         )
         if last:
-            for sent in taken_tlps(self._beats[e], self.width):
-                self.hosts[e].take(sent, self.cycle)
+            self._deliver(e)
             self._beats[e].clear()
+
+    def _deliver(self, engine: int) -> None:
+        for sent in taken_tlps(self._beats[engine], self.width):
+            self.hosts[engine].take(sent, self.cycle)
 
     # Registers
 
@@ -228,9 +231,13 @@ class PcieTxBench(Bench):
 
     # Frames
 
+    def image_of(self) -> bytes:
+        """Any pixels."""
+        return self.random.randbytes(IMAGE)
+
     def offer(self, number: int) -> bytes:
         """A frame of any pixels; its image."""
-        image = self.random.randbytes(IMAGE)
+        image = self.image_of()
         self.images[number % (1 << 16)] = image
         event = FrameEvent(number, number * 7, number * 9, number % (1 << 16) * STRIDE)
         self.frames.items.append({"tdata": ports.frame_t(event)})
