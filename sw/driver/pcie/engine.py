@@ -31,7 +31,6 @@ ERRORS = {
     "fence_refused": "a read of the ring was refused: the IOMMU does not know the page",
     "unexpected": "an answer came that nobody waited for: another device uses this requester's tags",
     "event_lost": "the event queue was full: read it sooner, or make it longer",
-    "no_buffer": "a packet had no posted buffer: post more of them",
 }
 """What the engine's error bits mean, and what to do."""
 
@@ -69,8 +68,6 @@ class EngineCounters:
     fences_refused: int
     unexpected: int
     interrupts: int
-    buffers: int
-    no_buffer: int
 
 
 class PcieEngine:

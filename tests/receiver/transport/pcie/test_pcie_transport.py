@@ -1,14 +1,17 @@
 """Whole frames through placement, memory reader, write engine and root complex into the ring; and what goes wrong."""
 
 from collections.abc import Callable
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from framelane.base.errors import BoardError, ConfigError, TransportError
+from framelane.driver.pcie import engine
 from framelane.driver.pcie.engine import PcieEngine
 from framelane.driver.pcie.page_plan import PagePlan
+from framelane.driver.registers._pcie_register_map import REGISTERS
 from framelane.driver.simulated.verilated_pcie import PcieSimulator, over_pcie
 from framelane.driver.simulated.verilated_pcie_lane import PcieLaneSimulator
 from framelane.models.memory.frame_store import FrameInfo
@@ -134,6 +137,13 @@ def test_a_fence_that_nobody_answers_costs_its_frame_the_status(
         assert list(there.engine.faults()) == ["unanswered"]
 
 
+def test_every_error_bit_and_counter_of_the_registers_is_known() -> None:
+    named = {register.name: [field.name for field in register.fields] for register in REGISTERS}
+    assert list(engine.ERRORS) == named["pcie[].errors"]
+    counters = [name.removeprefix("pcie_counters[].") for name in named if name.startswith("pcie_counters[].")]
+    assert [field.name for field in fields(engine.EngineCounters)] == counters
+
+
 class _Silent:
     """A device that has failed."""
 
@@ -176,13 +186,13 @@ def test_a_queue_that_must_lose_events_is_refused(make_session: MakeSession) -> 
 
 def test_a_table_is_loaded_only_where_the_engine_can_hold_it() -> None:
     with PcieLaneSimulator(128) as simulator:
-        engine = PcieEngine(simulator)
-        assert (engine.sizes.entries, engine.sizes.engines, engine.sizes.data_width) == (8192, 1, 128)
+        first = PcieEngine(simulator)
+        assert (first.sizes.entries, first.sizes.engines, first.sizes.data_width) == (8192, 1, 128)
         plan = PagePlan(8192 * PAGE, 1, 12)
         with pytest.raises(ConfigError, match=r"8193 pages of 4 KiB, this engine's table 8192: give larger pages"):
-            engine.open(plan, [k * PAGE for k in range(plan.pages)])
+            first.open(plan, [k * PAGE for k in range(plan.pages)])
         with pytest.raises(ConfigError, match="a ring of 8193 pages needs as many addresses, not 1"):
-            engine.open(plan, [0])
+            first.open(plan, [0])
         with pytest.raises(BoardError, match="no PCIe engine 1"):
             PcieEngine(simulator, 1)
 
@@ -208,9 +218,9 @@ def test_a_session_begins_anew_on_the_same_engine(make_session: MakeSession, mak
 class _Quiet(_Silent):
     """A device of which nothing but the credit matters."""
 
-    def __init__(self, engine: PcieEngine) -> None:
+    def __init__(self, driven: PcieEngine) -> None:
         super().__init__()
-        self._engine = engine
+        self._engine = driven
 
     def consumed(self, count: int) -> None:
         self._engine.consumed(count)
