@@ -6,22 +6,24 @@ from itertools import groupby, pairwise
 from framelane.driver.registers.register import Register
 
 COUNTER_BYTES = 8
-PULSES = {"counters": "pulses_t", "station_counters": "station_pulses_t"}
+PULSES = {"counters": "pulses_t", "station_counters": "station_pulses_t", "pcie_counters": "pcie_pulses_t"}
 """Groups of which each counter counts single events, one wire each, and the struct of these wires."""
 PARTS = {"station_counters": {"neighbour": "pause_global", "rc": "roce_length"}}
 """Groups whose events come from several blocks: a struct of each, and its first counter."""
 TABLES = {"flow_counters": "flow", "destination_counters": "destination", "qp_counters": "qp"}
 """Tables of counters of amounts, and what has an entry there. Each lies in one memory with the group before it."""
 
-_PACKAGE = """// The transmitter's counters as its registers number them.
-package tx_counters_pkg;
+_PACKAGE = """// {whose} counters as its registers number them.
+package {name};
 {body}
 
 endpackage
 """
 
 
-def counters_package(registers: Iterable[Register]) -> str:
+def counters_package(
+    registers: Iterable[Register], name: str = "tx_counters_pkg", whose: str = "The transmitter's"
+) -> str:
     """The package, of registers in the order of their addresses; ValueError where a group of counters has a gap."""
     start = 0
     lines: list[str] = []
@@ -33,7 +35,7 @@ def counters_package(registers: Iterable[Register]) -> str:
         elif table in TABLES:
             first, each = counters[0].offset - start, counters[0].stride
             lines += _table(TABLES[table], _names(counters), first // COUNTER_BYTES, each // COUNTER_BYTES)
-    return _PACKAGE.format(body="\n".join(lines))
+    return _PACKAGE.format(body="\n".join(lines), name=name, whose=whose)
 
 
 def _names(counters: tuple[Register, ...]) -> list[str]:

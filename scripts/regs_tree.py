@@ -15,13 +15,13 @@ VALUE = "value"
 def groups_of(top: AddrmapNode) -> tuple[Group, ...]:
     """The registers that the RTL holds, then those of each table; ValueError where a description is missing."""
     block = held(top)
-    own = tuple(_register(node, "", 1, 0) for node in block.children(unroll=False) if isinstance(node, RegNode))
-    return (Group(_text(block, "name"), _text(block, "desc"), own), *map(_table, _tables(top)))
+    own = _table(block) if block.is_array else _group(block, "", 1, 0)
+    return (own, *map(_table, _tables(top)))
 
 
 def held(top: AddrmapNode) -> AddrmapNode:
     """The part of a map that the generated RTL holds: its only addrmap, or all of it where it has none."""
-    (block,) = [node for node in top.children() if isinstance(node, AddrmapNode)] or [top]
+    (block,) = [node for node in top.children(unroll=False) if isinstance(node, AddrmapNode)] or [top]
     return block
 
 
@@ -31,12 +31,16 @@ def _tables(top: AddrmapNode) -> Iterator[RegfileNode]:
             yield from (node for node in place.children(unroll=False) if isinstance(node, RegfileNode))
 
 
-def _table(table: RegfileNode) -> Group:
+def _table(table: AddrmapNode | RegfileNode) -> Group:
     count, stride = (table.n_elements, table.array_stride or 0) if table.is_array else (1, 0)
     prefix = f"{table.inst_name}[]." if table.is_array else f"{table.inst_name}."
-    nodes = (node for node in table.children(unroll=False) if isinstance(node, RegNode))
+    return _group(table, prefix, count, stride)
+
+
+def _group(block: AddrmapNode | RegfileNode, prefix: str, count: int, stride: int) -> Group:
+    nodes = (node for node in block.children(unroll=False) if isinstance(node, RegNode))
     registers = tuple(_register(node, prefix, count, stride) for node in nodes)
-    return Group(_text(table, "name"), _text(table, "desc"), registers)
+    return Group(_text(block, "name"), _text(block, "desc"), registers)
 
 
 def _register(node: RegNode, prefix: str, count: int, stride: int) -> Register:

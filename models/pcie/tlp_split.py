@@ -30,6 +30,10 @@ class Status(IntEnum):
     """Payload came with errors: TLPs with bytes of it are poisoned."""
     UNANSWERED = 8
     """Of a frame's event: its fence had no completion in time, so that nobody knows whether all has arrived."""
+    LINK_DOWN = 9
+    """The engine has given up its link: nothing is sent any more, until it is restarted."""
+    FENCE_REFUSED = 10
+    """Of a frame's event: its fence's completion was an error, so what was written to that page is lost too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,8 @@ def demo(
     slots: Annotated[int, typer.Option(help="Slots of the receiver's ring.")] = 4,
     slot_bytes: Annotated[int | None, typer.Option(help="Bytes of a slot; what a frame needs, if not given.")] = None,
     transport: Annotated[
-        Literal["udp", "packet"], typer.Option(help="A UDP socket, or AF_PACKET on an interface (as root).")
+        Literal["udp", "packet", "pcie"],
+        typer.Option(help="A UDP socket, AF_PACKET on an interface (as root), or PCIe: no packets, no --drop."),
     ] = "udp",
     port: Annotated[int, typer.Option(help="UDP port to listen on; 0: any that is free.")] = 0,
     interface: Annotated[str, typer.Option(help="Interface to receive on, with --transport packet.")] = "lo",

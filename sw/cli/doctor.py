@@ -36,6 +36,10 @@ def doctor(
         bool,
         typer.Option("--detector", help="Instead of a session: a detector's own packets come in on --interface."),
     ] = False,
+    pcie: Annotated[
+        str | None,
+        typer.Option(help="Check this host for the board at this PCI address, 0000:03:00.0, which writes over PCIe."),
+    ] = None,
     json: Annotated[Path | None, typer.Option(help="Write the findings to this file, for machines.")] = None,
     force: Force = False,
 ) -> None:
@@ -53,6 +57,7 @@ def doctor(
         interface=interface,
         device=device,
         detector=detector,
+        pcie=pcie,
         json=json,
         force=force,
     )

@@ -17,7 +17,7 @@ from framelane.models.roce_tx.wire import Headers
 from framelane.packets.pcap import PcapWriter
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.ring import Ring
-from framelane.receiver.transport.transport import Transport
+from framelane.receiver.transport.transport import Counters, Transport
 
 BATCH = 16
 """Packets sent before the receiver fetches them: they fit any socket's queue."""
@@ -30,6 +30,7 @@ class Transmitter(Protocol):
     """One that takes raw images and gives packets."""
 
     board: Board
+    cycles: int
 
     def frame(self, info: FrameInfo, image: NDArray[np.uint16]) -> None: ...
 
@@ -92,6 +93,16 @@ class Chain:
         self._losses = losses
         self._offered = 0
         self._unplaced = 0
+
+    @property
+    def counters(self) -> Counters:
+        """What the transport has seen."""
+        return self._transport.counters
+
+    @property
+    def cycles(self) -> int:
+        """Clock cycles of the gateware."""
+        return self._simulator.cycles
 
     def send(self, info: FrameInfo, image: NDArray[np.uint16]) -> tuple[Loss, list[ReceivedFrame]]:
         """Send one frame: what it loses, and the frames that are over, each to be given back by `receiver.release`."""

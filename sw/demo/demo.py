@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from rich.console import Console
 
 from framelane.base.claim import json_with
@@ -13,21 +14,17 @@ from framelane.base.errors import ConfigError
 from framelane.base.output import OutputFolder
 from framelane.base.progress import Stages, say
 from framelane.calibration.calibration_file import CalibrationFile, write_calibration
-from framelane.demo import link, report, sources
-from framelane.demo.chain import Chain
+from framelane.demo import link, report, sources, ways
 from framelane.demo.ledger import Ledger
 from framelane.demo.link import LinkOptions
-from framelane.demo.losses import Losses
 from framelane.demo.sources import FileSource, RecordedSource, SimulatedSource, Source
 from framelane.demo.summary import Summary
+from framelane.driver.simulated import pcie_host
 from framelane.driver.simulated.library import WIDTHS
-from framelane.driver.simulated.verilated import TxSimulator
-from framelane.driver.simulated.verilated_top import TopSimulator, lay_out
 from framelane.files.linked_files import with_linked
 from framelane.files.recorded_file import RecordedFile
 from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
 from framelane.models.memory.frame_store import FrameInfo
-from framelane.packets.pcap import PcapWriter
 from framelane.receiver.geometry.describe import describe
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pipeline.corrected import CorrectedImages
@@ -35,10 +32,8 @@ from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.ladder import powers_of_two
 from framelane.receiver.pipeline.pipeline import Pipeline, Process
 from framelane.receiver.pipeline.veto import Veto
-from framelane.receiver.ring.ring import Ring
 from framelane.receiver.sinks.file_options import FileOptions
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
-from framelane.receiver.transport.softnic import SoftNic
 from framelane.session.session import Session
 
 MOST_MODULES = 64
@@ -83,12 +78,25 @@ class DemoOptions:
             raise ConfigError(f"--frames {self.frames} is too many for a demo: give at most {MOST_FRAMES}")
         if (self.modules or 1) > MOST_MODULES:
             raise ConfigError(f"--modules {self.modules} is too many for one image: give at most {MOST_MODULES}")
+        if self.link.transport == "pcie":
+            self._check_pcie()
         if self.width not in WIDTHS:
             raise ConfigError(f"--width {self.width} is impossible: choose one of {', '.join(map(str, WIDTHS))}")
         if self.input is not None and self.modules is not None:
             raise ConfigError("--modules is for the simulated detector: leave out --input or --modules")
         if self.calibration is not None and self.input is None:
             raise ConfigError("--calibration is for the frames of a file: give --input as well")
+
+    def _check_pcie(self) -> None:
+        if self.width not in pcie_host.WIDTHS:
+            widths = ", ".join(map(str, pcie_host.WIDTHS))
+            raise ConfigError(f"--width {self.width} is impossible with --transport pcie: choose one of {widths}")
+        if self.drop:
+            raise ConfigError("--drop loses packets of a network, PCIe repeats what is lost: leave out one of them")
+        if self.correct == "gateware":
+            raise ConfigError(
+                "--correct gateware: the simulated transmitter over PCIe has no frame store: leave out one of them"
+            )
 
 
 def run(options: DemoOptions, console: Console) -> Summary:
@@ -109,34 +117,27 @@ def run(options: DemoOptions, console: Console) -> Summary:
             usable=source.calibration.usable[0],
         )
         session = _session(options, source)
-        ring = Ring(session)
-        sender, port = stack.enter_context(link.open_link(options.link, session))
-        transport = stack.enter_context(SoftNic(port, ring.memory, session))
-        work = stack.enter_context(
-            OutputFolder(options.output, _RESULTS, inputs, older=_OF_A_DEMO, force=options.force)
+        open_way = stack.enter_context(
+            ways.ready(options.link, session, fixed, options.width, options.drop, options.seed)
         )
+        results = tuple(name for name in _RESULTS if name != "tx.pcap" or options.link.transport != "pcie")
+        work = stack.enter_context(OutputFolder(options.output, results, inputs, older=_OF_A_DEMO, force=options.force))
         stages = stack.enter_context(Stages(console))
         with stages.stage(f"build the gateware, {options.width} bits wide (up to a minute the first time)"):
-            simulator = _transmitter(options.width, session, fixed)
-            stack.enter_context(simulator)
+            chain = stack.enter_context(open_way(work))
         with stages.stage("compile the pipeline (10 s the first time)"):
             process = _process(session, fixed, judging)
-            process(ring.image(0))
+            process(np.zeros((session.rows, session.columns), np.uint16))
         ledger = Ledger(source.calibration, fixed, session.pixels == "corrected")
-        with (
-            PcapWriter(work / "tx.pcap") as capture,
-            Hdf5Sink(
-                work / "frames.h5",
-                session,
-                photon_energy_kev=source.calibration.photon_energy_kev,
-                description=description,
-                options=file,
-                frames=source.n_frames,
-                judging=judging,
-            ) as sink,
-        ):
-            losses = Losses(session, options.drop, options.seed)
-            chain = Chain(simulator, options.width, capture, sender, transport, ring, losses)
+        with Hdf5Sink(
+            work / "frames.h5",
+            session,
+            photon_energy_kev=source.calibration.photon_energy_kev,
+            description=description,
+            options=file,
+            frames=source.n_frames,
+            judging=judging,
+        ) as sink:
             for number in stages.track(f"send and receive: {source.name}", range(source.n_frames)):
                 sent = source.frame(number)
                 loss, frames = chain.send(FrameInfo(number, sent.timestamp_ns, sent.bunch_id), sent.raw)
@@ -148,7 +149,7 @@ def run(options: DemoOptions, console: Console) -> Summary:
                 if not frames:
                     ledger.miss(number, loss)
                 stages.say(f"frame {number}: {ledger.fate(number)}")
-        counters, tally = transport.counters, chain.receiver.tally(source.n_frames)
+        counters, tally = chain.counters, chain.receiver.tally(source.n_frames)
         wall_s = time.monotonic() - start
         summary = Summary.of(
             source=source.name,
@@ -157,7 +158,7 @@ def run(options: DemoOptions, console: Console) -> Summary:
             ledger=ledger,
             traffic=chain.traffic,
             counters=counters,
-            cycles=simulator.cycles,
+            cycles=chain.cycles,
             drop=options.drop,
             wall_s=wall_s,
         )
@@ -173,7 +174,7 @@ def run(options: DemoOptions, console: Console) -> Summary:
     say(console, f"loss identity: {tally}")
     for sentence in summary.faults():
         say(console, sentence, style="red")
-    say(console, f"see {options.output}/: {', '.join(_RESULTS)}")
+    say(console, f"see {options.output}/: {', '.join(results)}")
     return summary
 
 
@@ -186,16 +187,6 @@ def _source(options: DemoOptions, path: Path | None, stack: contextlib.ExitStack
     if path is not None:
         return FileSource(stack.enter_context(JungfrauFile(path)), options.frames)
     return SimulatedSource(options.modules or 1, options.frames or sources.DEFAULT_FRAMES, options.seed)
-
-
-def _transmitter(width: int, session: Session, fixed: FixedCalibration) -> TxSimulator | TopSimulator:
-    """The gateware that sends what `session` wants, with the bus of `width` bits."""
-    config = session.tx_config()
-    if session.pixels == "raw":
-        return TxSimulator(config, width, window_end=session.window_end)
-    ring, correction = lay_out(fixed)
-    config = replace(config, flows=tuple(replace(flow, source_offset=correction.offset) for flow in config.flows))
-    return TopSimulator(config, ring, correction, width, window_end=session.window_end)
 
 
 def _process(session: Session, fixed: FixedCalibration, judging: Judging) -> Process:

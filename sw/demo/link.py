@@ -29,9 +29,12 @@ _DOCUMENTATION_IPS = ("192.0.2.1", "192.0.2.2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkOptions:
-    """What the user chose. `port` is the UDP port to listen on, 0 any; `send_interface` None: the same."""
+    """What the user chose. `port` is the UDP port to listen on, 0 any; `send_interface` None: the same.
 
-    transport: Literal["udp", "packet"] = "udp"
+    Over `pcie` there is no wire, and the others do not count.
+    """
+
+    transport: Literal["udp", "packet", "pcie"] = "udp"
     port: int = 0
     interface: str = "lo"
     send_interface: str | None = None

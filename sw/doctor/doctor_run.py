@@ -18,7 +18,7 @@ from framelane.doctor.capture import Capture, Captured
 from framelane.doctor.cause import Placer
 from framelane.doctor.diagnosis import diagnose
 from framelane.doctor.gathered import Diagnosis
-from framelane.doctor.host import counters, detector
+from framelane.doctor.host import counters, detector, pcie
 from framelane.doctor.host.examination import chosen_interface, examine
 from framelane.doctor.host.finding import HostFinding, Level
 from framelane.doctor.host.system import System
@@ -42,18 +42,25 @@ class DoctorOptions:
     device: str | None = None
     detector: bool = False
     """This host receives a detector's own packets, on `interface`: there is no session."""
+    pcie: str | None = None
+    """This host has a board that writes over PCIe, at this address; `session` says how long its ring is."""
     json: Path | None = None
     force: bool = False
     """Older files are replaced."""
 
     def __post_init__(self) -> None:
-        if self.detector:
+        if self.pcie is not None:
+            if self.pcap or self.device or self.interface or self.detector or self.listen is not None:
+                raise ConfigError(
+                    "--pcie checks this host alone: leave out --pcap, --listen, --interface, --device, --detector"
+                )
+        elif self.detector:
             if self.session or self.pcap or self.device or self.listen is not None:
                 raise ConfigError("--detector checks this host alone: leave out --session, --pcap, --listen, --device")
             if self.interface is None:
                 raise ConfigError("--detector: say by --interface where the detector's packets come in")
         elif self.session is None:
-            raise ConfigError("give --session, or --detector where a detector's own packets come in")
+            raise ConfigError("give --session, --detector where a detector's own packets come in, or --pcie ADDRESS")
         if self.pcap and self.listen is not None:
             raise ConfigError("--pcap and --listen are two ways to get packets: give one of them")
         if self.listen is not None and not 0 < self.listen <= 3600:
@@ -82,7 +89,10 @@ class DoctorOptions:
 def run(options: DoctorOptions, console: Console) -> bool:
     """Examine what is asked for, and tell. Whether nothing is wrong. Raises FramelaneError for bad input."""
     document: dict[str, Any] = {"format": report.FORMAT}
-    if options.session is None:
+    if options.pcie is not None:
+        session = Session.load(options.session) if options.session else None
+        right = _tell_host(list(pcie.examine(options.pcie, session)), document, console)
+    elif options.session is None:
         right = _tell_host(list(detector.examine(str(options.interface))), document, console)
     else:
         right = _examine(options, Session.load(options.session), document, console)

@@ -205,7 +205,7 @@ def test_the_command_tells_it_of_this_host(run_cli: RunCli, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "give --session, or --detector where a detector's own packets come in"),
+        ([], "give --session, --detector where a detector's own packets come in, or --pcie ADDRESS"),
         (["--detector"], "--detector: say by --interface where the detector's packets come in"),
         (
             ["--detector", "--interface", "lo", "--listen", "1"],

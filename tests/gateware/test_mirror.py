@@ -13,17 +13,25 @@ CELLS = ("axis", "cdc", "gmii", "serial")
 PARTS = {
     "axil_port": "registers",
     "config_table": "registers",
+    "event_fence": "event_queue",
+    "event_join": "event_queue",
     "jf_lane": "jf_correct",
     "line_widen": "mac_port",
     "mac_gate": "mac_port",
     "mac_pad": "mac_port",
     "mac_rx": "mac_port",
     "mac_tx": "mac_port",
+    "msix": "pcie_core",
     "pcie_engine": "pcie_wr",
+    "pcie_lane": "pcie_core",
+    "pcie_registers": "registers",
+    "pcie_route": "pcie_core",
+    "pcie_tx": "pcie/pcie_core",
     "peer_table": "roce_rx",
     "plane_reader": "jf_constants",
     "qp_commit": "registers",
     "rc_control": "rc_requester",
+    "tlp_guard": "pcie_core",
     "tx_core": "tx",
     "tx_payload": "tx",
     "tx_rc": "rc/rc_requester",
@@ -35,6 +43,7 @@ BUILDS = {
     "cdc_axis_clock": "cdc_axis",
     "framelane_top_outside": "framelane_top",
     "mac_port_outside": "mac_port",
+    "pcie_tx_links": "pcie_tx",
     "pcie_wr_link": "pcie_wr",
     "rc_requester_careless": "rc_requester",
     **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),
@@ -42,7 +51,7 @@ BUILDS = {
 }
 """Benches of a block beside its own, or with other parameters."""
 
-GENERATED = ("tx_regs",)
+GENERATED = ("pcie_regs", "tx_regs")
 """Blocks that a program writes: others' benches run them."""
 
 

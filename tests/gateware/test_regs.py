@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import regs
+from framelane.driver.registers._pcie_register_map import REGISTERS as PCIE_REGISTERS
 from framelane.driver.registers._register_map import REGISTERS
 from framelane.driver.registers.register import Field, Register
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import DESTINATION_T, FLOW_T, Struct
+from framelane.models.pcie import page_map
 from framelane.models.placement.flow import Destination, Flow
 from framelane.models.rc.rc_protocol import RcLimits
 from framelane.models.registers import registers as models
@@ -99,8 +101,9 @@ def test_a_module_of_narrow_fields_has_no_copies_of_the_reset() -> None:
 
 
 def test_every_register_and_field_says_what_it_is() -> None:
-    named = [(register.name, register.description) for register in REGISTERS]
-    named += [(f"{r.name}.{field.name}", field.description) for r in REGISTERS for field in r.fields]
+    both = (*REGISTERS, *PCIE_REGISTERS)
+    named = [(register.name, register.description) for register in both]
+    named += [(f"{r.name}.{field.name}", field.description) for r in both for field in r.fields]
     assert len(named) > 150
     assert [name for name, text in named if len(text) < 4 or text[-1] != "."] == []
 
@@ -127,7 +130,7 @@ def test_the_field_that_is_all_of_a_register_is_described_with_it(tmp_path: Path
 
 def test_no_two_registers_share_an_address_and_no_two_fields_a_bit() -> None:
     used: dict[int, str] = {}
-    for register in REGISTERS:
+    for register in (*REGISTERS, *PCIE_REGISTERS):
         for index in range(register.count):
             for byte in range(register.offset_of(index), register.offset_of(index) + register.width // 8):
                 assert used.setdefault(byte, register.name_of(index)) == register.name_of(index), hex(byte)
@@ -223,9 +226,19 @@ def test_counters_are_numbered_as_they_lie_and_the_package_follows_the_map() -> 
         counters_package((*events, counter("counters.late", 0x118)))
 
 
-def test_the_page_has_a_line_for_every_field() -> None:
-    page = (regs.ROOT / "docs" / "registers.md").read_text()
+def test_an_entry_of_the_page_map_lies_as_its_register_does() -> None:
+    (register,) = [register for register in PCIE_REGISTERS if register.name == "pcie[].map_entry"]
+    word = page_map.entry(0x7_0000_1000)
+    assert {field.name: field.of(word) for field in register.fields} == {"page": 0x70_0001, "present": 1, "parity": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "registers"),
+    [("docs/registers.md", REGISTERS), ("docs/integrating/pcie_registers.md", PCIE_REGISTERS)],
+)
+def test_the_page_has_a_line_for_every_field(name: str, registers: tuple[Register, ...]) -> None:
+    page = (regs.ROOT / name).read_text()
     rows = [line for line in page.splitlines() if line.count("|") == 8 and any(c in line for c in ("0x", "`"))]
-    several = [register for register in REGISTERS if [field.name for field in register.fields] != ["value"]]
-    assert len(rows) == len(REGISTERS) + sum(len(register.fields) for register in several)
-    assert [r.name for r in REGISTERS if f"| `{r.offset:#06x}` | `{r.name}` |" not in page] == []
+    several = [register for register in registers if [field.name for field in register.fields] != ["value"]]
+    assert len(rows) == len(registers) + sum(len(register.fields) for register in several)
+    assert [r.name for r in registers if f"| `{r.offset:#06x}` | `{r.name}` |" not in page] == []

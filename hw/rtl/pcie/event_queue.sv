@@ -28,9 +28,10 @@ module event_queue
     input  logic        fence_i,        // an event waits until all of its frame has arrived
     input  logic [23:0] fence_limit_i,  // cycles, at most
 
-    // Completions of reads, whatever their status: those of another tag are passed over
+    // Completions of reads: those of another tag are passed over
     input logic       completion_i,
     input logic [4:0] completion_tag_i,
+    input logic       completion_bad_i,  // it is an error, or poisoned
 
     // Descriptors and payload, one packet each that has bytes; `last` has the trailer as its payload
     input  bd_t  s_axis_bd_tdata,
@@ -64,16 +65,17 @@ module event_queue
     output logic    status_valid_o,
     output status_e status_o,
     output logic    event_o,         // an event is on its way
+    output logic    written_o,       // the last beat of one has been given to the port
     output logic    lost_o,          // there was no room for one
-    output logic    unanswered_o     // a fence had no completion in time
+    output logic    unanswered_o,    // a fence had no completion in time
+    output logic    refused_o,       // or an error
+    output logic    unexpected_o,    // a completion came for which nobody waits
+
+    output logic idle_o  // no descriptor is under way, no event owed
 );
 
   localparam int unsigned EVENT_W = 512;
-  localparam int unsigned BEATS = EVENT_W / DataW;
-  localparam int unsigned BEAT_W = BEATS > 1 ? $clog2(BEATS) : 1;
   localparam int unsigned EVENTS = 16;  // frames whose trailers have passed, and whose events have not
-  localparam int unsigned WORD = 96;  // where the trailer's reserved word is
-  localparam int unsigned WORD_W = 32;
   localparam int unsigned USED_W = 17;  // up to 2^16 entries
 
   typedef logic [USED_W-1:0] used_t;
@@ -91,26 +93,13 @@ module event_queue
     logic [OFFSET_W-1:0] at;
   } frame_t;
 
-  typedef enum logic [1:0] {
-    ASK,    // a fence goes first, where there is to be one
-    WAIT,   // for its completion, or for its time to be over
-    ANSWER  // the event may go
-  } fence_e;
-
-  // What goes into an entry beside the trailer; `lost`: it is only thrown away.
-  typedef struct packed {
-    logic lost;
-    logic phase;
-    status_e status;
-  } mark_t;
-
   // Descriptors: an event goes first. A frame's last waits while too many frames have no event yet.
   kind_t kind, ended;
   bd_t next_bd, event_bd, fence_bd;
   fence_t fence;
   logic [$bits(fence_t)-1:0] fence_bits;
   logic next_valid, next_ready, passes, has_payload, kinds_ready, order_ready, ended_valid;
-  logic event_waits, room, sends, loses, marks_ready;
+  logic room, sends, loses, marks_ready;
   logic [4:0] owed_q;  // frames whose events are not on their way
   logic forgets;  // a trailer
   logic owes_q, finished;
@@ -121,25 +110,44 @@ module event_queue
   logic full_q, settled_q, checked_q;
   frame_t waiting;
   logic is_data;
+  event_mark_t mark;
 
   // The fence of the frame whose event is next.
-  fence_e state_q;
-  logic asks, answered;
-  logic sent_q;  // a fence has no status yet: also one whose time was over before
-  logic [4:0] tag_q;
-  logic [23:0] left_q;  // cycles
-  status_e fence_status_q;
+  logic asks, fence_waits, event_passes;
+  logic [4:0] tag;
+  status_e fence_status;
 
-  assign event_waits = room && checked_q && !full_q && (!fence_i || state_q == ANSWER);
-  assign asks = room && checked_q && !full_q && fence_i && state_q == ASK && !sent_q;
+  event_fence u_fence (
+      .clk,
+      .rst,
+      .fence_i,
+      .limit_i       (fence_limit_i),
+      .completion_i,
+      .completion_tag_i,
+      .completion_bad_i,
+      .ready_i       (room && checked_q && !full_q),
+      .sent_i        (asks && passes),
+      .ended_i       (status_valid_i && ended.is_fence),
+      .ended_status_i(status_i),
+      .over_i        (finished || loses),
+      .asks_o        (asks),
+      .tag_o         (tag),
+      .waits_o       (fence_waits),
+      .passes_o      (event_passes),
+      .status_o      (fence_status),
+      .unanswered_o,
+      .refused_o,
+      .unexpected_o
+  );
+
   assign kind.is_event = sends;
   assign kind.is_fence = asks;
   assign kind.ends_frame = !sends && !asks && s_axis_bd_tdata.last && enabled_i;
-  assign sends = event_waits && marks_ready;
-  assign loses = room && checked_q && full_q && marks_ready && state_q != WAIT;
+  assign sends = event_passes && marks_ready;
+  assign loses = room && checked_q && full_q && marks_ready && !fence_waits;
   assign is_data = s_axis_bd_tvalid && !(s_axis_bd_tdata.last && enabled_i && owes_q);
   assign next_bd = sends ? event_bd : asks ? fence_bd : s_axis_bd_tdata;
-  assign fence = '{read: asks, tag: asks ? tag_q : '0};
+  assign fence = '{read: asks, tag: asks ? tag : '0};
   assign has_payload = next_bd.length != '0 && !asks;
   assign next_valid = (sends || asks || is_data) && kinds_ready && order_ready;
   assign passes = next_valid && next_ready;
@@ -217,6 +225,8 @@ module event_queue
   assign finished = sends && passes;
   assign event_o = finished;
   assign lost_o = loses;
+  assign written_o = status_valid_i && ended.is_event && status_i == OK;
+  assign idle_o = !ended_valid && owed_q == '0 && !m_axis_bd_tvalid;
   assign produced_o = produced_q;
 
   always_ff @(posedge clk) begin
@@ -243,155 +253,50 @@ module event_queue
     end
   end
 
-  assign answered = completion_i && completion_tag_i == tag_q;
-  assign unanswered_o = state_q == WAIT && !answered && left_q == '0;
-
-  always_ff @(posedge clk) begin
-    unique case (state_q)
-      ASK: begin
-        left_q <= fence_limit_i;
-        fence_status_q <= OK;
-        if (asks && passes) state_q <= WAIT;
-      end
-      WAIT: begin
-        left_q <= left_q - 1'b1;
-        if (answered) state_q <= ANSWER;
-        else if (status_valid_i && ended.is_fence && status_i != OK) begin  // it was not sent
-          state_q <= ANSWER;
-          fence_status_q <= status_i;
-        end else if (left_q == '0) begin
-          state_q <= ANSWER;
-          fence_status_q <= UNANSWERED;
-        end
-        if (answered || left_q == '0) tag_q <= tag_q + 1'b1;
-      end
-      ANSWER: if (finished || loses) state_q <= ASK;
-      default: state_q <= ASK;
-    endcase
-    sent_q <= (asks && passes) || (sent_q && !(status_valid_i && ended.is_fence));
-    if (rst) begin
-      state_q <= ASK;
-      sent_q <= 1'b0;
-      tag_q <= '0;
-    end
-  end
-
-  // Payload, in the order of descriptors. A trailer is kept as it passes.
-  logic [1:0] turn;  // of an event; or of a trailer that is kept
-  logic turn_valid, turn_ready, keeps, kept_ready, kept_valid;
-  logic [BEATS-1:0][DataW-1:0] keep_data;
-  logic [BEAT_W-1:0] out_beat_q;
-  logic [EVENT_W-1:0] trailer, entry;
-  logic in_beat, out_beat, out_last, event_valid, event_ready, mark_valid, drops;
-
-  mark_t mark;
-  logic [$bits(mark_t)-1:0] mark_bits;
-
-  axis_fifo #(
-      .DataW(2),
-      .Depth(Depth)
-  ) u_order (
-      .clk, .rst,
-      .s_axis_tdata ({kind.is_event, kind.ends_frame}),
-      .s_axis_tvalid(passes && has_payload), .s_axis_tready(order_ready),
-      .m_axis_tdata (turn),
-      .m_axis_tvalid(turn_valid), .m_axis_tready(turn_ready)
+  // Their payload.
+  event_join #(
+      .DataW (DataW),
+      .Depth (Depth),
+      .Events(EVENTS)
+  ) u_join (
+      .clk,
+      .rst,
+      .s_axis_turn_event (kind.is_event),
+      .s_axis_turn_keeps (kind.ends_frame),
+      .s_axis_turn_tvalid(passes && has_payload),
+      .s_axis_turn_tready(order_ready),
+      .s_axis_mark_tdata (mark),
+      .s_axis_mark_tvalid(finished || loses),
+      .s_axis_mark_tready(marks_ready),
+      .s_axis_payload_tdata,
+      .s_axis_payload_tkeep,
+      .s_axis_payload_tlast,
+      .s_axis_payload_tuser,
+      .s_axis_payload_tvalid,
+      .s_axis_payload_tready,
+      .m_axis_payload_tdata,
+      .m_axis_payload_tkeep,
+      .m_axis_payload_tlast,
+      .m_axis_payload_tuser,
+      .m_axis_payload_tvalid,
+      .m_axis_payload_tready,
+      .forgets_o         (forgets)
   );
 
-  assign in_beat = s_axis_payload_tvalid && s_axis_payload_tready;
-  assign keeps = in_beat && s_axis_payload_tlast && turn[0];
-
-  if (BEATS > 1) begin : gen_kept
-    logic [BEATS-1:0][DataW-1:0] kept_q;
-    logic [BEAT_W-1:0] in_beat_q;
-
-    always_comb begin
-      keep_data = kept_q;
-      keep_data[in_beat_q] = s_axis_payload_tdata;
-    end
-
-    always_ff @(posedge clk) begin
-      if (in_beat) begin
-        kept_q <= keep_data;
-        in_beat_q <= s_axis_payload_tlast || !turn[0] ? '0 : in_beat_q + 1'b1;
-      end
-      if (rst) in_beat_q <= '0;
-    end
-  end else begin : gen_whole
-    assign keep_data = s_axis_payload_tdata;
-  end
-
-  axis_fifo #(
-      .DataW(EVENT_W),
-      .Depth(EVENTS)
-  ) u_trailers (
-      .clk, .rst,
-      .s_axis_tdata (keep_data),
-      .s_axis_tvalid(keeps), .s_axis_tready(kept_ready),
-      .m_axis_tdata (trailer),
-      .m_axis_tvalid(kept_valid), .m_axis_tready(forgets)
-  );
-
-  axis_fifo #(
-      .DataW($bits(mark_t)),
-      .Depth(EVENTS)
-  ) u_marks (
-      .clk, .rst,
-      .s_axis_tdata ({loses, ~produced_q[log2_i], waiting.status == OK ? fence_status_q : waiting.status}),
-      .s_axis_tvalid(finished || loses), .s_axis_tready(marks_ready),
-      .m_axis_tdata (mark_bits),
-      .m_axis_tvalid(mark_valid), .m_axis_tready(forgets)
-  );
-
-  assign mark = mark_bits;
-  assign drops = mark_valid && mark.lost;
-  assign event_valid = mark_valid && !mark.lost;
-  assign out_beat = event_valid && event_ready;
-  assign forgets = (out_beat && out_last) || drops;
-  assign out_last = out_beat_q == BEAT_W'(BEATS - 1);
-
-  always_comb begin
-    entry = trailer;
-    entry[WORD+:WORD_W] = {24'd0, mark.status, 3'd0, mark.phase};
-  end
-
-  always_ff @(posedge clk) begin
-    if (out_beat) out_beat_q <= out_last ? '0 : out_beat_q + 1'b1;
-    if (rst) out_beat_q <= '0;
-  end
-
-  axis_select #(
-      .DataW  (DataW),
-      .Sources(2)
-  ) u_select (
-      .clk, .rst,
-      .s_axis_sel_tdata (turn[1]),
-      .s_axis_sel_tvalid(turn_valid),
-      .s_axis_sel_tready(turn_ready),
-      .s_axis_tdata     ({entry[32'(out_beat_q)*DataW+:DataW], s_axis_payload_tdata}),
-      .s_axis_tkeep     ({KeepW'({64{1'b1}}), s_axis_payload_tkeep}),
-      .s_axis_tlast     ({out_last, s_axis_payload_tlast}),
-      .s_axis_tuser     ({1'b0, s_axis_payload_tuser}),
-      .s_axis_tvalid    ({event_valid, s_axis_payload_tvalid}),
-      .s_axis_tready    ({event_ready, s_axis_payload_tready}),
-      .m_axis_tdata     (m_axis_payload_tdata),
-      .m_axis_tkeep     (m_axis_payload_tkeep),
-      .m_axis_tlast     (m_axis_payload_tlast),
-      .m_axis_tuser     (m_axis_payload_tuser),
-      .m_axis_tvalid    (m_axis_payload_tvalid),
-      .m_axis_tready    (m_axis_payload_tready)
-  );
+  assign mark = '{
+          lost: loses,
+          phase: ~produced_q[log2_i],
+          status: waiting.status == OK ? fence_status : waiting.status
+      };
 
   logic unused;
   assign unused = ^consumed_i;
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin
-    assert (rst || !keeps || kept_ready) else $error("%m: no room for a trailer");
     assert (rst || !frame_ends || (frames_ready && ends_valid)) else $error("%m: no room for a frame");
     assert (rst || !(passes && kind.ends_frame) || ends_ready) else $error("%m: no room for where a trailer is");
     assert (rst || !status_valid_i || ended_valid) else $error("%m: a status, and no descriptor");
-    assert (rst || !mark_valid || kept_valid) else $error("%m: an event without its trailer");
   end
 `endif
 

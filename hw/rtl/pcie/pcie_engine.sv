@@ -34,6 +34,9 @@ module pcie_engine
     input  logic [23:0] fence_limit_i,
     input  logic        completion_i,
     input  logic [ 4:0] completion_tag_i,
+    input  logic        completion_bad_i,
+
+    input logic failed_i,  // TLPs go nowhere: what ends well otherwise ends with LINK_DOWN
 
     // Descriptors, whose destinations are offsets in the ring, and payload, one packet each; `last` has the trailer
     input  bd_t  s_axis_bd_tdata,
@@ -58,8 +61,12 @@ module pcie_engine
     output logic    status_valid_o,
     output status_e status_o,
     output logic    event_o,
+    output logic    event_written_o,
     output logic    event_lost_o,
-    output logic    unanswered_o
+    output logic    unanswered_o,
+    output logic    refused_o,
+    output logic    unexpected_o,
+    output logic    idle_o
 );
 
   bd_t bd_tdata;
@@ -67,7 +74,9 @@ module pcie_engine
   logic bd_tvalid, bd_tready, payload_tlast, payload_tuser, payload_tvalid, payload_tready, ended_valid;
   logic [DataW-1:0] payload_tdata;
   logic [KeepW-1:0] payload_tkeep;
-  status_e ended;
+  status_e written, ended;
+
+  assign ended = failed_i && written == OK ? LINK_DOWN : written;
 
   event_queue #(
       .DataW(DataW)
@@ -83,6 +92,7 @@ module pcie_engine
       .fence_limit_i,
       .completion_i,
       .completion_tag_i,
+      .completion_bad_i,
       .s_axis_bd_tdata,
       .s_axis_bd_tvalid,
       .s_axis_bd_tready,
@@ -107,8 +117,12 @@ module pcie_engine
       .status_valid_o,
       .status_o,
       .event_o,
+      .written_o            (event_written_o),
       .lost_o               (event_lost_o),
-      .unanswered_o
+      .unanswered_o,
+      .refused_o,
+      .unexpected_o,
+      .idle_o
   );
 
   pcie_wr #(
@@ -140,7 +154,7 @@ module pcie_engine
       .m_axis_tlp_tvalid,
       .m_axis_tlp_tready,
       .status_valid_o       (ended_valid),
-      .status_o             (ended)
+      .status_o             (written)
   );
 
 endmodule

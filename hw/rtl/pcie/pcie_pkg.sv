@@ -15,7 +15,9 @@ package pcie_pkg;
     SHORT = 4'd5,        // the payload ended too early
     LONG = 4'd6,         // the payload went on
     BAD_PAYLOAD = 4'd7,  // payload came with errors
-    UNANSWERED = 4'd8    // of a frame's event: its fence had no completion in time
+    UNANSWERED = 4'd8,   // of a frame's event: its fence had no completion in time
+    LINK_DOWN = 4'd9,    // the link was down, or its port stood still: nothing is sent any more
+    FENCE_REFUSED = 4'd10  // of a frame's event: its fence's completion was an error
   } status_e;
 
   // A read of no bytes: its completion comes when all writes before it, on the same way, have arrived (2.2.5, 2.4.1).
@@ -68,10 +70,57 @@ package pcie_pkg;
     request_t    request;
   } tlp_t;
 
+  // What goes into an event's entry beside the trailer. Model: event_queue.entry.
+  typedef struct packed {
+    logic    lost;    // there is no event: the trailer is only forgotten
+    logic    phase;
+    status_e status;
+  } event_mark_t;
+
   // What goes with each beat of the port.
   typedef struct packed {
     logic poisoned;  // counts with tlast: the TLP has wrong bytes, and has to be nullified
     request_t request;
   } tlp_user_t;
+
+  // Interrupts. The entry of the MSI-X table, and when events make one.
+  typedef struct packed {
+    logic        enabled;
+    logic        masked;
+    logic [63:0] address;
+    logic [31:0] data;
+    logic [15:0] events;   // so many; 0 as 1
+    logic [15:0] delay;    // in 256 cycles, behind the first of them; 0: no limit
+  } msix_t;
+
+  // What software tells an engine: fields as in pcie_regs.rdl.
+  typedef struct packed {
+    logic        map_write;  // pulse
+    logic [16:0] map_index;
+    entry_t      map_entry;
+    logic        restart;    // pulse
+    mps_e        mps;
+    logic [4:0]  page_log2;
+    logic [17:0] pages;
+    logic        events;
+    logic [63:0] event_base;
+    logic [4:0]  event_log2;
+    logic [31:0] event_consumed;
+    logic        fence;
+    logic [23:0] fence_limit;
+    logic [15:0] watchdog;
+    msix_t       msix;
+  } pcie_control_t;
+
+  // What an engine tells software.
+  typedef struct packed {
+    logic        link;
+    logic        idle;
+    logic        failed;
+    logic        restarting;
+    mps_e        mps;             // in force
+    logic [31:0] event_produced;
+    logic        msix_pending;
+  } pcie_report_t;
 
 endpackage

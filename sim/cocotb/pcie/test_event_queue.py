@@ -40,7 +40,7 @@ class QueueBench(Bench):
         dut.enabled_i.value, dut.base_i.value, dut.log2_i.value, dut.consumed_i.value = 1, BASE, LOG2, 0
         dut.status_valid_i.value, dut.status_i.value = 0, 0
         dut.fence_i.value, dut.fence_limit_i.value = 0, 1000
-        dut.completion_i.value, dut.completion_tag_i.value = 0, 0
+        dut.completion_i.value, dut.completion_tag_i.value, dut.completion_bad_i.value = 0, 0, 0
         self.answers: deque[tuple[int, int]] = deque()
         """Completions to come: in which cycle, of which tag."""
         self.answer_delay: Callable[[], int] = lambda: self.random.randrange(1, 60)
@@ -291,6 +291,18 @@ async def a_fence_that_cannot_be_sent_is_not_waited_for(dut: Any) -> None:
         bench.frame(number, [64])
     await bench.finish()
     bench.frames = deque((trailer, Status.NO_PAGE) for trailer, _ in bench.frames)
+    bench.check()
+
+
+@cocotb.test()
+async def a_fence_that_is_answered_with_an_error_costs_the_status(dut: Any) -> None:
+    bench = QueueBench(dut)
+    dut.fence_i.value, dut.completion_bad_i.value = 1, 1
+    await bench.reset()
+    for number in range(3):
+        bench.frame(number, [64])
+    await bench.finish()
+    bench.frames = deque((trailer, Status.FENCE_REFUSED) for trailer, _ in bench.frames)
     bench.check()
 
 

@@ -12,6 +12,7 @@ from framelane.models.pcie.event_queue import Consumer
 from framelane.models.pcie.tlp_split import Status
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
 from link_bench import LinkBench
+from measured import note
 from signals import now
 from widths import some_widths
 
@@ -40,7 +41,8 @@ class EngineBench(LinkBench):
         self.unanswered += now(self.dut.unanswered_o)
         self.dut.completion_i.value = int(bool(self.link.completions))
         if self.link.completions:
-            self.dut.completion_tag_i.value = self.link.completions.popleft()
+            tag, bad = self.link.completions.popleft()
+            self.dut.completion_tag_i.value, self.dut.completion_bad_i.value = tag, int(bad)
 
     async def start_engine(self, hole: int | None = None) -> None:
         """With all pages in host memory, but the frames' page `hole`."""
@@ -152,14 +154,19 @@ async def early_events(bench: EngineBench, frames: int) -> int:
 async def behind_a_switch_that_delays_the_gpu_no_event_comes_before_its_data(dut: Any) -> None:
     bench = EngineBench(dut, peer=True)
     dut.fence_i.value = 1
-    assert await early_events(bench, FRAMES) == 0
+    early = await early_events(bench, FRAMES)
+    note("events", width=bench.width, fences=1, frames=FRAMES, early=early)
+    assert early == 0
     assert bench.unanswered == 0
 
 
 @cocotb.test()
 async def without_fences_that_switch_lets_events_overtake(dut: Any) -> None:
     """So the test above can fail."""
-    assert await early_events(EngineBench(dut, peer=True), 40) > 0
+    bench = EngineBench(dut, peer=True)
+    early = await early_events(bench, 40)
+    note("events", width=bench.width, fences=0, frames=40, early=early)
+    assert early > 0
 
 
 @cocotb.test()

@@ -10,6 +10,7 @@ from framelane.models.pcie import page_map
 from framelane.models.pcie.tlp_split import MPS
 from link import HIGH, OVERHEAD, RAW_GB_S
 from link_bench import LinkBench
+from measured import note
 from widths import some_widths
 
 ENTRIES = 32
@@ -84,6 +85,7 @@ async def the_rate_is_the_wires(dut: Any, mps: int, lanes: int) -> None:
     rate = bench.link.gb_per_s(skip=40)
     ceiling = RAW_GB_S[3, lanes] * mps / (mps + OVERHEAD)
     dut._log.info("gen3 x%d, MPS %d: %.3f GB/s, %.4f of the wire's %.3f", lanes, mps, rate, rate / ceiling, ceiling)
+    note("link", width=bench.width, mps=mps, lanes=lanes, gb_s=rate, wire=ceiling)
     assert SHARE <= rate / ceiling <= 1.001
 
 

@@ -14,6 +14,7 @@ from framelane.models.pcie.tlp_join import Sent
 from framelane.models.pcie.tlp_rq import BEAT, HALF
 from framelane.models.pcie.tlp_split import MPS, Tlp, Write
 from link import Host
+from measured import note
 from tlp_ports import request
 
 DWORDS = BEAT // 4
@@ -255,6 +256,7 @@ async def the_rate_is_that_of_the_hard_blocks_bus(dut: Any, mps: int) -> None:
     await bench.finish()
     rate = bench.host.gb_per_s(skip=40)
     dut._log.info("UltraScale+ RQ, gen3 x16, MPS %d: %.3f GB/s", mps, rate)
+    note("rq", mps=mps, gb_s=rate)
     assert 0.998 * CEILING[mps] <= rate <= 1.002 * CEILING[mps]
 
 

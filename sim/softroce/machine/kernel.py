@@ -16,6 +16,9 @@ _KERNELS = ("linux-image-6.12-amd64", "linux-image-amd64")
 _MODULES = ("virtio_pci", "9pnet_virtio", "9p", "veth", "crc32_generic", "ib_uverbs", "rdma_rxe")
 """The guest cannot load any by itself. rxe takes its CRC by name, so that nothing says it depends on crc32_generic."""
 
+_VFIO_MODULES = ("vfio_pci", "vfio_iommu_type1")
+"""Loaded too where the kernel's command line has `vfio=1`: devices in the hands of a program."""
+
 _HERE = Path(__file__).resolve().parent
 
 
@@ -74,8 +77,10 @@ def _initramfs(tree: Path, busybox: bytes) -> bytes:
     cpio.device("dev/null", 1, 3)
     cpio.file("bin/busybox", busybox, 0o755)
     modules = in_load_order(tree, _MODULES)
-    for name, data in modules.items():
+    more = {name: data for name, data in in_load_order(tree, _VFIO_MODULES).items() if name not in modules}
+    for name, data in (modules | more).items():
         cpio.file(f"modules/{name}.ko", data)
-    cpio.file("modules/order", "\n".join(modules).encode())
+    for order, names in (("order", modules), ("vfio", more)):
+        cpio.file(f"modules/{order}", "".join(f"{name}\n" for name in names).encode())
     cpio.file("init", (_HERE / "init.sh").read_bytes(), 0o755)
     return cpio.archive()

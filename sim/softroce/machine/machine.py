@@ -10,6 +10,9 @@ from rdma_link import RdmaLink
 
 _HERE = Path(__file__).resolve().parent
 _CONSOLE = ("console=ttyS0", "panic=-1", "quiet", "loglevel=3", "mitigations=off")
+_VFIO_OPTIONS = ("intel_iommu=on", "vfio=1")
+_VFIO_DEVICES = ("-device", "intel-iommu,intremap=on", "-device", f"edu,dma_mask={(1 << 48) - 1}")
+"""QEMU, docs/specs/edu: the device's own limit is 28 bits of address."""
 _SHORTEST = ("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio")
 
 
@@ -21,6 +24,8 @@ class Machine:
     cpus: int = 1
     name: str = "a virtual machine"
     link: RdmaLink = field(default_factory=RdmaLink)
+    vfio: bool = False
+    """With an IOMMU, VFIO, and the device `edu` of QEMU, which reads and writes memory as it is told."""
 
     def prepare(self) -> None:
         """See `RdmaTestbed`."""
@@ -33,12 +38,14 @@ class Machine:
         if any(character in str(share) for character in '",\n'):
             raise CannotStart(f"the share {share} cannot be named to the guest: take a path without commas and quotes")
         files = kernel.prepare()
-        append = (*_CONSOLE, f'share="{share}"', f'guest="{_HERE / "guest.sh"}"')
+        devices, options = (_VFIO_DEVICES, _VFIO_OPTIONS) if self.vfio else ((), ())
+        append = (*_CONSOLE, *options, f'share="{share}"', f'guest="{_HERE / "guest.sh"}"')
         return [
             *("setpriv", "--pdeathsig", "KILL", "--"),  # it ends with this process, whatever ends that
             *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35"),
             *("-m", str(self.memory_mib), "-smp", str(self.cpus), *_SHORTEST),
             *("-kernel", str(files.image), "-initrd", str(files.initramfs), "-append", " ".join(append)),
+            *devices,
             *_folder("root", Path("/"), ",readonly=on"),
             *_folder("share", share),
         ]

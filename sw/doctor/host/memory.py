@@ -19,12 +19,13 @@ def check(system: System, session: Session, verbs: bool) -> Iterator[HostFinding
         yield fault("memory", f"the ring has {ring} bytes, {available} are free", "fewer slots, or more memory")
     else:
         yield good("memory", f"the ring has {ring} bytes, {available >> 20} MiB are free")
-    yield _check_lock(system, ring, verbs)
-    yield _check_huge_pages(meminfo, ring)
+    yield check_lock(system, ring, verbs)
+    yield check_huge_pages(meminfo, ring)
     yield from _check_sockets(system, verbs)
 
 
-def _check_lock(system: System, ring: int, verbs: bool) -> HostFinding:
+def check_lock(system: System, ring: int, verbs: bool) -> HostFinding:
+    """Whether so many bytes may be locked, which `verbs` and VFIO need."""
     limits = [line for line in system.text("proc/thread-self/limits").splitlines() if line.startswith("Max locked")]
     soft = limits[0].removeprefix("Max locked memory").split()[0] if limits else "0"
     if system.capability(_CAP_IPC_LOCK) or soft == "unlimited" or int(soft) >= ring:
@@ -34,7 +35,8 @@ def _check_lock(system: System, ring: int, verbs: bool) -> HostFinding:
     return fault("memlock", text, advice) if verbs else warning("memlock", text, f"for `--transport verbs`: {advice}")
 
 
-def _check_huge_pages(meminfo: dict[str, str], ring: int) -> HostFinding:
+def check_huge_pages(meminfo: dict[str, str], ring: int) -> HostFinding:
+    """Whether so many bytes of huge pages are free."""
     page = _kib(meminfo.get("Hugepagesize", "")) << 10
     free = int((meminfo.get("HugePages_Free", "0") or "0").split()[0]) * page
     if page and free >= ring:

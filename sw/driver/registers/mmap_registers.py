@@ -27,24 +27,11 @@ _ADVICE = {
 }
 
 
-class MmapRegisters:
-    """The registers at byte `offset` of the file `path`, `size` bytes; see `open_uio` and `open_pci`."""
+class MappedRegisters:
+    """The `size` bytes from `offset` on of a map of the device `name`, which is closed with them."""
 
-    def __init__(self, path: Path, size: int, offset: int = 0) -> None:
-        self._path = path
-        self._size = size
-        if sys.byteorder != "little":
-            raise BoardError(f"cannot open the registers {path}: they are little-endian, this machine is not")
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_SYNC | os.O_CLOEXEC)
-            try:
-                self._map = mmap.mmap(descriptor, offset + size)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise _failure(f"cannot open the registers {path}", error) from error
-        except ValueError as error:
-            raise BoardError(f"cannot map {offset + size} bytes of {path}: {error}") from error
+    def __init__(self, mapped: mmap.mmap, name: str, size: int, offset: int = 0) -> None:
+        self._name, self._size, self._map = name, size, mapped
         self._bytes = memoryview(self._map)
         # Its items are read and written by one access of 32 bits each.
         self._words = self._bytes[offset : offset + size].cast("I")
@@ -55,7 +42,7 @@ class MmapRegisters:
         value = self._words[word]
         if value == WORD == self._words[0]:
             raise BoardError(
-                f"no device answers behind {self._path}, every read gives all ones: its link is down, it has no power, "
+                f"no device answers behind {self._name}, every read gives all ones: its link is down, it has no power, "
                 "or its design was loaded anew: rescan the bus (remove it, then rescan, in /sys/bus/pci) or reboot"
             )
         return value
@@ -66,7 +53,7 @@ class MmapRegisters:
 
     def _at(self, offset: int, value: int = 0) -> int:
         if self._map.closed:
-            raise BoardError(f"the registers {self._path} are closed")
+            raise BoardError(f"the registers {self._name} are closed")
         check_access(offset, self._size, value)
         return offset // WORD_BYTES
 
@@ -75,6 +62,25 @@ class MmapRegisters:
         self._words.release()
         self._bytes.release()
         self._map.close()
+
+
+class MmapRegisters(MappedRegisters):
+    """The registers at byte `offset` of the file `path`, `size` bytes; see `open_uio` and `open_pci`."""
+
+    def __init__(self, path: Path, size: int, offset: int = 0) -> None:
+        if sys.byteorder != "little":
+            raise BoardError(f"cannot open the registers {path}: they are little-endian, this machine is not")
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_SYNC | os.O_CLOEXEC)
+            try:
+                mapped = mmap.mmap(descriptor, offset + size)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise _failure(f"cannot open the registers {path}", error) from error
+        except ValueError as error:
+            raise BoardError(f"cannot map {offset + size} bytes of {path}: {error}") from error
+        super().__init__(mapped, str(path), size, offset)
 
 
 def open_uio(name: str, root: Path = ROOT) -> MmapRegisters:

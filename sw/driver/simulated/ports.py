@@ -104,6 +104,7 @@ _REQUEST = {"fence": 1, "tag": 5, "address": 64, "dwords": 8, "last_be": 4, "fir
 _READS = {"final_read": 1, "tail": 6, "reads_last": 1, "earlier": 6, "beats": 5}
 TLP_T = Struct(status=4, refused=1, empty=1, ends=1, **_READS, **_REQUEST)
 TLP_USER_T = Struct(poisoned=1, **_REQUEST)
+MSIX_T = Struct(enabled=1, masked=1, address=64, data=32, events=16, delay=16)
 
 
 def path_fields(qp: QpContext) -> dict[str, int]:

@@ -39,7 +39,8 @@ def gateware_root() -> Path:
 
 def source_folders(root: Path) -> list[Path]:
     """The folders of `hw/` and `sim/dpi/` in which Verilator looks for a module, by the name of its file."""
-    return [*sorted({path.parent for path in (root / "hw").rglob("*.sv")}), root / "sim" / "dpi"]
+    around = root / "sim" / "dpi"
+    return [*sorted({path.parent for path in (root / "hw").rglob("*.sv")}), around, around / "pcie"]
 
 
 def packages(root: Path) -> list[Path]:

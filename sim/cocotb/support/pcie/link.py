@@ -13,8 +13,8 @@ import cocotb
 from cocotb.triggers import Event, Timer
 from cocotb.utils import get_sim_time
 from cocotbext.pcie.core import Device, MemoryEndpoint, RootComplex, Switch
+from cocotbext.pcie.core.tlp import CplStatus, TlpType
 from cocotbext.pcie.core.tlp import Tlp as Packet
-from cocotbext.pcie.core.tlp import TlpType
 from cocotbext.pcie.core.utils import PcieId
 
 from framelane.models.pcie.tlp_join import Sent
@@ -134,8 +134,8 @@ class Link(Host):
         if self.peer is None:
             self.connect(self.device)
         self.device.upstream_port.rx_handler = self._receive
-        self.completions: deque[int] = deque()
-        """Tags of completions that came."""
+        self.completions: deque[tuple[int, bool]] = deque()
+        """Completions that came: their tag, and whether they are an error, or poisoned."""
         self.mute = False
         """Whether completions are lost."""
         self._waiting: deque[Packet] = deque()
@@ -172,7 +172,7 @@ class Link(Host):
         if packet.fmt_type in (TlpType.CPL, TlpType.CPL_DATA):
             packet.release_fc()
             if not self.mute:
-                self.completions.append(packet.tag)
+                self.completions.append((packet.tag, packet.status != CplStatus.SC or bool(packet.ep)))
         else:
             await self.device.upstream_recv(packet)
 

@@ -1,0 +1,60 @@
+// The other end of PCIe links: takes TLPs of endpoints beat by beat, and puts their bytes into memory of the program where its windows say, as
+// an IOMMU does. It has no wire: only order counts, and each TLP is there with its last beat. One is current at a time: the DPI functions of
+// tlp_sink.sv act on it. Rules of a TLP are those of the PCI Express Base Specification 5.0, 2.2.5 and 2.2.7.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "../chance.hpp"
+
+struct Window {
+    uint64_t address, bytes;
+    uint8_t* memory;
+};
+
+struct Tlp {
+    uint64_t address;  // of its first doubleword
+    uint32_t dwords;
+    uint8_t first_be, last_be;
+    bool read, poisoned;
+    uint8_t tag;
+};
+
+struct Completion {
+    uint8_t tag;
+    bool bad;
+};
+
+// One endpoint's port.
+struct RootPort {
+    std::vector<uint8_t> data;  // of the TLP that is coming
+    std::deque<Completion> completions;
+    Chance chance;
+};
+
+struct RootComplex {
+    std::vector<Window> windows;
+    std::array<RootPort, 2> ports;
+    uint32_t max_payload = 256;
+    uint8_t stall = 0;         // share of cycles, in 1/256, in which each port pauses
+    bool answers = true;       // reads
+    uint64_t tlps = 0, bytes = 0;  // memory writes that arrived
+    uint64_t nullified = 0;
+    uint64_t malformed = 0;    // against the specification: none may be
+    uint64_t faults = 0;       // to no window: lost
+    uint64_t first_fault = 0;  // its address
+    uint64_t activity = 0;     // beats and completions
+
+    // One beat: `bytes` of `data`; `tlp` counts with the last one.
+    void beat(int port, const uint8_t* data, uint32_t bytes, bool last, const Tlp& tlp);
+
+  private:
+    Window* window(uint64_t address, uint64_t length);
+    void arrive(RootPort& port, const Tlp& tlp);
+    void fault(uint64_t address);
+};
+
+void complex_select(RootComplex* complex);

@@ -1,0 +1,1 @@
+"""What drives a PCIe engine: its registers, its page table, and the device behind VFIO."""

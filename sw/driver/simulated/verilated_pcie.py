@@ -1,0 +1,56 @@
+"""The Verilated transmitter over PCIe as a board, `hw/rtl/pcie_tx.sv`; its root complex writes into this process."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framelane.driver.board.board import Board
+from framelane.driver.board.network import Network
+from framelane.driver.simulated import ports
+from framelane.driver.simulated.pcie_host import PcieHost, host_design
+from framelane.driver.simulated.simulation import words
+from framelane.driver.simulated.verilated_board import POINTER
+from framelane.models.memory.frame_store import KINDS, FrameInfo
+from framelane.models.placement.flow import FrameEvent
+from framelane.models.placement.slots import SLOT_ALIGN
+from framelane.models.tx import TxConfig
+
+DESIGN = host_design("pcie_tx", {"offer": (None, [POINTER])})
+_PLACES = 4
+"""Frames that its memory has at once."""
+
+
+def over_pcie(config: TxConfig, engine: int = 0) -> TxConfig:
+    """The same with offsets in the ring for addresses, and all destinations on one engine."""
+    on_ring = tuple(replace(destination, base=0, qp=engine) for destination in config.destinations)
+    return replace(config, destinations=on_ring, qps=config.qps[:1] * (engine + 1))
+
+
+class PcieSimulator(PcieHost):
+    """A simulated transmitter with two engines, whose frames lie in its memory; `board` drives what is no engine.
+
+    Its other arguments: `PcieHost`.
+    """
+
+    def __init__(self, width: int = 512, **simulation: Any) -> None:
+        super().__init__(DESIGN, width, **simulation)
+        self.board = Board(self)
+        self._frames = [0] * KINDS
+
+    def start(self, config: TxConfig, window_end: int) -> None:
+        """Configure flows and destinations (see `over_pcie`), give them credit, and arm. The engine comes first."""
+        self.board.configure(config, network=Network(unacknowledged=True))
+        for destination in range(len(config.destinations)):
+            self.board.publish_credit(destination, window_end)
+        self.board.arm()
+
+    def frame(self, info: FrameInfo, image: NDArray[np.uint16]) -> None:
+        """Put a raw image, uint16 of any shape, into its memory, not where the three before lie, and queue it."""
+        address = sum(self._frames) % _PLACES * -(-image.nbytes // SLOT_ALIGN) * SLOT_ALIGN
+        self.write_memory(address, image)
+        before = self._frames[info.kind]
+        self._frames[info.kind] += 1
+        event = FrameEvent(info.number, info.timestamp_ns, info.bunch_id, address, info.kind, before)
+        self._act("offer", words(ports.frame_t(event), ports.FRAME_T.width))
