@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from framelane.receiver import Frame, Reason, RunStatistics, Tally
+from framelane.receiver import Frame, Reason, RunStatistics, Stream, Tally
 
 KEPT = 4096
 """Frames of which the record is kept in memory."""
@@ -109,3 +109,12 @@ def troubles(statistics: RunStatistics, silent: Sequence[str] = ()) -> list[str]
     if statistics.first_misfit:
         lines.append(f"frames of another size than the session's are not kept: {statistics.first_misfit}")
     return [*lines, *silent]
+
+
+def stream_troubles(stream: Stream) -> list[str]:
+    """What is wrong with a stream, a sentence each: none of it is of the receiver."""
+    counts = stream.counts
+    lines = [stream.fault] if stream.fault else []
+    if counts.dropped and not stream.fault:
+        lines.append(f"{counts.dropped} frames of the stream {stream.address} were taken by nobody in time")
+    return lines

@@ -5,15 +5,16 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from framelane.base.errors import FramelaneError, InputError
-from framelane.receiver import RunStatistics, recover
+from framelane.receiver import RunStatistics, StreamCounts, recover
 from framelane.serve.configuration import Configuration
-from framelane.serve.metrics import Metrics
+from framelane.serve.metrics import Measured, Metrics, summed
 from framelane.serve.pictures import Pictures
-from framelane.serve.run_record import Counted, RunRecord, identity
+from framelane.serve.run_record import RunRecord, identity
 from framelane.serve.served_run import ServedRun
 from framelane.serve.service_state import Known, State, StateFile
 
@@ -46,8 +47,9 @@ class Service:
         self._started = False
         self._doing = ""
         self._before, self._ends = RunStatistics.none(), Counter[str]()
+        self._streamed: dict[str, StreamCounts] = {}
         self._summed: ServedRun | None = None
-        """The run whose counts are in `_before`."""
+        """The run whose counts are in `_before`, and in `_streamed`."""
         self._nothing = RunRecord()
         self._commands, self._changes = threading.Lock(), threading.RLock()
         self.metrics = Metrics(self._measured)
@@ -119,7 +121,7 @@ class Service:
             with self._changes:  # so that it is known if it is killed now
                 armed = {"state": State.ARMED, "said": "", "run": number, "file": path.name}
                 self._keep(before.model_copy(update=armed))
-            run = ServedRun(configuration, self.folder, path, self.pictures, self.metrics.timings, self._ended)
+            run = ServedRun(configuration, self.folder, number, path, self.pictures, self.metrics.timings, self._ended)
             with self._changes:
                 self._started, self._run = False, run
             try:
@@ -233,6 +235,7 @@ class Service:
         statistics = run.record.counted.statistics
         with self._changes:
             self._before, self._summed = self._before + statistics, run
+            self._streamed = summed(self._streamed, run.streamed())
             self._ends["error" if run.fault else "ended"] += 1
         if run.fault:
             self._become(State.ERROR, run.fault)
@@ -240,13 +243,17 @@ class Service:
         came = f"{statistics.tally}: {run.path.name}" if statistics.written else "no frame came: there is no file"
         self._become(State.ENDED, came)
 
-    def _measured(self) -> tuple[State, RunStatistics, Counted, dict[str, int]]:
+    def _measured(self) -> Measured:
         with self._changes:
             run, before = self._run, self._before
             counted = run.record.counted if run else self._nothing.counted
+            streams = dict(self._streamed)
             if run is not None and run is self._summed:
-                counted = Counted(RunStatistics.none(), counted.notes, counted.slots_used, counted.slots)
-            return self.state, before, counted, {"ended": self._ends["ended"], "error": self._ends["error"]}
+                counted = replace(counted, statistics=RunStatistics.none())
+            elif run is not None:
+                streams = summed(streams, run.streamed())
+            ends = {"ended": self._ends["ended"], "error": self._ends["error"]}
+            return Measured(self.state, before, counted, ends, streams)
 
     def _next_file(self, configuration: Configuration) -> tuple[int, Path]:
         """The number and the file of the next run: no older file has its name."""
