@@ -97,6 +97,17 @@ class Metrics:
         yield GaugeMetricFamily(
             "framelane_ring_slots_used", "Slots in use: being read, or complete", value=now.slots_used
         )
+        yield GaugeMetricFamily("framelane_pipeline_frames", "Frames in the pipeline, or on the GPU", value=now.pending)
+        drift = GaugeMetricFamily(
+            "framelane_pedestal_drift_adu", "How far the pedestal of a module has drifted in the run", labels=["module"]
+        )
+        for module, adu in now.drift_adu.items():
+            drift.add_metric([module], adu)
+        yield drift
+        gpu = GaugeMetricFamily("framelane_gpu_memory_bytes", "Memory of the GPU, where one is used", labels=["kind"])
+        for kind, count in zip(("used", "total"), now.gpu_bytes or (), strict=False):
+            gpu.add_metric([kind], count)
+        yield gpu
         yield from _of_streams(found.streams)
 
 

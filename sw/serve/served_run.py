@@ -6,14 +6,26 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from framelane.base.errors import FramelaneError
 from framelane.base.real_time import is_real
 from framelane.doctor.advice import NOTHING
-from framelane.receiver import FileOptions, Frame, Reception, Recorder, RunStatistics, Stream, StreamCounts, receive
+from framelane.receiver import (
+    FileOptions,
+    Frame,
+    Reason,
+    Reception,
+    Recorder,
+    RunStatistics,
+    Stream,
+    StreamCounts,
+    receive,
+)
 from framelane.serve.board_line import BoardLine
 from framelane.serve.configuration import Configuration
+from framelane.serve.history import Sample
 from framelane.serve.metrics import Timings
 from framelane.serve.pictures import Pictures
 from framelane.serve.run_record import Counted, RunRecord, stream_troubles, troubles
@@ -185,4 +197,31 @@ class ServedRun:
             notes.append(f"nothing has come for {waited_s:.0f} s. The likeliest causes, in their order:")
             notes += NOTHING if self._configuration.source.plan else NOTHING[-1:]
         used, slots = (0, reception.slots[1]) if last else reception.slots
-        self.record.counted = Counted(statistics, tuple(notes), used, slots)
+        counted = self.record.counted
+        if (history := self.record.history).due(used, last=last):
+            gpu_bytes = None if last else reception.gpu_memory
+            drift = {str(row.module): row.drift_adu for row in reception.drift}
+            counted = Counted(statistics, gpu_bytes=gpu_bytes, drift_adu=drift)
+            history.take(_sample(statistics, history.most_used, slots, reception.pending, drift))
+        self.record.counted = replace(
+            counted,
+            statistics=statistics,
+            notes=tuple(notes),
+            slots_used=used,
+            slots=slots,
+            pending=0 if last else reception.pending,
+        )
+
+
+def _sample(statistics: RunStatistics, used: int, slots: int, pending: int, drift_adu: dict[str, float]) -> Sample:
+    tally = statistics.tally
+    return Sample(
+        time=time.time(),
+        frames=tally.complete + tally.incomplete,
+        lost=tally.sent - tally.complete,
+        slots=slots,
+        slots_used=used,
+        pending=pending,
+        verdicts={reason.name: statistics.reasons[reason] for reason in Reason},
+        drift_adu=drift_adu,
+    )

@@ -17,6 +17,7 @@ from framelane.serve.pictures import Pictures
 from framelane.serve.run_record import RunRecord, identity
 from framelane.serve.served_run import ServedRun
 from framelane.serve.service_state import Known, State, StateFile
+from framelane.serve.sums import Sums
 
 _log = logging.getLogger("framelane.serve")
 ACTIVE = State.ARMED, State.RUNNING
@@ -36,7 +37,8 @@ class Service:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.pictures = Pictures()
+        self.pictures, self.sums = Pictures(), Sums()
+        self.pictures.tell = self.sums.follow
         self._file = StateFile(folder)
         try:
             self._known = self._file.read()
@@ -117,6 +119,7 @@ class Service:
             if configuration is None:
                 raise WrongState("nothing is configured: configure the service, then arm it")
             number, path = self._next_file(configuration)
+            self.sums.forget()
             before = self._known
             with self._changes:  # so that it is known if it is killed now
                 armed = {"state": State.ARMED, "said": "", "run": number, "file": path.name}

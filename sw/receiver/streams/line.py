@@ -96,5 +96,5 @@ class Line:
                     f"a stream cannot listen at {address}: {error.strerror}: give another port, or an address of "
                     "this machine"
                 ) from error
-            address: bytes = self._socket.last_endpoint
-            return address.decode()
+            found: bytes = self._socket.last_endpoint
+            return found.decode()
