@@ -111,7 +111,7 @@ class Pictures:
         self.newest: Picture | None = None
         self.tell: Callable[[Picture], object] = lambda picture: None
         """Is told of each, in the thread of the run."""
-        self._sequence, self._taken = 0, -1e9
+        self._sequence, self._taken, self._over = 0, -1e9, False
         self._asked = -1e9
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._lock = threading.Lock()
@@ -136,6 +136,15 @@ class Pictures:
         image = frame.image.view(np.int16) if frame.corrected else frame.image
         self.newest = picture = Picture(self._sequence, image.copy(), about)
         self.tell(picture)
+        self._wake()
+        return True
+
+    def end(self) -> None:
+        """Nobody waits for another picture any more."""
+        self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, set()
         for loop, event in waiting:
@@ -143,7 +152,6 @@ class Pictures:
                 loop.call_soon_threadsafe(event.set)
             except RuntimeError:  # its loop has ended
                 continue
-        return True
 
     def look(self) -> Picture | None:
         """The newest, now."""
@@ -158,13 +166,13 @@ class Pictures:
             self._waiting.add(entry)
         try:
             found = self.look()
-            if found is None or found.sequence <= sequence:
+            if not self._over and (found is None or found.sequence <= sequence):
                 try:
                     await asyncio.wait_for(event.wait(), wait_s)
                 except TimeoutError:
                     return None
                 found = self.look()
-            return found
+            return found if found is None or found.sequence > sequence else None
         finally:
             with self._lock:
                 self._waiting.discard(entry)

@@ -132,7 +132,8 @@ class Service:
             except FramelaneError as error:
                 self._become(State.ERROR, str(error), run=before.run, file=before.file)
                 raise
-            _log.info("run %d is armed: sources find it at %s", number, run.address)
+            about = {"run": number, "file": path.name, "address": run.address}
+            _log.info("run %d is armed: sources find it at %s", number, run.address, extra={"about": about})
 
     def start(self) -> None:
         """Let the board send, if there is one. WrongState unless it is armed."""
@@ -188,7 +189,8 @@ class Service:
             changed.check(self.folder)
             if self.state in ACTIVE and self._run is not None:
                 self._run.change_veto(threshold, minimum_peaks)
-                _log.info("run %d: thresholds are now %s", self._known.run, changed.judging)
+                about = {"run": self._known.run, **changed.judging.model_dump(mode="json", exclude_none=True)}
+                _log.info("run %d: thresholds are now %s", self._known.run, changed.judging, extra={"about": about})
             with self._changes:
                 self._keep(self._known.model_copy(update={"configuration": changed}))
 
@@ -222,7 +224,8 @@ class Service:
     def _become(self, state: State, said: str, **more: Any) -> None:
         with self._changes:
             self._keep(self._known.model_copy(update={"state": state, "said": said, **more}))
-        _log.info("the state is %s%s", state, f": {said}" if said else "")
+        about = {"state": state.value, "run": self._known.run, "file": self._known.file}
+        _log.info("the state is %s%s", state, f": {said}" if said else "", extra={"about": about})
 
     def _keep(self, known: Known) -> None:
         self._known = known
@@ -236,6 +239,8 @@ class Service:
         if run.error is not None:  # it could not be opened, which `arm` says
             return
         statistics = run.record.counted.statistics
+        about = {"run": run.number, "file": run.path.name, "loss": identity(statistics.tally), "fault": run.fault}
+        _log.info("run %d is over: %s", run.number, statistics.tally, extra={"about": about})
         with self._changes:
             self._before, self._summed = self._before + statistics, run
             self._streamed = summed(self._streamed, run.streamed())

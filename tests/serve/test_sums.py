@@ -1,5 +1,6 @@
 """Sums and maxima of pictures: of at least half of those that were asked for, and every pixel as numpy has it."""
 
+import functools
 import gzip
 import json
 import struct
@@ -97,6 +98,10 @@ def test_levels_of_sums_grow_without_a_gap() -> None:
     assert (levels == np.arange(len(SUM_LEVELS))).all()
 
 
+def _has(total: Sum, sequence: int) -> bool:
+    return total._last == sequence
+
+
 def test_nothing_is_added_while_nobody_looks_and_a_new_run_begins_anew() -> None:
     sums, made = Sums(), pictures(5)
     sums.follow(made[0])
@@ -104,7 +109,7 @@ def test_nothing_is_added_while_nobody_looks_and_a_new_run_begins_anew() -> None
     assert first is sums.over(10)
     for picture in made[1:]:
         sums.follow(picture)
-        assert wait_until(lambda number=picture.sequence: first._last == number)
+        assert wait_until(functools.partial(_has, first, picture.sequence))
     head, _ = unpacked(first.coded(made[-1], "sum", 1))
     assert head["over"] == 4
     sums.forget()

@@ -1,15 +1,20 @@
 // How the run went over the last ten minutes: a sample a second, kept by the service, drawn as small charts.
 
-const SPAN_S = 600, EDGE = 2;
+const SPAN_S = 600, EDGE = 2, SHORTEST_S = 0.5;
 const REASONS = ['ENOUGH_PEAKS', 'HAS_HOLES', 'KEPT_AT_RANDOM', 'TOO_FEW_PEAKS'];
 const INKS = { rate: '--accent', hits: '--second', ENOUGH_PEAKS: '--good', HAS_HOLES: '--bad', KEPT_AT_RANDOM: '--accent', TOO_FEW_PEAKS: '--quiet', ring: '--accent', lost: '--bad' };
 
 // What lies between two samples: rates, and the share of each verdict. A new run, or a pause of the service, begins anew.
 export function between(samples) {
   const found = [];
+  let was = samples[0];
   for (let k = 1; k < samples.length; k++) {
-    const [was, now] = [samples[k - 1], samples[k]], seconds = now.time - was.time;
-    if (seconds <= 0 || now.frames < was.frames) continue;
+    const now = samples[k], seconds = now.time - was.time, next = samples[k + 1];
+    if (next && next.time - now.time < SHORTEST_S) continue; // the last one of a run comes when it ends
+    if (seconds < SHORTEST_S || now.frames < was.frames) {
+      was = now;
+      continue;
+    }
     const verdicts = Object.fromEntries(REASONS.map((reason) => [reason, (now.verdicts[reason] ?? 0) - (was.verdicts[reason] ?? 0)]));
     const judged = Object.values(verdicts).reduce((sum, n) => sum + n, 0);
     found.push({
@@ -21,6 +26,7 @@ export function between(samples) {
       ring: now.slots ? now.slots_used / now.slots : 0,
       drift: now.drift_adu,
     });
+    was = now;
   }
   return found;
 }
@@ -31,7 +37,10 @@ function prepared(canvas) {
   const pen = canvas.getContext('2d');
   pen.clearRect(0, 0, width, height);
   pen.lineWidth = 1.5 * ratio;
-  const style = getComputedStyle(canvas), ink = (name) => style.getPropertyValue(INKS[name] ?? name).trim();
+  const ink = (name) => {
+    canvas.style.color = `var(${INKS[name] ?? name})`; // light-dark() is resolved where it is used
+    return getComputedStyle(canvas).color;
+  };
   return { pen, width, height, ink };
 }
 
@@ -55,14 +64,17 @@ function line({ pen, height }, xs, values, low, high, colour) {
 }
 
 function stacked({ pen, width, height, ink }, xs, points) {
+  const colours = REASONS.map(ink);
   points.forEach((point, k) => {
     if (!point.shares) return;
-    const from = k ? xs[k - 1] : 0, wide = Math.max(1, xs[k] - from);
-    let top = height;
-    point.shares.forEach((share, which) => {
-      pen.fillStyle = ink(REASONS[which]);
-      pen.fillRect(from, top - share * height, Math.min(wide, width - from), share * height);
-      top -= share * height;
+    const from = k ? Math.round(xs[k - 1]) : 0, wide = Math.max(1, Math.min(width, Math.round(xs[k])) - from);
+    let share = 0, floor = height;
+    point.shares.forEach((part, which) => {
+      share += part;
+      const top = Math.round((1 - share) * height);
+      pen.fillStyle = colours[which];
+      pen.fillRect(from, top, wide, floor - top);
+      floor = top;
     });
   });
 }

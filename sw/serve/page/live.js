@@ -141,6 +141,7 @@ function reduction() {
   return by;
 }
 
+let pending = new AbortController();
 async function pictures() {
   for (;;) {
     const begun = performance.now();
@@ -149,7 +150,7 @@ async function pictures() {
         await sleep(200);
         continue;
       }
-      const answer = await ask(`/api/picture?after=${sequence}&reduce=${reduction()}&wait_s=5&show=${$('show').value}&over=${$('over').value}`);
+      const answer = await ask(`/api/picture?after=${sequence}&reduce=${reduction()}&wait_s=5&show=${$('show').value}&over=${$('over').value}`, { signal: pending.signal });
       if (answer.status === 200) {
         picture = taken(await answer.arrayBuffer());
         sequence = picture.head.sequence;
@@ -158,9 +159,9 @@ async function pictures() {
         requestAnimationFrame(() => tellAge(head));
         canvas.setAttribute('aria-label', `Frame ${head.frame}: ${head.peaks} peaks, ${head.holes} pixels never came`);
       } else if (!answer.ok) await sleep(1000);
-    } catch {
-      sequence = 0; // the service has gone, and counts anew when it is back
-      await sleep(1000);
+    } catch (error) {
+      sequence = 0; // the service has gone, and counts anew when it is back; or another kind of picture is wanted
+      if (error.name !== 'AbortError') await sleep(1000);
     }
     await sleep(Math.max(0, PICTURE_MS - (performance.now() - begun)));
   }
@@ -244,7 +245,8 @@ for (const id of ['colours', 'scale', 'auto']) $(id).addEventListener('change', 
 $('white').addEventListener('input', () => { $('auto').checked = false; paint(); });
 for (const id of ['show', 'over']) $(id).addEventListener('change', () => {
   $('over-label').hidden = $('show').value === 'newest';
-  sequence = 0; // the same picture, shown in another way
+  pending.abort();
+  pending = new AbortController();
 });
 for (const id of ['rings', 'peaks']) $(id).addEventListener('change', draw);
 $('fit').addEventListener('click', () => { fit(); draw(); });
