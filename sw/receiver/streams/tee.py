@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.frame import Frame
 from framelane.receiver.streams.stream2_messages import about_frame
 from framelane.receiver.streams.stream_options import StreamOptions
@@ -74,13 +75,19 @@ class Tee:
                 return
             shape, dtype = frame.image.shape, frame.image.dtype
             spare = self._spare.pop() if self._spare and frame.accepted else None
+        try:
+            about = about_frame(frame)
+        except GpuError:  # of a ring on a GPU that has failed, which the run says
+            with self._changed:
+                counts.dropped += 1
+            return
         image = None
         if frame.accepted:  # without the lock: only this thread adds to the queue
             fits = spare is not None and spare.shape == shape and spare.dtype == dtype
             image = spare if fits else np.empty(shape, dtype)
             assert image is not None
             np.copyto(image, frame.image)
-        waiting = Waiting(about_frame(frame), image, frame)
+        waiting = Waiting(about, image, frame)
         with self._changed:
             self._queue.append(waiting)
             self._open = self._open and not self._newest

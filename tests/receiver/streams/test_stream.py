@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import h5py
 import hdf5plugin  # noqa: F401
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 from framelane.base.errors import ConfigError, TransportError
 from framelane.receiver import Live, Metadata, Processing, Reception, Recorder, Stream, StreamOptions, receive
+from framelane.receiver.gpu.gpu_error import GpuError
+from framelane.receiver.streams import tee
 from framelane.session.session_plan import SessionPlan
 from framelane.source import emulate, parse_impairments
 from framelane.source.emulate_images import images
@@ -219,6 +222,14 @@ def test_nothing_is_copied_for_a_publisher_whom_nobody_hears() -> None:
     with streaming(StreamOptions(address=ANY, socket="pub")) as (run, stream, port):
         go_through(run, stream, port, 6)
         assert (stream.counts.dropped, stream.counts.waiting) == (6, 0)
+
+
+def test_a_frame_of_a_gpu_that_has_failed_is_counted_and_the_receiver_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tee, "about_frame", Mock(side_effect=GpuError("the GPU has failed")))
+    with streaming(StreamOptions(address=ANY), 2) as (run, stream, port):
+        go_through(run, stream, port, 2)
+        assert (stream.counts.offered, stream.counts.dropped) == (2, 2)
+        assert run.tally.complete == 2
 
 
 def test_the_newest_stream_takes_a_frame_when_the_last_has_gone_and_calls_none_lost() -> None:
