@@ -1,7 +1,9 @@
 """Streams of a run: an independent consumer gets every pixel, and one that stalls costs the receiver nothing."""
 
 import contextlib
+import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -287,6 +289,20 @@ def test_an_address_that_another_has_and_one_of_no_machine_here_are_a_sentence()
                 streaming(StreamOptions(address=address)),
             ):
                 pass
+
+
+def test_the_consumer_of_the_page_prints_what_comes(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "serve" / "streams.md").read_text()
+    (block,) = re.findall(r"^    import cbor2.*?print\(.*?\n", page, re.MULTILINE | re.DOTALL)
+    with streaming(StreamOptions(address=ANY), 3) as (run, stream, port):
+        code = textwrap.dedent(block).replace("tcp://127.0.0.1:31001", stream.address)
+        assert code.count(stream.address) == code.count("while True:") == 1
+        go_through(run, stream, port, 3)
+        names: dict[str, Any] = {}
+        exec(compile(code.replace("while True:", "for _ in range(4):"), "streams.md", "exec"), names)
+        names["socket"].context.destroy(0)
+    assert capsys.readouterr().out == "start None\nimage 0\nimage 1\nimage 2\n"
+    assert names["message"]["data"]["default"].shape == (ROWS, COLUMNS)
 
 
 def test_a_stream_of_a_spelling() -> None:
