@@ -26,6 +26,9 @@ __all__ = [
     "Reception",
     "Recorder",
     "RunStatistics",
+    "Stream",
+    "StreamCounts",
+    "StreamOptions",
     "Tally",
     "VetoReplay",
     "correct",
@@ -61,6 +64,9 @@ if TYPE_CHECKING:
     from framelane.receiver.ring.tally import Tally
     from framelane.receiver.sinks.file_options import FileOptions
     from framelane.receiver.sinks.what_if import VetoReplay, replay_veto
+    from framelane.receiver.streams.stream import Stream
+    from framelane.receiver.streams.stream_options import StreamOptions
+    from framelane.receiver.streams.tee import StreamCounts
     from framelane.session.metadata import Metadata
 else:
     __getattr__, __dir__ = lazily(
@@ -97,6 +103,9 @@ else:
             "Reason": "framelane.receiver.pipeline.veto",
             "Recorder": "framelane.receiver.live.recorder",
             "RunStatistics": "framelane.receiver.live.run_statistics",
+            "Stream": "framelane.receiver.streams.stream",
+            "StreamCounts": "framelane.receiver.streams.tee",
+            "StreamOptions": "framelane.receiver.streams.stream_options",
             "Tally": "framelane.receiver.ring.tally",
             "receive": "framelane.receiver.live.reception",
         },

@@ -23,7 +23,7 @@ MOST_BYTES = 1 << 20
 """Of a request's body."""
 _SHORTEST = 16
 _LOCAL = {"localhost", "127.0.0.1", "[::1]"}
-_PUBLIC = {"/", "/live.js", "/live.css", "/colours.js", "/openapi.json"}
+_PUBLIC = {"/", "/live.js", "/live.css", "/charts.js", "/colours.js", "/openapi.json"}
 """What is the same for everybody, and says nothing of a run."""
 
 

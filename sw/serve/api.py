@@ -17,18 +17,29 @@ import framelane
 from framelane.base.errors import BoardError, FramelaneError, SimulationError, TransportError
 from framelane.base.validation import spelled, words
 from framelane.serve.access import Guard
-from framelane.serve.api_models import FrameRecord, Packets, Refusal, Statistics, Status, Thresholds, Verdicts
+from framelane.serve.api_models import (
+    FrameRecord,
+    HistorySample,
+    Packets,
+    Refusal,
+    Statistics,
+    Status,
+    Thresholds,
+    Verdicts,
+)
 from framelane.serve.configuration import Configuration
 from framelane.serve.metrics import CONTENT_TYPE
 from framelane.serve.pictures import REDUCTIONS, Picture
 from framelane.serve.png import grey_png
 from framelane.serve.run_record import KEPT, identity
 from framelane.serve.service import Service, WrongState
+from framelane.serve.sums import OVER, Show
 
 PAGE = Path(__file__).parent / "page"
 _KINDS = {
     "index.html": "text/html",
     "live.js": "text/javascript",
+    "charts.js": "text/javascript",
     "colours.js": "text/javascript",
     "live.css": "text/css",
 }
@@ -200,6 +211,11 @@ def _add_questions(app: FastAPI, service: Service) -> None:
         """Why frames were kept or not, and a histogram of their peaks."""
         return Verdicts(**service.record.verdicts())
 
+    @app.get("/api/history")
+    def history(after: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0.0) -> list[HistorySample]:
+        """How the newest run went: a sample a second, of ten minutes at most; those later than `after`."""
+        return [HistorySample(**each) for each in service.record.history.after(after)]
+
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     def metrics() -> Response:
         """For Prometheus."""
@@ -226,17 +242,26 @@ def _add_pictures(app: FastAPI, service: Service) -> None:
 
     @app.get("/api/picture", response_class=Response, responses=_PICTURE)
     async def picture(
-        after: Annotated[int, Query(ge=0)] = 0, reduce: Annotated[int, Query(ge=1, le=16)] = 1, wait_s: WaitS = 5.0
+        after: Annotated[int, Query(ge=0)] = 0,
+        reduce: Annotated[int, Query(ge=1, le=16)] = 1,
+        wait_s: WaitS = 5.0,
+        show: Show = "newest",
+        over: Annotated[int, Query(ge=1, le=OVER[-1])] = OVER[1],
     ) -> Response:
         """The newest picture for viewers, as soon as there is a newer one than number `after`: the live page's own way.
 
-        Who asks for the next one once the last has come never gets an old one, however slow the network is.
+        Who asks for the next one once the last has come never gets an old one, however slow the network is. A sum, or
+        the maximum, is `over` the last 10, 100 or 1000 pictures, at least half of them; it begins when it is first
+        asked for.
         """
         found = await service.pictures.look_after(after, wait_s)
         if found is None:
             return Response(status_code=204)
         by = max(each for each in REDUCTIONS if each <= reduce)
-        coded = await anyio.to_thread.run_sync(found.coded, by)
+        if show == "newest":
+            coded = await anyio.to_thread.run_sync(found.coded, by)
+        else:
+            coded = await anyio.to_thread.run_sync(service.sums.over(over).coded, found, show, by)
         service.metrics.timings.shown.observe(time.monotonic() - found.taken)
         headers = {"Content-Encoding": "gzip", "Cache-Control": "no-store"}
         return Response(coded, media_type="application/octet-stream", headers=headers)

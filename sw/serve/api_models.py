@@ -100,6 +100,19 @@ class Verdicts(Answer):
     frames: list[int]
 
 
+class HistorySample(Answer):
+    """A moment of a run. Counts are from its beginning: what was between two samples is their difference."""
+
+    time: float = Field(description="Seconds since 1970.")
+    frames: int = Field(description="That came, complete or not.")
+    lost: int = Field(description="That were sent and are not complete.")
+    slots: int
+    slots_used: int = Field(description="The most since the last sample.")
+    pending: int = Field(description="Frames in the pipeline, or on the GPU.")
+    verdicts: dict[str, int]
+    drift_adu: dict[str, float] = Field(description="Of the pedestal of each module that is tracked.")
+
+
 class Refusal(Answer):
     """What was wrong, and what to do."""
 

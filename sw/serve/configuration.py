@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from framelane.base.errors import InputError
 from framelane.driver.config.board_document import BoardDocument
-from framelane.receiver import FileOptions, Live, Metadata, Processing
+from framelane.receiver import FileOptions, Live, Metadata, Processing, StreamOptions
 from framelane.session.session_plan import SessionPlan
 
 SESSION = "session.json"
@@ -68,6 +68,23 @@ class JudgingSetting(Table):
     gpu: bool = False
 
 
+class StreamSetting(Table):
+    """Images to other programs: `StreamOptions`, by the same names (docs/serve/streams.md)."""
+
+    address: Annotated[str, Field(max_length=100)] = "tcp://127.0.0.1:31001"
+    send: Literal["all", "accepted", "newest"] | None = None
+    every: Count | None = None
+    rate: Seconds | None = None
+    socket: Literal["push", "pub"] | None = None
+    pixels: Literal["uint16", "int16"] | None = None
+    reduce: Count | None = None
+    queue: Count | None = None
+
+    def options(self) -> StreamOptions:
+        """ConfigError for what cannot be."""
+        return StreamOptions(**_given(self))
+
+
 class BoardSetting(Table):
     """A transmitter that is armed and disarmed with the receiver, which gives it its credit (docs/board.md).
 
@@ -101,6 +118,8 @@ class Configuration(Table):
     metadata: Metadata = Metadata()
     """Of the experiment, for the file (docs/files.md)."""
     board: BoardSetting | None = None
+    streams: Annotated[list[StreamSetting], Field(max_length=8)] = []
+    """To other programs, while a run lasts."""
     name: FileName = "run"
     """Files of frames are `<name>_000001.h5` and so on, in the service's folder."""
 
@@ -132,6 +151,8 @@ class Configuration(Table):
         self.live(folder)
         processing = self.processing(folder)
         FileOptions(metadata=self.metadata)
+        for stream in self.streams:
+            stream.options()
         if processing.calibration is not None and not processing.calibration.is_file():
             raise InputError(
                 f"there is no calibration {self.judging.calibration} in the service's folder: copy it there"

@@ -1,15 +1,17 @@
 """What Prometheus reads: the loss identity, refusals, latencies, the ring (docs/serve/README.md, Metrics)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from framelane.receiver import Reason, RunStatistics
+from framelane.receiver import Reason, RunStatistics, StreamCounts
 from framelane.serve.run_record import FATES, Counted
 from framelane.serve.service_state import State
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+STREAM_FATES = "sent", "not_wanted", "dropped", "overwritten"
 _SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -26,10 +28,34 @@ class Timings:
         self.shown = histogram("picture_age", "From a frame's handing over to the answer that has its picture")
 
 
-class Metrics:
-    """Of a service and all of its runs; `look` gives its state, the counts of ended runs and of the present one."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A service at one moment."""
 
-    def __init__(self, look: Callable[[], tuple[State, RunStatistics, Counted, dict[str, int]]]) -> None:
+    state: State
+    ended: RunStatistics
+    """The counts of the runs that have ended."""
+    now: Counted
+    """Those of the present run."""
+    runs: dict[str, int]
+    """Runs, by how they ended."""
+    streams: dict[str, StreamCounts]
+    """Of all runs, by address."""
+
+
+def summed(*of: Mapping[str, StreamCounts]) -> dict[str, StreamCounts]:
+    """The counts of several runs, by address."""
+    total: dict[str, StreamCounts] = {}
+    for each in of:
+        for address, counts in each.items():
+            total[address] = total.get(address, StreamCounts()) + counts
+    return total
+
+
+class Metrics:
+    """Of a service and all of its runs, as `look` finds it."""
+
+    def __init__(self, look: Callable[[], Measured]) -> None:
         self._registry = CollectorRegistry()
         self._look = look
         self.timings = Timings(self._registry)
@@ -45,8 +71,9 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """All but the histograms."""
-        state, ended, now, runs = self._look()
-        total = ended + now.statistics
+        found = self._look()
+        state, now, runs = found.state, found.now, found.runs
+        total = found.ended + now.statistics
         states = GaugeMetricFamily("framelane_state", "1 for the state that the service is in", labels=["state"])
         for each in State:
             states.add_metric([each.value], float(each is state))
@@ -70,6 +97,32 @@ class Metrics:
         yield GaugeMetricFamily(
             "framelane_ring_slots_used", "Slots in use: being read, or complete", value=now.slots_used
         )
+        yield GaugeMetricFamily("framelane_pipeline_frames", "Frames in the pipeline, or on the GPU", value=now.pending)
+        drift = GaugeMetricFamily(
+            "framelane_pedestal_drift_adu", "How far the pedestal of a module has drifted in the run", labels=["module"]
+        )
+        for module, adu in now.drift_adu.items():
+            drift.add_metric([module], adu)
+        yield drift
+        gpu = GaugeMetricFamily("framelane_gpu_memory_bytes", "Memory of the GPU, where one is used", labels=["kind"])
+        for kind, count in zip(("used", "total"), now.gpu_bytes or (), strict=False):
+            gpu.add_metric([kind], count)
+        yield gpu
+        yield from _of_streams(found.streams)
+
+
+def _of_streams(streams: dict[str, StreamCounts]) -> Iterator[Metric]:
+    frames = CounterMetricFamily(
+        "framelane_stream_frames", "What became of the frames for a stream", labels=["address", "fate"]
+    )
+    payload = CounterMetricFamily("framelane_stream_bytes", "Bytes of a stream's messages", labels=["address"])
+    waiting = GaugeMetricFamily("framelane_stream_waiting", "Frames that wait for a consumer", labels=["address"])
+    for address, counts in streams.items():
+        for fate in STREAM_FATES:
+            frames.add_metric([address, fate], getattr(counts, fate))
+        payload.add_metric([address], counts.bytes)
+        waiting.add_metric([address], counts.waiting)
+    yield from (frames, payload, waiting)
 
 
 _PACKETS = {

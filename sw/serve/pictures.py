@@ -5,6 +5,7 @@ import json
 import struct
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,17 +25,25 @@ _LOOKS_S = 3.0
 REDUCTIONS = (1, 2, 4, 8, 16)
 SATURATED, MASKED, INVALID, HOLE = 252, 253, 254, 255
 """Levels of pixels that carry a code. Those below are of values."""
+CODED_LEVELS = {
+    PixelCode.HOLE: HOLE,
+    PixelCode.MASKED: MASKED,
+    PixelCode.INVALID: INVALID,
+}
+"""Of codes that are below all values."""
+ADU = np.uint16(0x3FFF)
+"""Of a raw word: its value without the gain bits."""
 _EXACT = 128
 _GZIP = 31
 """Window bits of zlib that mean gzip."""
-_LEVELS = 252
+LEVEL_COUNT = 252
 _MOST_PEAKS = 500
 """That are shown."""
 
 
 def _levels() -> NDArray[np.int64]:
     """Value of each level: 0 to 127 exactly, then in steps of 4.6 % up to 32767."""
-    above = np.geomspace(_EXACT, 32767, _LEVELS - _EXACT)
+    above = np.geomspace(_EXACT, 32767, LEVEL_COUNT - _EXACT)
     return np.concatenate([np.arange(_EXACT), np.rint(above).astype(np.int64)])
 
 
@@ -44,9 +53,8 @@ LEVELS = _levels()
 def _table() -> NDArray[np.uint8]:
     """The level of each int16 value, by its bits as uint16."""
     values = np.arange(1 << 16).astype(np.uint16).view(np.int16)
-    table = (np.searchsorted(LEVELS, values, side="right") - 1).clip(0, _LEVELS - 1).astype(np.uint8)
-    codes = {PixelCode.HOLE: HOLE, PixelCode.MASKED: MASKED, PixelCode.INVALID: INVALID, PixelCode.SATURATED: SATURATED}
-    for code, level in codes.items():
+    table = (np.searchsorted(LEVELS, values, side="right") - 1).clip(0, LEVEL_COUNT - 1).astype(np.uint8)
+    for code, level in (CODED_LEVELS | {PixelCode.SATURATED: SATURATED}).items():
         table[values == code] = level
     return table
 
@@ -70,16 +78,10 @@ class Picture:
     def levels(self) -> tuple[NDArray[np.uint8], list[int]]:
         """The image in levels, uint8 (rows, columns), and the value of each level below the codes."""
         if self.image.dtype == np.int16:
-            levels = np.empty(self.image.shape, np.uint8)
-            look_up(self.image.reshape(-1).view(np.uint16), _TABLE, levels.reshape(-1))
-            return levels, LEVELS.tolist()
-        adu = self.image & np.uint16(0x3FFF)
-        low, high = (int(each) for each in np.percentile(adu[::4, ::4], (0.1, 99.9)))
-        values = low + np.arange(_LEVELS) * max(1, high - low) // (_LEVELS - 1)
-        steps = (np.arange(1 << 14) - low) * (_LEVELS - 1) // max(1, high - low)
-        found = steps.clip(0, _LEVELS - 1).astype(np.uint8)[adu]
+            return grey_levels(self.image)
+        found, values = grey_levels(self.image & ADU)
         found[self.image == HOLE_WORD] = HOLE
-        return found, values.tolist()
+        return found, values
 
     def coded(self, reduce: int = 1) -> bytes:
         """For viewers, gzip: length of a head (u32, little endian), the head in JSON, and a byte for each pixel.
@@ -88,15 +90,18 @@ class Picture:
         """
         with self._lock:
             if reduce not in self._coded:
-                levels, values = self.levels()
-                shown = _reduced(levels, reduce)
-                head = {**self.about, "sequence": self.sequence, "reduce": reduce, "levels": values}
-                head |= {"rows": shown.shape[0], "columns": shown.shape[1], "shape": list(self.image.shape)}
-                text = json.dumps(head).encode()
-                packer = isal_zlib.compressobj(level=0, wbits=_GZIP)
-                parts = struct.pack("<I", len(text)) + text, shown.reshape(-1)
-                self._coded[reduce] = b"".join([*map(packer.compress, parts), packer.flush()])
+                self._coded[reduce] = self.packed(*self.levels(), reduce)
             return self._coded[reduce]
+
+    def packed(self, levels: NDArray[np.uint8], values: list[int], reduce: int, **more: Any) -> bytes:
+        """As `coded`, of other levels of the same shape; `more` is for the head."""
+        shown = _reduced(levels, reduce)
+        head = {**self.about, "sequence": self.sequence, "reduce": reduce, "levels": values, **more}
+        head |= {"rows": shown.shape[0], "columns": shown.shape[1], "shape": list(self.image.shape)}
+        text = json.dumps(head).encode()
+        packer = isal_zlib.compressobj(level=0, wbits=_GZIP)
+        parts = struct.pack("<I", len(text)) + text, shown.reshape(-1)
+        return b"".join([*map(packer.compress, parts), packer.flush()])
 
 
 class Pictures:
@@ -104,7 +109,9 @@ class Pictures:
 
     def __init__(self) -> None:
         self.newest: Picture | None = None
-        self._sequence, self._taken = 0, -1e9
+        self.tell: Callable[[Picture], object] = lambda picture: None
+        """Is told of each, in the thread of the run."""
+        self._sequence, self._taken, self._over = 0, -1e9, False
         self._asked = -1e9
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._lock = threading.Lock()
@@ -127,7 +134,17 @@ class Pictures:
             "bragg": _places(frame),
         }
         image = frame.image.view(np.int16) if frame.corrected else frame.image
-        self.newest = Picture(self._sequence, image.copy(), about)
+        self.newest = picture = Picture(self._sequence, image.copy(), about)
+        self.tell(picture)
+        self._wake()
+        return True
+
+    def end(self) -> None:
+        """Nobody waits for another picture any more."""
+        self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, set()
         for loop, event in waiting:
@@ -135,7 +152,6 @@ class Pictures:
                 loop.call_soon_threadsafe(event.set)
             except RuntimeError:  # its loop has ended
                 continue
-        return True
 
     def look(self) -> Picture | None:
         """The newest, now."""
@@ -150,16 +166,32 @@ class Pictures:
             self._waiting.add(entry)
         try:
             found = self.look()
-            if found is None or found.sequence <= sequence:
+            if not self._over and (found is None or found.sequence <= sequence):
                 try:
                     await asyncio.wait_for(event.wait(), wait_s)
                 except TimeoutError:
                     return None
                 found = self.look()
-            return found
+            return found if found is None or found.sequence > sequence else None
         finally:
             with self._lock:
                 self._waiting.discard(entry)
+
+
+def grey_levels(image: NDArray[Any]) -> tuple[NDArray[np.uint8], list[int]]:
+    """An image in levels, uint8 (rows, columns), and the value of each: of int16 photons with their codes by `LEVELS`.
+
+    Of others in equal steps, from the 0.1st percentile to the 99.9th: of uint16, which are ADU, or int32 without codes.
+    """
+    if image.dtype == np.int16:
+        levels = np.empty(image.shape, np.uint8)
+        look_up(image.reshape(-1).view(np.uint16), _TABLE, levels.reshape(-1))
+        return levels, LEVELS.tolist()
+    low, high = (int(each) for each in np.percentile(image[::4, ::4], (0.1, 99.9)))
+    values = low + np.arange(LEVEL_COUNT) * max(1, high - low) // (LEVEL_COUNT - 1)
+    each = np.arange(int(ADU) + 1) if image.dtype == np.uint16 else image.clip(low, high).astype(np.int64)
+    steps = ((each - low) * (LEVEL_COUNT - 1) // max(1, high - low)).clip(0, LEVEL_COUNT - 1).astype(np.uint8)
+    return (steps[image] if image.dtype == np.uint16 else steps), values.tolist()
 
 
 def _places(frame: Frame) -> list[tuple[float, float]]:

@@ -4,14 +4,15 @@ import collections
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from framelane.receiver import Frame, Reason, RunStatistics, Tally
+from framelane.receiver import Frame, Reason, RunStatistics, Stream, Tally
+from framelane.serve.history import History
 
 KEPT = 4096
 """Frames of which the record is kept in memory."""
-FATES = tuple(field.name for field in fields(Tally) if field.name != "sent")
+FATES = tuple(each.name for each in fields(Tally) if each.name != "sent")
 """What becomes of a frame that was sent: the terms of the loss identity."""
 _BINS = 32
 _RATE_S = 2.0
@@ -27,6 +28,12 @@ class Counted:
     """What is to be known, a sentence each."""
     slots_used: int = 0
     slots: int = 0
+    pending: int = 0
+    """Frames in the pipeline, or on the GPU."""
+    gpu_bytes: tuple[int, int] | None = None
+    """In use, and all there are."""
+    drift_adu: dict[str, float] = field(default_factory=dict)
+    """Of the pedestal of each module that is tracked."""
 
 
 NOTHING = Counted(RunStatistics.none())
@@ -38,6 +45,7 @@ class RunRecord:
     def __init__(self) -> None:
         self.counted = NOTHING
         """Replaced as a whole: whoever reads it has the counts of one moment, of which the loss identity holds."""
+        self.history = History()
         self._frames: collections.deque[dict[str, Any]] = collections.deque(maxlen=KEPT)
         self._times: collections.deque[float] = collections.deque(maxlen=KEPT)
         self._peaks = [0] * (_BINS + 1)
@@ -109,3 +117,12 @@ def troubles(statistics: RunStatistics, silent: Sequence[str] = ()) -> list[str]
     if statistics.first_misfit:
         lines.append(f"frames of another size than the session's are not kept: {statistics.first_misfit}")
     return [*lines, *silent]
+
+
+def stream_troubles(stream: Stream) -> list[str]:
+    """What is wrong with a stream, a sentence each: none of it is of the receiver."""
+    counts = stream.counts
+    lines = [stream.fault] if stream.fault else []
+    if counts.dropped and not stream.fault:
+        lines.append(f"{counts.dropped} frames of the stream {stream.address} were taken by nobody in time")
+    return lines

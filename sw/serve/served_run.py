@@ -6,17 +6,29 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from framelane.base.errors import FramelaneError
 from framelane.base.real_time import is_real
 from framelane.doctor.advice import NOTHING
-from framelane.receiver import FileOptions, Frame, Reception, Recorder, RunStatistics, receive
+from framelane.receiver import (
+    FileOptions,
+    Frame,
+    Reason,
+    Reception,
+    Recorder,
+    RunStatistics,
+    Stream,
+    StreamCounts,
+    receive,
+)
 from framelane.serve.board_line import BoardLine
 from framelane.serve.configuration import Configuration
+from framelane.serve.history import Sample
 from framelane.serve.metrics import Timings
 from framelane.serve.pictures import Pictures
-from framelane.serve.run_record import Counted, RunRecord, troubles
+from framelane.serve.run_record import Counted, RunRecord, stream_troubles, troubles
 from framelane.source import Stop
 
 _log = logging.getLogger("framelane.serve")
@@ -27,7 +39,7 @@ _COUNT_S = 0.1
 
 
 class ServedRun:
-    """A run to the file `path`; it is `opened` where frames can come, `begun` with the first, `over` at its end.
+    """Run `number` to the file `path`; it is `opened` where frames can come, `begun` with the first, `over` at its end.
 
     `ended` is called by its thread just before it is over.
     """
@@ -36,12 +48,14 @@ class ServedRun:
         self,
         configuration: Configuration,
         folder: Path,
+        number: int,
         path: Path,
         pictures: Pictures,
         timings: Timings,
         ended: Callable[["ServedRun"], None],
     ) -> None:
-        self.path, self.record = path, RunRecord()
+        self.number, self.path, self.record = number, path, RunRecord()
+        self.streams: list[Stream] = []
         self.opened, self.over = threading.Event(), threading.Event()
         self.begun = False
         self.fault = ""
@@ -95,6 +109,10 @@ class ServedRun:
         if self._reception is not None:
             self._reception.change_veto(threshold=threshold, minimum_peaks=minimum_peaks)
 
+    def streamed(self) -> dict[str, StreamCounts]:
+        """What became of the frames of each stream, by its address."""
+        return {stream.address: stream.counts for stream in self.streams}
+
     def _run(self) -> None:
         try:
             self._receive()
@@ -118,11 +136,16 @@ class ServedRun:
     def _receive(self) -> None:
         configuration, folder = self._configuration, self._folder
         live, processing = configuration.live(folder), configuration.processing(folder)
+        metadata = configuration.metadata
         with (
             receive(live, processing, stop=self._stop) as reception,
-            Recorder(reception, self.path, options=FileOptions(metadata=configuration.metadata)) as recorder,
+            contextlib.ExitStack() as streams,
+            Recorder(reception, self.path, options=FileOptions(metadata=metadata)) as recorder,
             contextlib.ExitStack() as boards,
         ):
+            for each in configuration.streams:
+                stream = Stream(reception, each.options(), metadata=metadata, series=self.number)
+                self.streams.append(streams.enter_context(stream))
             host, port = reception.serve()
             self.address = f"{host}:{port}"
             reception.tell = lambda line: self._tell(line, reception, recorder)
@@ -147,6 +170,8 @@ class ServedRun:
             self._timings.picture.observe(time.perf_counter() - begun)
         if frame.timestamp_ns and is_real(frame.timestamp_ns):
             self._timings.age.observe(max(0.0, time.time() - frame.timestamp_ns / 1e9))
+        for stream in self.streams:
+            stream.write(frame)
         written = time.perf_counter()
         recorder.write(frame)
         self._timings.write.observe(time.perf_counter() - written)
@@ -165,10 +190,38 @@ class ServedRun:
         notes = troubles(statistics, reception.notes if last else reception.notes_so_far)
         if self._board is not None:
             notes += self._board.sentences
+        notes += [said for stream in self.streams for said in stream_troubles(stream)]
         waited_s = time.monotonic() - self._started_at
         counters = statistics.counters
         if waited_s > _NOTHING_S and not (counters.packets or counters.completions or last):
             notes.append(f"nothing has come for {waited_s:.0f} s. The likeliest causes, in their order:")
             notes += NOTHING if self._configuration.source.plan else NOTHING[-1:]
         used, slots = (0, reception.slots[1]) if last else reception.slots
-        self.record.counted = Counted(statistics, tuple(notes), used, slots)
+        counted = self.record.counted
+        if (history := self.record.history).due(used, last=last):
+            gpu_bytes = None if last else reception.gpu_memory
+            drift = {str(row.module): row.drift_adu for row in reception.drift}
+            counted = Counted(statistics, gpu_bytes=gpu_bytes, drift_adu=drift)
+            history.take(_sample(statistics, history.most_used, slots, reception.pending, drift))
+        self.record.counted = replace(
+            counted,
+            statistics=statistics,
+            notes=tuple(notes),
+            slots_used=used,
+            slots=slots,
+            pending=0 if last else reception.pending,
+        )
+
+
+def _sample(statistics: RunStatistics, used: int, slots: int, pending: int, drift_adu: dict[str, float]) -> Sample:
+    tally = statistics.tally
+    return Sample(
+        time=time.time(),
+        frames=tally.complete + tally.incomplete,
+        lost=tally.sent - tally.complete,
+        slots=slots,
+        slots_used=used,
+        pending=pending,
+        verdicts={reason.name: statistics.reasons[reason] for reason in Reason},
+        drift_adu=drift_adu,
+    )

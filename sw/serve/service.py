@@ -5,17 +5,19 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from framelane.base.errors import FramelaneError, InputError
-from framelane.receiver import RunStatistics, recover
+from framelane.receiver import RunStatistics, StreamCounts, recover
 from framelane.serve.configuration import Configuration
-from framelane.serve.metrics import Metrics
+from framelane.serve.metrics import Measured, Metrics, summed
 from framelane.serve.pictures import Pictures
-from framelane.serve.run_record import Counted, RunRecord, identity
+from framelane.serve.run_record import RunRecord, identity
 from framelane.serve.served_run import ServedRun
 from framelane.serve.service_state import Known, State, StateFile
+from framelane.serve.sums import Sums
 
 _log = logging.getLogger("framelane.serve")
 ACTIVE = State.ARMED, State.RUNNING
@@ -35,7 +37,8 @@ class Service:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.pictures = Pictures()
+        self.pictures, self.sums = Pictures(), Sums()
+        self.pictures.tell = self.sums.follow
         self._file = StateFile(folder)
         try:
             self._known = self._file.read()
@@ -46,8 +49,9 @@ class Service:
         self._started = False
         self._doing = ""
         self._before, self._ends = RunStatistics.none(), Counter[str]()
+        self._streamed: dict[str, StreamCounts] = {}
         self._summed: ServedRun | None = None
-        """The run whose counts are in `_before`."""
+        """The run whose counts are in `_before`, and in `_streamed`."""
         self._nothing = RunRecord()
         self._commands, self._changes = threading.Lock(), threading.RLock()
         self.metrics = Metrics(self._measured)
@@ -115,11 +119,12 @@ class Service:
             if configuration is None:
                 raise WrongState("nothing is configured: configure the service, then arm it")
             number, path = self._next_file(configuration)
+            self.sums.forget()
             before = self._known
             with self._changes:  # so that it is known if it is killed now
                 armed = {"state": State.ARMED, "said": "", "run": number, "file": path.name}
                 self._keep(before.model_copy(update=armed))
-            run = ServedRun(configuration, self.folder, path, self.pictures, self.metrics.timings, self._ended)
+            run = ServedRun(configuration, self.folder, number, path, self.pictures, self.metrics.timings, self._ended)
             with self._changes:
                 self._started, self._run = False, run
             try:
@@ -127,7 +132,8 @@ class Service:
             except FramelaneError as error:
                 self._become(State.ERROR, str(error), run=before.run, file=before.file)
                 raise
-            _log.info("run %d is armed: sources find it at %s", number, run.address)
+            about = {"run": number, "file": path.name, "address": run.address}
+            _log.info("run %d is armed: sources find it at %s", number, run.address, extra={"about": about})
 
     def start(self) -> None:
         """Let the board send, if there is one. WrongState unless it is armed."""
@@ -183,7 +189,8 @@ class Service:
             changed.check(self.folder)
             if self.state in ACTIVE and self._run is not None:
                 self._run.change_veto(threshold, minimum_peaks)
-                _log.info("run %d: thresholds are now %s", self._known.run, changed.judging)
+                about = {"run": self._known.run, **changed.judging.model_dump(mode="json", exclude_none=True)}
+                _log.info("run %d: thresholds are now %s", self._known.run, changed.judging, extra={"about": about})
             with self._changes:
                 self._keep(self._known.model_copy(update={"configuration": changed}))
 
@@ -217,7 +224,8 @@ class Service:
     def _become(self, state: State, said: str, **more: Any) -> None:
         with self._changes:
             self._keep(self._known.model_copy(update={"state": state, "said": said, **more}))
-        _log.info("the state is %s%s", state, f": {said}" if said else "")
+        about = {"state": state.value, "run": self._known.run, "file": self._known.file}
+        _log.info("the state is %s%s", state, f": {said}" if said else "", extra={"about": about})
 
     def _keep(self, known: Known) -> None:
         self._known = known
@@ -231,8 +239,11 @@ class Service:
         if run.error is not None:  # it could not be opened, which `arm` says
             return
         statistics = run.record.counted.statistics
+        about = {"run": run.number, "file": run.path.name, "loss": identity(statistics.tally), "fault": run.fault}
+        _log.info("run %d is over: %s", run.number, statistics.tally, extra={"about": about})
         with self._changes:
             self._before, self._summed = self._before + statistics, run
+            self._streamed = summed(self._streamed, run.streamed())
             self._ends["error" if run.fault else "ended"] += 1
         if run.fault:
             self._become(State.ERROR, run.fault)
@@ -240,13 +251,17 @@ class Service:
         came = f"{statistics.tally}: {run.path.name}" if statistics.written else "no frame came: there is no file"
         self._become(State.ENDED, came)
 
-    def _measured(self) -> tuple[State, RunStatistics, Counted, dict[str, int]]:
+    def _measured(self) -> Measured:
         with self._changes:
             run, before = self._run, self._before
             counted = run.record.counted if run else self._nothing.counted
+            streams = dict(self._streamed)
             if run is not None and run is self._summed:
-                counted = Counted(RunStatistics.none(), counted.notes, counted.slots_used, counted.slots)
-            return self.state, before, counted, {"ended": self._ends["ended"], "error": self._ends["error"]}
+                counted = replace(counted, statistics=RunStatistics.none())
+            elif run is not None:
+                streams = summed(streams, run.streamed())
+            ends = {"ended": self._ends["ended"], "error": self._ends["error"]}
+            return Measured(self.state, before, counted, ends, streams)
 
     def _next_file(self, configuration: Configuration) -> tuple[int, Path]:
         """The number and the file of the next run: no older file has its name."""

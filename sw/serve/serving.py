@@ -16,6 +16,7 @@ import uvicorn
 from framelane.base.errors import TransportError
 from framelane.serve.access import check_bind
 from framelane.serve.api import make_app
+from framelane.serve.pictures import Pictures
 from framelane.serve.service import Service
 
 PORT = 8470
@@ -27,6 +28,13 @@ _MOST_CONNECTIONS = 128
 
 class _Server(uvicorn.Server):
     """Ends in order with a signal, and the process with status 0: that is how a service is stopped."""
+
+    pictures: Pictures
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn: who waits for a picture is answered first."""
+        self.pictures.end()
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -66,6 +74,7 @@ class Serving:
             timeout_graceful_shutdown=_LAST_ANSWERS_S,
         )
         self._server = _Server(config)
+        self._server.pictures = service.pictures
 
     def run(self, ready: Callable[[], object] = lambda: None) -> None:
         """Serve until a signal, or `end`; then the run is ended in order. `ready` is called when it listens."""
@@ -94,7 +103,10 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON: time, level, name, message, and the traceback where there is one."""
+    """A record as one line of JSON: time, level, name, message, its own keys, and the traceback where there is one.
+
+    Its own keys are those of `extra={"about": {...}}`.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """See `logging.Formatter`."""
@@ -103,6 +115,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **getattr(record, "about", {}),
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)

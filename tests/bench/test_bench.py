@@ -19,7 +19,7 @@ from framelane.bench.receiver import (
     softnic_wire,
 )
 from framelane.bench.runner import NAMES, Measurement, Target, save
-from framelane.bench.serve import bench_serve
+from framelane.bench.serve import bench_serve, lossless
 from framelane.bench.transmitter import (
     bench_placement,
     bench_rc,
@@ -70,6 +70,9 @@ def test_a_bench_writes_its_rows_and_targets(
         "CHROMIUM": None,
     }.items():
         monkeypatch.setattr(bench_serve, constant, lean)
+    monkeypatch.setattr(lossless, "highest", lambda shape: 10.0)
+    for constant, brief in {"TRIAL_S": 0.5, "ROUNDS": 1, "VIEWERS": 1}.items():
+        monkeypatch.setattr(lossless, constant, brief)
     monkeypatch.setattr(bench_rc, "COST_FRAMES", 8)
     monkeypatch.setattr(bench_rc_store, "DEPTHS", (64,))
     monkeypatch.setattr(bench_rc, "DEAD_FRAMES", 10)

@@ -108,6 +108,56 @@ def test_keys_zoom_and_move_and_change_colours(page: Page) -> None:
     assert page.run(DRAWN) == before
 
 
+def test_sum_and_maximum_are_chosen_by_a_key_and_are_those_of_the_pictures(here: Served, page: Page) -> None:
+    page.run("document.getElementById('rings').checked && document.getElementById('rings').click()")
+    before = page.run(DRAWN)
+    for show in ("sum", "maximum"):
+        page.press("s")
+        assert page.run("document.getElementById('show').value") == show
+        page.wait(f"document.getElementById('about').textContent.includes('; {show} of 1 pictures')")
+        assert page.run("!document.getElementById('over-label').hidden")
+        differ = np.abs(decoded(page.run(DRAWN)).astype(int) - decoded(before)).max()
+        assert differ <= {"sum": 16, "maximum": 0}[show], "of one picture both are the picture; a sum has coarser steps"
+    page.press("s")
+    page.wait("!document.getElementById('about').textContent.includes('pictures')")
+    assert page.run("document.getElementById('over-label').hidden")
+    page.run("document.getElementById('rings').click()")
+
+
+HISTORY = """(async () => {
+  const { drawCharts } = await import('/charts.js');
+  const reasons = (enough, few) => ({ ENOUGH_PEAKS: enough, TOO_FEW_PEAKS: few, HAS_HOLES: 0, KEPT_AT_RANDOM: 0 });
+  const samples = [...Array(61).keys()].map((t) => ({
+    time: 1e9 + t, frames: 10 * t, lost: t, slots: 64, slots_used: 32, verdicts: reasons(5 * t, 5 * t),
+    drift_adu: { 0: t / 10, 1: -t / 20 } }));
+  drawCharts(samples, (id) => document.getElementById(id));
+  return Object.fromEntries([...document.querySelectorAll('canvas.chart')].map((chart) => [chart.id, {
+    says: chart.getAttribute('aria-label'), drawn: chart.toDataURL('image/png') }]));
+})()"""
+"""Ten frames a second over a minute, one of them lost and half of them hits, half a ring, two modules that drift."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_charts_show_rates_verdicts_the_ring_and_pedestals_over_time(page: Page, scheme: str) -> None:
+    page.show(1400, 900, scheme)
+    charts = page.run(HISTORY)
+    assert charts["history"]["says"].startswith("10.0 frames/s, 1.0 lost, 50.0 % with enough peaks")
+    assert charts["ring-history"]["says"] == "Ring in use: 50.0 %, at most 50.0 %"
+    assert "enough peaks 50.0 %" in charts["verdict-history"]["says"]
+    assert charts["drift-history"]["says"] == "Pedestal drift, 0: +6.0, 1: -3.0 ADU"
+    good, quiet = ([28, 110, 60], [92, 97, 104]) if scheme == "light" else ([125, 220, 154], [154, 161, 169])
+    verdicts = decoded(charts["verdict-history"]["drawn"])[:, :, :3]
+    assert (verdicts[-3, 10:-10] == good).all(), "hits are below, in the colour of what is good"
+    assert (verdicts[2, 10:-10] == quiet).all()
+    ring = decoded(charts["ring-history"]["drawn"])[:, :, 3]
+    assert abs(int(ring[:, 100].argmax()) - len(ring) // 2) <= 1
+    drift = decoded(charts["drift-history"]["drawn"])[:, :, 3]
+    ends = np.nonzero(drift[:, -4])[0]
+    assert ends.min() < 6, "the module that has drifted most ends at the top"
+    assert ends.max() > len(drift) // 2 + 8
+    page.show(1400, 900)
+
+
 def test_the_token_is_asked_for_and_leaves_the_address(here: Served, page: Page) -> None:
     assert page.run("location.href") == f"{here.url}/"
     page.run("sessionStorage.clear()")

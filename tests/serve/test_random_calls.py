@@ -12,6 +12,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from openapi_schema_validator import OAS31Validator
 
 from framelane.base.errors import FramelaneError
 from framelane.receiver import recover
@@ -19,7 +20,8 @@ from framelane.serve import Client
 from framelane.source import Stop, emulate
 from served import Served, configuration, served
 
-CALLS = int(os.environ.get("FRAMELANE_SERVE_CALLS", "60"))
+CALLS = int(os.environ.get("FRAMELANE_SERVE_CALLS", "100"))
+ANY = "tcp://127.0.0.1:0"
 A_RUN = 20
 """Calls in a row: as many as an example of hypothesis has at most."""
 USUAL = ["configure", "arm", "send", "start", "stop", "abort", "thresholds", "thresholds"]
@@ -33,8 +35,13 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def calls(here: Served) -> list[tuple[str, str, dict[str, Any]]]:
-    document = httpx.get(f"{here.url}/openapi.json").json()
+def document(here: Served) -> dict[str, Any]:
+    found: dict[str, Any] = httpx.get(f"{here.url}/openapi.json").json()
+    return found
+
+
+@pytest.fixture(scope="module")
+def calls(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     found = [(method, path, call) for path, of in document["paths"].items() for method, call in of.items()]
     assert len(found) >= 15
     return found
@@ -80,7 +87,9 @@ def usual(here: Served, name: str, sender: Sender, draw: Any) -> httpx.Response 
     if name == "thresholds":
         changed = {"threshold": draw(st.integers(1, 100)), "minimum_peaks": draw(st.integers(0, 50))}
         return httpx.put(f"{here.url}/api/thresholds", json=changed, timeout=60)
-    body = configuration() if name == "configure" else None
+    body = None
+    if name == "configure":
+        body = configuration() | {"streams": draw(st.sampled_from([[], [{"address": ANY}], [{"address": ANY}] * 2]))}
     return httpx.post(f"{here.url}/api/{name}", json=body, timeout=60)
 
 
@@ -93,7 +102,9 @@ def random_call(here: Served, calls: list[tuple[str, str, dict[str, Any]]], draw
     body = None
     if "requestBody" in call:
         body = configuration() if draw(st.booleans()) else {}
-        at = draw(st.sampled_from([body, body.get("source", body), body.get("source", {}).get("plan", body)]))
+        body |= {"streams": [{"address": ANY}]} if draw(st.booleans()) else {}
+        parts = [body, body.get("source", body), body.get("source", {}).get("plan", body), *body.get("streams", [])]
+        at = draw(st.sampled_from(parts))
         at[draw(st.sampled_from([*at, "judging", "metadata", "board", "threshold"]))] = draw(values)
     data = None if body is None else json.dumps(body).encode()
     kind = {"Content-Type": "application/json"}
@@ -109,7 +120,7 @@ def random_call(here: Served, calls: list[tuple[str, str, dict[str, Any]]], draw
 )
 @given(data=st.data())
 def test_no_call_in_any_state_is_a_500_or_loses_a_run(
-    here: Served, calls: list[tuple[str, str, dict[str, Any]]], data: st.DataObject
+    here: Served, document: dict[str, Any], calls: list[tuple[str, str, dict[str, Any]]], data: st.DataObject
 ) -> None:
     sender, begun = Sender(), set()
     try:
@@ -123,6 +134,7 @@ def test_no_call_in_any_state_is_a_500_or_loses_a_run(
                 assert answer.status_code in (200, 204, 401, 404, 405, 409, 422, 503), (answer.request, answer.text)
                 if answer.status_code >= 400:
                     assert isinstance(answer.json()["detail"], str)
+                as_described(document, answer)
             status = here.service.status()
             if status["loss"]["complete"]:
                 begun.add(status["file"])
@@ -132,6 +144,16 @@ def test_no_call_in_any_state_is_a_500_or_loses_a_run(
         client.abort()
         assert client.status()["state"] in ("idle", "ended", "error")
     check_files(here.service.folder, begun)
+
+
+def as_described(document: dict[str, Any], answer: httpx.Response) -> None:
+    """An answer in JSON is of the form that the document says of its status."""
+    of = document["paths"][answer.request.url.path][answer.request.method.lower()]["responses"]
+    told = of.get(str(answer.status_code), {}).get("content", {}).get("application/json")
+    if told and answer.headers["content-type"] == "application/json":
+        schema = told["schema"] | {"components": document["components"]}
+        errors = [error.message for error in OAS31Validator(schema).iter_errors(answer.json())]
+        assert not errors, (answer.request, errors)
 
 
 def bring_to(here: Served, state: str, sender: Sender) -> None:

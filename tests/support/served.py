@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
 from framelane.serve import Client
 from framelane.serve.service import Service
 from framelane.serve.serving import Serving
@@ -40,6 +43,16 @@ class Served:
         line = parse_impairments(impair, seed=1) if impair else None
         to = self.service.status()["address"]
         return emulate(to=to, port=configured.source.port, frames=frames, rate=rate, impairment=line)
+
+
+def metrics_of(here: Served) -> dict[tuple[str, tuple[str, ...]], float]:
+    """What Prometheus reads, by the name of a sample and the values of its labels."""
+    text = httpx.get(f"{here.url}/metrics").text
+    return {
+        (sample.name, tuple(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
 
 
 @contextlib.contextmanager

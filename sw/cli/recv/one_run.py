@@ -11,7 +11,7 @@ from framelane.base.stopping import Stop, stop_on_signals
 from framelane.cli.recv import summary
 from framelane.cli.recv.recv_options import RecvOptions
 from framelane.cli.recv.run_watch import OnConsole, RunWatch
-from framelane.receiver import Live, Reception, Recorder, RunStatistics, Tally, receive
+from framelane.receiver import Live, Reception, Recorder, RunStatistics, Stream, Tally, receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,18 @@ def run(options: RecvOptions, console: Console, watch: RunWatch | None = None) -
     with (
         stop_on_signals() if live else contextlib.nullcontext(Stop()) as stop,
         receive(options.source, options.processing, stop=stop) as reception,
+        contextlib.ExitStack() as opened,
         Recorder(reception, options.output, options=options.file, force=options.force) as recorder,
         _shown(reception, watch),
     ):
+        metadata = options.file.metadata
+        streams = [opened.enter_context(Stream(reception, each, metadata=metadata)) for each in options.streams]
         for frame in reception:
+            for stream in streams:
+                stream.write(frame)
             recorder.write(frame)
     tally, fault = reception.tally, reception.fault
-    notes = [*reception.notes, *summary.thresholds(reception)]
+    notes = [*reception.notes, *summary.thresholds(reception), *map(summary.stream, streams)]
     packets = summary.packets(recorder.statistics)
     lines = [*notes, *summary.writes(reception), *packets] if live else [*packets, *notes]
     lines += summary.frames(reception, recorder, options.drift_file, options.force)

@@ -198,6 +198,8 @@ def of_rank(options: RecvOptions, ranks: Ranks) -> RecvOptions:
 
     if live.detector_layout is not None:
         raise OptionError("a detector's packets go to one receiver: leave out the MPI launcher")
+    if options.streams:
+        raise OptionError("{stream} is of one receiver: leave it out, or the MPI launcher")
 
     def named(name: Path) -> Path:
         return Path(_filled(str(name), ranks))

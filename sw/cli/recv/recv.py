@@ -160,6 +160,14 @@ def recv(
         Literal["normal", "hg0"] | None,
         typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=PANEL),
     ] = None,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS[,OPTION...]",
+            help="Send frames to other programs, too, as they come: tcp://HOST:PORT, and all, accepted or newest, push "
+            "or pub, every=N, rate=HZ, reduce=N, queue=N (docs/serve/streams.md). May be given several times.",
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Receive frames, live or from a capture: correct them, judge them and write them to a file.
@@ -170,7 +178,7 @@ def recv(
     from framelane.cli.recv import one_run, ranked
     from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
     from framelane.cli.terminal import Terminal
-    from framelane.receiver import Processing
+    from framelane.receiver import Processing, StreamOptions
     from framelane.receiver.ranks.ranks import find_ranks
 
     live = live_options(
@@ -213,6 +221,7 @@ def recv(
         output=output,
         demand=Demand(strict=strict, expect=expect),
         file=options,
+        streams=tuple(StreamOptions.parse(text) for text in stream or ()),
         force=force,
     )
     ranks = find_ranks()

@@ -8,7 +8,7 @@ from framelane.base.errors import OptionError
 from framelane.base.output import check_free, check_no_input
 from framelane.files.linked_files import with_linked
 from framelane.files.series import parts_of
-from framelane.receiver import Capture, FileOptions, Live, Processing, Tally
+from framelane.receiver import Capture, FileOptions, Live, Processing, StreamOptions, Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,8 @@ class RecvOptions:
     output: Path
     demand: Demand = Demand()
     file: FileOptions = field(default_factory=FileOptions)
+    streams: tuple[StreamOptions, ...] = ()
+    """To other programs."""
     force: bool = False
     """Older files are replaced."""
 

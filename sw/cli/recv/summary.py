@@ -5,7 +5,7 @@ from pathlib import Path
 
 from framelane.base.errors import InputError
 from framelane.cli.option_names import spelled
-from framelane.receiver import Live, Reason, Reception, Recorder, RunStatistics
+from framelane.receiver import Live, Reason, Reception, Recorder, RunStatistics, Stream
 
 _MOST_NAMED = 20
 
@@ -48,6 +48,15 @@ def thresholds(reception: Reception) -> list[str]:
     if options.sparse is not None:
         lines.append(f"sparse rows hold the pixels of at least {options.sparse} {session.unit}")
     return lines
+
+
+def stream(stream: Stream) -> str:
+    """What became of the frames of a stream."""
+    counts = stream.counts
+    line = f"stream {stream.address}: {counts.sent} frames sent, {counts.bytes / 1e6:.1f} MB"
+    line += f", {counts.dropped} that nobody took in time" if counts.dropped else ""
+    line += f", {counts.overwritten} overwritten before" if counts.overwritten else ""
+    return f"{line}; {stream.fault}" if stream.fault else line
 
 
 def frames(reception: Reception, recorder: Recorder, drift_file: Path, force: bool) -> list[str]:

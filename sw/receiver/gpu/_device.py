@@ -26,6 +26,16 @@ def cupy() -> Any:
     return module
 
 
+def memory_in_use() -> tuple[int, int] | None:
+    """Bytes in use of the current GPU's memory, by all programs, and all there are; None of a GPU that has failed."""
+    runtime = cupy().cuda.runtime
+    try:
+        free, total = runtime.memGetInfo()
+    except runtime.CUDARuntimeError:
+        return None
+    return total - free, total
+
+
 def kernel(name: str, function: str, macros: Mapping[str, int]) -> Any:
     """A kernel of `kernels/<name>.cu`, compiled for the current GPU with these macros; compiled once a GPU.
 

@@ -117,6 +117,11 @@ class Frame:
         received = replace(self.received, image=self.received.image[:0], known_holes=self.holes)
         return Frame(received, held, self.corrected, lambda: True, True)
 
+    @property
+    def intact(self) -> bool | None:
+        """What `give_back` has said: whether its slot was read before it could be overwritten; None: not given back."""
+        return self._intact
+
     def give_back(self) -> bool:
         """Give its slot back; its credit is said when the next frame is asked for.
 

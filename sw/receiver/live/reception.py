@@ -17,6 +17,7 @@ import numpy as np
 
 from framelane.base.errors import ConfigError, OptionError, TransportError
 from framelane.base.stopping import Stop
+from framelane.receiver.gpu._device import memory_in_use
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.detector_loop import DetectorLink, DetectorLoop
 from framelane.receiver.live.frame import Frame
@@ -25,6 +26,7 @@ from framelane.receiver.live.live_wire import open_wire, served
 from framelane.receiver.live.packet_source import Capture, Live
 from framelane.receiver.live.prepared_pipeline import PreparedPipeline, ring_memory
 from framelane.receiver.live.processing import Processing
+from framelane.receiver.pedestal.drift import DriftRow
 from framelane.receiver.pipeline.frame_pipeline import Processed
 from framelane.receiver.pipeline.veto import Veto
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
@@ -38,6 +40,8 @@ from framelane.session.attempts import Attempts
 from framelane.session.session import Session
 from framelane.session.session_server import SessionServer
 
+_MODULES = 64
+"""Of a detector, at most: so many of the newest rows have one of each."""
 _SOURCE_S = 10.0
 """So long at most a source beside the run may take to end after it."""
 
@@ -251,6 +255,25 @@ class Reception:
     def slots(self) -> tuple[int, int]:
         """How many slots of the ring are in use here, of frames that are over or begun; and how many there are."""
         return self._ring.window.used, self._ring.window.n_slots
+
+    @property
+    def pending(self) -> int:
+        """How many frames the pipeline has: on a GPU those that are under way there."""
+        return self._work.pending
+
+    @property
+    def drift(self) -> list[DriftRow]:
+        """The newest row of each module's pedestal; empty where none is tracked, or no dark frame has come."""
+        tracker = self.prepared.tracker
+        return [] if tracker is None else list({row.module: row for row in tracker.record.rows[-_MODULES:]}.values())
+
+    @property
+    def gpu_memory(self) -> tuple[int, int] | None:
+        """Bytes in use of a GPU's memory, by all programs, and all there are; None of a run on the processor.
+
+        For the thread that goes through the frames.
+        """
+        return memory_in_use() if self.processing.gpu else None
 
     def end(self, reason: str) -> None:
         """End the run early, for a reason in a sentence; the first one stays. Frames that have come still come."""

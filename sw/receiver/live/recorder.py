@@ -11,16 +11,15 @@ from framelane.base.errors import InputError
 from framelane.base.output import check_no_input
 from framelane.files.linked_files import with_linked
 from framelane.files.series import Series, parts_of
-from framelane.receiver.geometry.describe import describe
 from framelane.receiver.gpu.gpu_error import GpuError
 from framelane.receiver.live.frame import Frame
 from framelane.receiver.live.packet_source import Live
 from framelane.receiver.live.reception import Reception
+from framelane.receiver.live.run_description import describe_run, metadata_of
 from framelane.receiver.live.run_statistics import RunStatistics
 from framelane.receiver.pipeline.veto import Reason
 from framelane.receiver.sinks.file_options import FileOptions
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
-from framelane.session.plan_file import load_metadata
 
 
 class Recorder:
@@ -40,7 +39,8 @@ class Recorder:
         self, run: Reception, path: AnyPath, *, options: FileOptions | None = None, force: bool = False
     ) -> None:
         self.path = path = Path(path)
-        options = _with_plan(options or FileOptions(), run)
+        options = options or FileOptions()
+        options = replace(options, metadata=metadata_of(run, options.metadata))
         inputs = with_linked([*run.source.inputs, *run.processing.inputs, *options.metadata.files])
         for written in (path, *parts_of(path)):
             check_no_input(written, inputs)
@@ -50,12 +50,7 @@ class Recorder:
         self.reasons: Counter[Reason] = Counter()
         self._run, self._writing, self._failed = run, False, False
         made, processing = run.prepared, run.processing
-        self.description = describe(
-            options.metadata,
-            (run.session.rows, run.session.columns),
-            photon_energy_kev=made.photon_energy_kev,
-            usable=made.usable,
-        )
+        self.description = describe_run(run, options.metadata)
         """What the file says of the experiment."""
         taken = (run.captured.first_ns, run.captured.last_ns) if run.captured else None
 
@@ -156,11 +151,3 @@ class Recorder:
                 self._files.leave()
             else:
                 self._files.discard()
-
-
-def _with_plan(options: FileOptions, run: Reception) -> FileOptions:
-    """The options, and behind them what the plan of a live run says of the experiment."""
-    plan = run.source.plan if isinstance(run.source, Live) else None
-    if not isinstance(plan, Path):
-        return options
-    return replace(options, metadata=load_metadata(plan).updated(options.metadata))

@@ -1,9 +1,10 @@
+import { follow } from './charts.js';
 import { CODES, MAPS, SATURATED, quantile, radius, resolution, table, taken } from './colours.js';
 
 const $ = (id) => document.getElementById(id);
 const PIXEL_MM = 0.075;
 const RINGS = [1, 1.2, 1.5, 2, 3, 5, 10, 20];
-const PICTURE_MS = 100, STATUS_MS = 500, HISTORY = 240;
+const PICTURE_MS = 100, STATUS_MS = 500;
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // The token comes behind the '#' of the address, which is sent to nobody, or is asked for.
@@ -140,6 +141,7 @@ function reduction() {
   return by;
 }
 
+let pending = new AbortController();
 async function pictures() {
   for (;;) {
     const begun = performance.now();
@@ -148,7 +150,7 @@ async function pictures() {
         await sleep(200);
         continue;
       }
-      const answer = await ask(`/api/picture?after=${sequence}&reduce=${reduction()}&wait_s=5`);
+      const answer = await ask(`/api/picture?after=${sequence}&reduce=${reduction()}&wait_s=5&show=${$('show').value}&over=${$('over').value}`, { signal: pending.signal });
       if (answer.status === 200) {
         picture = taken(await answer.arrayBuffer());
         sequence = picture.head.sequence;
@@ -157,9 +159,9 @@ async function pictures() {
         requestAnimationFrame(() => tellAge(head));
         canvas.setAttribute('aria-label', `Frame ${head.frame}: ${head.peaks} peaks, ${head.holes} pixels never came`);
       } else if (!answer.ok) await sleep(1000);
-    } catch {
-      sequence = 0; // the service has gone, and counts anew when it is back
-      await sleep(1000);
+    } catch (error) {
+      sequence = 0; // the service has gone, and counts anew when it is back; or another kind of picture is wanted
+      if (error.name !== 'AbortError') await sleep(1000);
     }
     await sleep(Math.max(0, PICTURE_MS - (performance.now() - begun)));
   }
@@ -170,12 +172,10 @@ function tellAge(head) {
   const age = Date.now() - head.timestamp_ns / 1e6;
   canvas.dataset.shown = `${head.sequence} ${age}`;
   const old = age > -1000 && age < 60000 ? `, ${Math.max(0, Math.round(age))} ms old` : '';
-  $('about').textContent = `frame ${head.frame}, ${head.peaks} peaks, ${head.holes} holes, shown 1:${head.reduce}${old}`;
+  $('about').textContent = `frame ${head.frame}, ${head.peaks} peaks, ${head.holes} holes, shown 1:${head.reduce}${old}${head.over ? `; ${head.show} of ${head.over} pictures` : ''}`;
 }
 
 // The numbers.
-const rates = [], hits = [];
-let counted = null;
 const NAMES = { sent: 'sent', complete: 'complete', incomplete: 'incomplete', missing: 'missing', dropped_at_source: 'dropped at source', dropped_by_host: 'dropped by host', wrong_size: 'of another size' };
 const REASONS = { ENOUGH_PEAKS: 'enough peaks', TOO_FEW_PEAKS: 'too few peaks: rejected', HAS_HOLES: 'kept for its holes', KEPT_AT_RANDOM: 'kept at random' };
 const ALLOWED = { arm: ['idle', 'ended', 'error'], start: ['armed'], stop: ['armed', 'running'], abort: ['armed', 'running', 'error'] };
@@ -187,21 +187,6 @@ function rows(body, names, values) {
     row.append(Object.assign(document.createElement('td'), { textContent: (values[key] ?? 0).toLocaleString() }));
     return row;
   }));
-}
-
-function drawHistory() {
-  const chart = $('history'), ink = chart.getContext('2d'), most = Math.max(1, ...rates);
-  ink.clearRect(0, 0, chart.width, chart.height);
-  const dark = matchMedia('(prefers-color-scheme: dark)').matches;
-  ink.strokeStyle = dark ? '#6db3f2' : '#0b5cad';
-  const line = (values, top) => {
-    ink.beginPath();
-    values.forEach((value, k) => ink.lineTo(k * chart.width / HISTORY, chart.height - 2 - value / top * (chart.height - 4)));
-    ink.stroke();
-  };
-  line(rates, most);
-  ink.strokeStyle = dark ? '#ffb74d' : '#a04b00';
-  line(hits, 1);
 }
 
 function show(status) {
@@ -220,22 +205,6 @@ function show(status) {
   $('line').textContent = status.line;
   $('ring').value = status.slots ? status.slots_used / status.slots : 0;
   $('slots').textContent = `${status.slots_used} of ${status.slots} slots`;
-  rates.push(status.frames_per_s);
-  hits.push(hits.at(-1) ?? 0);
-  for (const values of [rates, hits]) if (values.length > HISTORY) values.shift();
-  drawHistory();
-}
-
-// Which share of the frames since the last look had enough peaks.
-function judged(reasons) {
-  rows($('verdicts'), REASONS, reasons);
-  const all = Object.values(reasons).reduce((sum, n) => sum + n, 0), enough = reasons.ENOUGH_PEAKS;
-  if (counted && all > counted.all) {
-    const share = (enough - counted.enough) / (all - counted.all);
-    hits[Math.max(0, hits.length - 1)] = share;
-    $('hits').textContent = `${(100 * share).toFixed(1)} %`;
-  }
-  counted = { all, enough };
 }
 
 async function statuses() {
@@ -244,7 +213,7 @@ async function statuses() {
       const answer = await ask('/api/status');
       if (answer.ok) show(await answer.json());
       if (turn % 4 === 0) {
-        judged((await (await ask('/api/verdicts')).json()).reasons);
+        rows($('verdicts'), REASONS, (await (await ask('/api/verdicts')).json()).reasons);
         metadata = (await (await ask('/api/configuration')).json())?.metadata ?? {};
       }
     } catch {
@@ -274,6 +243,11 @@ $('thresholds').addEventListener('submit', (event) => {
 // What is done to the image.
 for (const id of ['colours', 'scale', 'auto']) $(id).addEventListener('change', paint);
 $('white').addEventListener('input', () => { $('auto').checked = false; paint(); });
+for (const id of ['show', 'over']) $(id).addEventListener('change', () => {
+  $('over-label').hidden = $('show').value === 'newest';
+  pending.abort();
+  pending = new AbortController();
+});
 for (const id of ['rings', 'peaks']) $(id).addEventListener('change', draw);
 $('fit').addEventListener('click', () => { fit(); draw(); });
 $('in').addEventListener('click', () => zoomBy(2));
@@ -313,6 +287,7 @@ const KEYS = {
   ArrowLeft: () => move(STEP, 0), ArrowRight: () => move(-STEP, 0), ArrowUp: () => move(0, STEP), ArrowDown: () => move(0, -STEP),
   c: () => { $('colours').selectedIndex = ($('colours').selectedIndex + 1) % $('colours').length; paint(); },
   p: () => { $('peaks').checked = !$('peaks').checked; draw(); },
+  s: () => { $('show').selectedIndex = ($('show').selectedIndex + 1) % 3; $('show').dispatchEvent(new Event('change')); },
   r: () => { $('rings').checked = !$('rings').checked; draw(); },
   ' ': () => { $('paused').checked = !$('paused').checked; },
 };
@@ -325,3 +300,4 @@ addEventListener('keydown', (event) => {
 
 pictures();
 statuses();
+follow(ask, $);
