@@ -133,7 +133,7 @@ bitstream-check: $(VENV)/.dev
 faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/faults/faults.py $(ARGS)
 
-regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/registers.md
+regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/reference/registers.md
 	$(VENV)/bin/python scripts/regs.py
 
 package: $(VENV)/.dev ## lists of the gateware's files, wrappers and timing diagrams for those who integrate it

@@ -1,7 +1,7 @@
 """Generate all that says where the transmitter's registers are from hw/rtl/registers/tx_regs.rdl.
 
 Writes the RTL that decodes them (PeakRDL-regblock), the gateware's names of the counters, the driver's names and
-docs/registers.md. Run by `make regs`; with `--check`, exit status 1 names the files that are not current.
+docs/reference/registers.md. Run by `make regs`; with `--check`, exit status 1 names the files that are not current.
 """
 
 import argparse
@@ -125,7 +125,7 @@ def generated(source: Path = ROOT / SOURCE) -> dict[Path, str]:
     return rtl(top) | {
         COUNTERS: NOTE + counters_package(registers_of(groups)),
         Path("sw/driver/registers/_register_map.py"): formatted(driver_module(registers_of(groups), SOURCE)),
-        Path("docs/registers.md"): page(groups, SOURCE),
+        Path("docs/reference/registers.md"): page(groups, SOURCE),
     }
 
 

@@ -94,7 +94,7 @@ def _root(
 def demo(
     options: "FileOptions",
     input: Annotated[
-        Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/files.md).")
+        Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/reference/files.md).")
     ] = None,
     calibration: Annotated[
         Path | None, typer.Option(help="HDF5 file with the calibration, where --input has none.")

@@ -20,13 +20,13 @@ STATUS = """Exit status 0: all frames were corrected.
 @takes_file_options
 @takes_judging
 def correct(
-    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/calibration.md.")],
+    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/howto/calibration.md.")],
     calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
     options: "FileOptions",
     *,
     geometry: Annotated[
-        str | None, typer.Option(help="jungfrau_4m, or a file (docs/geometry.md): assemble images.")
+        str | None, typer.Option(help="jungfrau_4m, or a file (docs/howto/geometry.md): assemble images.")
     ] = None,
     double_pixels: Annotated[
         Literal["keep", "mask", "split"] | None, typer.Option(help="At chip borders, in assembled images; else keep.")

@@ -26,7 +26,7 @@ class Table(BaseModel):
 
 
 class SourceSetting(Table):
-    """Where packets come from: the options of `framelane recv`, by the same names (docs/receiving.md)."""
+    """Where packets come from: the options of `framelane recv`, by the same names (docs/howto/receiving.md)."""
 
     transport: Literal["udp", "packet", "verbs", "jungfrau"] = "udp"
     plan: SessionPlan | None = None
@@ -69,7 +69,7 @@ class JudgingSetting(Table):
 
 
 class BoardSetting(Table):
-    """A transmitter that is armed and disarmed with the receiver, which gives it its credit (docs/board.md).
+    """A transmitter that is armed and disarmed with the receiver, which gives it its credit (docs/howto/board.md).
 
     `document` is what a board.toml says, as JSON. Its receiver has `session = "session.json"`, that of this service.
     """
@@ -99,7 +99,7 @@ class Configuration(Table):
     source: SourceSetting
     judging: JudgingSetting = JudgingSetting()
     metadata: Metadata = Metadata()
-    """Of the experiment, for the file (docs/files.md)."""
+    """Of the experiment, for the file (docs/reference/files.md)."""
     board: BoardSetting | None = None
     name: FileName = "run"
     """Files of frames are `<name>_000001.h5` and so on, in the service's folder."""

@@ -224,7 +224,7 @@ def test_counters_are_numbered_as_they_lie_and_the_package_follows_the_map() -> 
 
 
 def test_the_page_has_a_line_for_every_field() -> None:
-    page = (regs.ROOT / "docs" / "registers.md").read_text()
+    page = (regs.ROOT / "docs" / "reference" / "registers.md").read_text()
     rows = [line for line in page.splitlines() if line.count("|") == 8 and any(c in line for c in ("0x", "`"))]
     several = [register for register in REGISTERS if [field.name for field in register.fields] != ["value"]]
     assert len(rows) == len(REGISTERS) + sum(len(register.fields) for register in several)

@@ -96,7 +96,7 @@ def rearm(
 @app.command()
 def configure(
     board: Address,
-    file: Annotated[Path, typer.Argument(help="TOML file (docs/board.md).")],
+    file: Annotated[Path, typer.Argument(help="TOML file (docs/howto/board.md).")],
 ) -> None:
     """Disarm, reset, and write the whole configuration, with the credit that its sessions give."""
     from framelane.base.progress import say
@@ -160,7 +160,7 @@ def serve(
 
 @app.command()
 def constants(
-    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/board.md).")],
+    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/howto/board.md).")],
     output: Annotated[Path | None, typer.Option(help="File to write: what belongs into the board's memory.")] = None,
     board: Annotated[
         str | None, typer.Option(metavar="sim:SOCKET", help="Bring them into the memory of this simulated board.")

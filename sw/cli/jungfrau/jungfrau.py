@@ -136,7 +136,7 @@ def simulate(
     stuck: Annotated[int, typer.Option(help="Pixels of a module that always read G1.")] = 130,
     force: Force = False,
 ) -> None:
-    """Simulate dark runs, gain maps and exposed frames, to rehearse a calibration (docs/calibration.md).
+    """Simulate dark runs, gain maps and exposed frames, to rehearse a calibration (docs/howto/calibration.md).
 
     The detector is that of `framelane jungfrau send` with the same seed, but for its dead and noisy pixels.
     """

@@ -109,7 +109,8 @@ def run(options: RecordOptions, console: Console) -> bool:
         counts, drops = assembler.counts, source.queue_drops
         say(console, "\n".join(_lines(counts, source)))
         if not (file.frames or failed):
-            raise TransportError('no frame came, nothing is written: see "Nothing arrives" in docs/jungfrau_packets.md')
+            page = "docs/reference/jungfrau_packets.md"
+            raise TransportError(f'no frame came, nothing is written: see "Nothing arrives" in {page}')
     if file.full:
         say(console, f"{file.full}: the recording ended early, frames up to {frame.number} are in {options.output}")
     if failed:

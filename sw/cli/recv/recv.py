@@ -36,7 +36,7 @@ def recv(
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option(help="TOML file: of what kind a new session is (docs/receiving.md).", rich_help_panel=_LIVE),
+        typer.Option(help="TOML file: of what kind a new session is (docs/howto/receiving.md).", rich_help_panel=_LIVE),
     ] = None,
     publish: Annotated[
         Path | None, typer.Option(help="Write the new session to this file.", rich_help_panel=_LIVE)
