@@ -38,9 +38,10 @@ _STATUS = """Exit status 0: {good}.
 
 2: bad input, one sentence says what; nothing is written.
 
-128 + n: ended by signal n; nothing is written."""
+128 + n: {signal}."""
 _DEMO_GOOD = "every frame is what was sent, but for exactly what --drop has lost"
 _DEMO_BAD = "something else is wrong, and is said"
+_DEMO_SIGNAL = "ended by signal n; nothing is written"
 _RECV_GOOD = (
     "frames were received and the loss identity holds; incomplete ones and refused packets are said. With --strict "
     "every frame that was sent is complete, with --expect there are exactly so many"
@@ -48,6 +49,10 @@ _RECV_GOOD = (
 _RECV_BAD = (
     "nothing was received, the identity does not hold, not all is as --strict or --expect demands, or the run failed; "
     "all that could be written is"
+)
+_RECV_SIGNAL = (
+    "ended by signal n while a capture was read, or before frames could come; nothing is written. From the wire a "
+    "signal ends the run in order: what has arrived is written, and the status is 0 or 1"
 )
 
 
@@ -89,7 +94,7 @@ def _root(
     pass
 
 
-@app.command(epilog=_STATUS.format(good=_DEMO_GOOD, bad=_DEMO_BAD))
+@app.command(epilog=_STATUS.format(good=_DEMO_GOOD, bad=_DEMO_BAD, signal=_DEMO_SIGNAL))
 @takes_file_options
 def demo(
     options: "FileOptions",
@@ -153,7 +158,7 @@ def demo(
         raise typer.Exit(1)
 
 
-app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD))(recv.recv)
+app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD, signal=_RECV_SIGNAL))(recv.recv)
 app.command(epilog=emulate.STATUS)(emulate.emulate)
 app.command(epilog=replay.STATUS)(replay.replay)
 app.command(epilog=whatif.STATUS)(whatif.whatif)
