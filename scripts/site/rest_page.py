@@ -81,7 +81,7 @@ def _type(schema: Schema) -> str:
         if joined in schema:
             return " or ".join(_type(each) for each in schema[joined])
     if "enum" in schema or "const" in schema:
-        return ", ".join(f"`{value}`" for value in schema.get("enum") or [schema["const"]])
+        return ", ".join(f"`{value}`" for value in (schema.get("enum") or [schema["const"]]))
     kind = str(schema.get("type", "any"))
     if kind == "array":
         return f"array of {_type(schema.get('items', {}))}"

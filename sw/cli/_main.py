@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from framelane.base.errors import FramelaneError
-from framelane.cli import correct, doctor, emulate, geometry, master, recover, replay, serve, tap, whatif
+from framelane.cli import control, correct, doctor, emulate, geometry, master, recover, replay, serve, tap, whatif
 from framelane.cli.board import board
 from framelane.cli.calibration import calibrate
 from framelane.cli.file_options import takes_file_options
@@ -165,6 +165,8 @@ app.command(epilog=whatif.STATUS)(whatif.whatif)
 app.command(epilog=master.STATUS)(master.master)
 app.command(epilog=recover.STATUS)(recover.recover)
 app.command(epilog=serve.STATUS)(serve.serve)
+app.command(epilog=control.STATUS)(control.epics)
+app.command(epilog=control.STATUS)(control.tango)
 app.command(epilog=doctor.STATUS)(doctor.doctor)
 app.command(epilog=tap.STATUS, context_settings={"allow_interspersed_args": False})(tap.tap)
 app.command(epilog=correct.STATUS)(correct.correct)
