@@ -9,7 +9,7 @@ from typing import Any
 
 from plain_text import cell, markdown
 
-PACKAGES = ("receiver", "calibration", "source", "driver", "serve")
+PACKAGES = ("receiver", "calibration", "source", "driver", "serve", "control")
 _HEAD = """# Python, name by name
 
 Made from the sources: signatures, shapes, units and errors of all public names. [From Python](api.md) shows how they

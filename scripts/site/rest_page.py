@@ -41,8 +41,7 @@ def rest_page(described: Schema) -> str:
 
 
 def _call(call: Schema) -> str:
-    said = call.get("description", call["summary"])
-    parts = [said, ""]
+    parts = [str(call.get("description", call["summary"])), ""]
     if found := call.get("parameters"):
         parts += ["| query | type | |", "|---|---|---|"]
         parts += [f"| `{each['name']}` | {_type(each['schema'])} | {each.get('description', '')} |" for each in found]
@@ -53,7 +52,7 @@ def _call(call: Schema) -> str:
     for code, answer in call["responses"].items():
         kinds = ", ".join(_answer(kind, media) for kind, media in answer.get("content", {}).items())
         parts.append(f"| {code} | {answer['description']} | {kinds} |")
-    return "\n".join([*parts, ""])
+    return "\n".join(parts) + "\n"
 
 
 def _answer(kind: str, media: Schema) -> str:
@@ -81,7 +80,8 @@ def _type(schema: Schema) -> str:
         if joined in schema:
             return " or ".join(_type(each) for each in schema[joined])
     if "enum" in schema or "const" in schema:
-        return ", ".join(f"`{value}`" for value in (schema.get("enum") or [schema["const"]]))
+        values: list[Any] = schema.get("enum") or [schema["const"]]
+        return ", ".join(f"`{value}`" for value in values)
     kind = str(schema.get("type", "any"))
     if kind == "array":
         return f"array of {_type(schema.get('items', {}))}"

@@ -11,7 +11,6 @@ from typing import Any
 
 from bluesky.protocols import StreamAsset
 from ophyd_async.core import (
-    AsyncStatus,
     DetectorAcquireLogic,
     DetectorDataLogic,
     DetectorTriggerLogic,
@@ -89,7 +88,7 @@ class _Run:
             await self._watching
         await self._look()
 
-    async def unless_lost(self, wanted: "AsyncStatus | WatchableAsyncStatus[Any]") -> None:
+    async def unless_lost(self, wanted: WatchableAsyncStatus[Any]) -> None:
         """Wait for what is `wanted` of the run; LostFrame as soon as a frame is lost."""
         watching = self._watching
         if watching is None:

@@ -71,7 +71,7 @@ def engine() -> Iterator[RunEngine]:
 
 
 def detector(service: Served, beamline: Beamline, **options: Any) -> FramelaneDetector:
-    given = {"configuration": configuration(), "trigger": beamline.trigger, "name": "det"} | options
+    given: dict[str, Any] = {"configuration": configuration(), "trigger": beamline.trigger, "name": "det"} | options
     with init_devices():
         found = FramelaneDetector(service.url, service.service.folder, **given)
     return found
