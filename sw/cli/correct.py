@@ -8,6 +8,7 @@ import typer
 from framelane.cli.file_options import takes_file_options
 from framelane.cli.force import Force
 from framelane.cli.judging import takes_judging
+from framelane.cli.told import Json, Told, reasons_of
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -41,6 +42,7 @@ def correct(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
     judging: dict[str, Any],
+    json: Json = None,
     force: Force = False,
 ) -> None:
     """Correct recorded raw frames, assemble the modules into images of the detector, and judge these as recv does."""
@@ -51,6 +53,7 @@ def correct(
 
     console = Terminal()
     asked = JudgingOptions(**judging)
+    told = Told(json, "correct", inputs=[input, calibration, output], force=force)
     with Stages(console) as stages:
         done = correct_file(
             input,
@@ -71,3 +74,5 @@ def correct(
     if asked.minimum_peaks:
         say(console, verdicts(done.reasons))
     say(console, f"{done.corrected} frames corrected{bad}: see {output}")
+    facts = {"corrected": done.corrected, "left_out": done.left_out, "reasons": reasons_of(done.reasons)}
+    told.write(good=True, file=str(output), **facts)

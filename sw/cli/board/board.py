@@ -9,7 +9,7 @@ import typer
 
 from framelane.base.errors import OptionError
 from framelane.cli.force import Force
-from framelane.cli.terminal import Terminal
+from framelane.cli.terminal import Terminal, compiling
 
 if TYPE_CHECKING:
     from framelane.driver import Board
@@ -29,8 +29,10 @@ Address = Annotated[
 
 
 def _opened(address: str) -> "Board":
+    from framelane.base.telling import show_long_work
     from framelane.driver import open_board
 
+    show_long_work(compiling)
     return open_board(address)
 
 
@@ -140,8 +142,10 @@ def serve(
     Its detector sends while the board is armed, and begins with frame 0 again when it is configured. Packets leave by
     UDP, from the address of [transmitter], which must be one of this machine (loopback: any 127.x.y.z).
     """
+    from framelane.base.telling import show_long_work
     from framelane.cli.board.board_serve import ServeOptions, run
 
+    show_long_work(compiling)
     options = ServeOptions(
         rows=rows,
         columns=columns,

@@ -8,6 +8,7 @@ import typer
 from framelane.cli.file_options import takes_file_options
 from framelane.cli.force import Force
 from framelane.cli.judging import PANEL, takes_judging
+from framelane.cli.told import Json, Told, run_facts
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -160,6 +161,7 @@ def recv(
         Literal["normal", "hg0"] | None,
         typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=PANEL),
     ] = None,
+    json: Json = None,
     force: Force = False,
 ) -> None:
     """Receive frames, live or from a capture: correct them, judge them and write them to a file.
@@ -167,6 +169,7 @@ def recv(
     From the wire it ends with --frames, --idle, when all sources have told their end by the link, or with Ctrl-C: what
     has arrived is written.
     """
+    from framelane.base.errors import OptionError
     from framelane.cli.recv import one_run, ranked
     from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
     from framelane.cli.terminal import Terminal
@@ -216,6 +219,15 @@ def recv(
         force=force,
     )
     ranks = find_ranks()
-    good = one_run.run(chosen, Terminal()).good if ranks is None else ranked.run(chosen, ranks, Terminal())
+    if ranks is not None:
+        if json is not None:
+            raise OptionError("{json} tells of one receiver: under MPI, run.h5 and its parts have the records of all")
+        good = ranked.run(chosen, ranks, Terminal())
+    else:
+        told = Told(json, "recv", inputs=[*chosen.source.inputs, *chosen.processing.inputs, output], force=force)
+        received = one_run.run(chosen, Terminal())
+        good, counted = received.good, received.statistics
+        facts = run_facts(counted) if counted else {}
+        told.write(good=good, file=str(output), fault=received.fault, unmet=received.unmet, **facts)
     if not good:
         raise typer.Exit(1)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from framelane.base.errors import SimulationError
+from framelane.base.telling import long_work
 from framelane.driver.simulated.toolchain import (
     COMPILED,
     IN_PIECES,
@@ -85,7 +86,8 @@ class Design:
                 *map(str, packages(root)),
                 *map(str, (top, *(root / "sim" / "dpi" / source for source in self.sources))),
             ]
-            result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            with long_work(f"compile the simulated {self.name}: a minute, once"):
+                result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if result.returncode:
                 log = target.with_suffix(".log")
                 log.write_text(result.stdout + result.stderr)
