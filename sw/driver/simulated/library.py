@@ -20,6 +20,7 @@ from framelane.driver.simulated.toolchain import (
     gateware_root,
     packages,
     source_folders,
+    verilated_folder,
     verilator_environment,
 )
 
@@ -46,7 +47,7 @@ class Design:
     """Of the top module, beside the bus width."""
 
     def library(self, width: int | None) -> Path:
-        """The design of a bus width, compiled into `build/verilated/`; where it is not there yet that takes about 20 s.
+        """The design of a bus width, compiled into `verilated_folder()`; where it is not yet, that takes about 20 s.
 
         `width` is None for a design without a bus. Raises SimulationError where the tools are missing or the build
         fails.
@@ -61,7 +62,7 @@ class Design:
         for path in *sorted(inputs), *(around / source for source in self.sources):
             digest.update(path.name.encode() + path.read_bytes())
         name = f"{self.name}_{width}" if width else self.name
-        target = root / "build" / "verilated" / f"{name}_{digest.hexdigest()[:16]}.so"
+        target = verilated_folder() / f"{name}_{digest.hexdigest()[:16]}.so"
         if target.is_file():  # where this folder may only be read, too
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
