@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs package lock
+.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs docs man package lock
 .PHONY: bitstream bitstream-check program formal-check formal-all synth-all fmax fmax-all clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
@@ -133,7 +133,13 @@ bitstream-check: $(VENV)/.dev
 faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/faults/faults.py $(ARGS)
 
-regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/registers.md
+docs: $(VENV)/.dev ## the documentation as a site, in build/site: every link is followed (to look at it: python -m http.server -d build/site)
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=scripts/site $(VENV)/bin/mkdocs build --quiet
+
+man: $(VENV)/.dev ## man pages of all commands, in build/man/man1 (MANPATH=build/man: man framelane-recv)
+	PYTHONPATH=scripts/site $(VENV)/bin/python scripts/site/man_pages.py build/man/man1
+
+regs: $(VENV)/.dev ## registers of the gateware: RTL, names for the driver, docs/reference/registers.md
 	$(VENV)/bin/python scripts/regs.py
 
 package: $(VENV)/.dev ## lists of the gateware's files, wrappers and timing diagrams for those who integrate it
@@ -177,7 +183,7 @@ $(VENV)/.sim: $(INPUTS) $(VENV)/.python | packages-sim
 	touch $@
 
 $(VENV)/.dev: $(INPUTS) $(VENV)/.python | packages-test
-	$(call install_with_framelane,sim dev hls synth formal regs)
+	$(call install_with_framelane,sim dev hls synth formal regs docs)
 	touch $(VENV)/.sim $@
 
 # yosys compiles itself when it runs first, for a minute: not in each of those that run beside one another.

@@ -1,7 +1,7 @@
 """Generate all that says where registers are from hw/rtl/registers/tx_regs.rdl, and pcie_regs.rdl for PCIe engines.
 
 Writes the RTL that decodes them (PeakRDL-regblock), the gateware's names of the counters, the driver's names and
-docs/registers.md, docs/integrating/pcie_registers.md. Run by `make regs`; with `--check`, exit status 1 names the files
+docs/reference/registers.md, docs/integrating/pcie_registers.md. Run by `make regs`; with `--check`, exit status 1 names the files
 that are not current.
 """
 
@@ -137,7 +137,7 @@ def generated() -> dict[Path, str]:
         | {
             COUNTERS: note(SOURCE) + counters_package(registers_of(groups)),
             Path("sw/driver/registers/_register_map.py"): formatted(driver_module(registers_of(groups), SOURCE)),
-            Path("docs/registers.md"): page(groups, SOURCE),
+            Path("docs/reference/registers.md"): page(groups, SOURCE),
         }
         | of_pcie()
     )

@@ -6,7 +6,7 @@
 # softroce: test, and what runs the Linux SoftRoCE driver; on Debian a part of test.
 # Root gets the missing packages installed; anyone else gets the one line to run, and exit status 1.
 # can-run-softroce installs and says nothing: exit status 0 where the SoftRoCE driver can be run, so that tests of it
-# may not be skipped (docs/testing.md).
+# may not be skipped (docs/explanation/testing.md).
 set -eu
 
 set_name=${1:?usage: system-packages.sh python|sim|test|softroce|can-run-softroce [PYTHON]}

@@ -1,5 +1,7 @@
 """Installs framelane as its users do: a wheel in an empty environment, which then receives a capture of the demo.
 
+Its extra `sim` then runs the demo itself there, of the gateware that is in the wheel.
+
     scripts/wheel.py
 
 Run with the Python of `.venv`, which has what the demo needs. Exit status 1 where the wheel lacks something.
@@ -46,7 +48,10 @@ def main() -> int:
         python = work / "empty" / "bin" / "python"
         run(python, "-m", "pip", "install", "-q", wheel)
         got = int(run(python, "-c", PROGRAM, cwd=work / "demo"))
-    print(f"{wheel.name}: {got} of {FRAMES} frames of a capture received by the API")
+        run(python, "-m", "pip", "install", "-q", f"{wheel}[sim]")
+        run(python, "-m", "framelane", "demo", "--frames", "1", "--modules", "1", "--output", "again", cwd=work)
+        assert (work / "again" / "report.png").is_file()
+    print(f"{wheel.name}: the demo ran from it; {got} of {FRAMES} frames of a capture received by the API")
     return int(got != FRAMES)
 
 

@@ -1,7 +1,7 @@
 """framelane: detector frames from the FPGA into host or GPU memory over RoCEv2, processed as they arrive.
 
 What there is to import is in `framelane.receiver`, `framelane.calibration`, `framelane.source` and `framelane.driver`
-(docs/api.md).
+(docs/reference/api.md).
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-// The top function for Vitis HLS: what docs/hls.md describes. 32 pixels a beat.
+// The top function for Vitis HLS: what docs/reference/hls.md describes. 32 pixels a beat.
 #pragma once
 
 #include <ap_axi_sdata.h>

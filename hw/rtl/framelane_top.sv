@@ -5,7 +5,7 @@
 //   registers -> [cdc_axil]-'      '--> [cdc_axi_*] -> memory
 //
 // clk is the core's clock; with the parameter of another clock 0, that side's is the core's as well, and nothing is built between them.
-// Each reset is of its own clock. Those of the core and the memory come together: docs/mac.md, docs/clocks.md.
+// Each reset is of its own clock. Those of the core and the memory come together: mac.md, clocks.md in docs/explanation.
 module framelane_top
   import axi_pkg::*;
   import framelane_pkg::*;
@@ -46,7 +46,7 @@ module framelane_top
     input logic clk,
     input logic rst,
 
-    // AXI4-Lite: the registers (docs/registers.md)
+    // AXI4-Lite: the registers (docs/reference/registers.md)
     input logic register_clk,
     input logic register_rst,
 

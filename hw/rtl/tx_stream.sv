@@ -33,7 +33,7 @@ module tx_stream
     input logic clk,
     input logic rst,
 
-    // AXI4-Lite: the registers (docs/registers.md)
+    // AXI4-Lite: the registers (docs/reference/registers.md)
     input  logic [15:0] s_axil_awaddr,
     input  logic [ 2:0] s_axil_awprot,
     input  logic        s_axil_awvalid,

@@ -3,7 +3,7 @@
 The method follows peakfinder8 of Cheetah (Barty et al., J. Appl. Cryst. 47 (2014) 1118-1131): a pixel is bright where
 it stands out of the mean and spread of a background, which is estimated again without the bright pixels; connected
 bright pixels are a peak. There the background is that of all pixels at the same distance from the beam; here it is a
-ring around the pixel, which needs no geometry. Definitions, and why every step is exact, are in docs/peaks.md.
+ring around the pixel, which needs no geometry. docs/reference/peaks.md has definitions, and why each step is exact.
 
     usable     -32700 <= v <= 32700, not masked, on a panel
     ring       n, s, q: number, sum and sum of squares of the usable values in the ring, which ends at the panel's edge
@@ -57,7 +57,7 @@ class Peaks(NamedTuple):
     """(frames,): all peaks of each frame."""
 
     def described(self, fraction_bits: int = 0) -> NDArray[np.void]:
-        """The peaks as `PEAK`, each number by float64 operations on the integers that are given in docs/peaks.md."""
+        """The peaks as `PEAK`, each number by the float64 operations that docs/reference/peaks.md gives."""
         peaks = np.zeros(len(self.sums), PEAK)
         for name in ("frame", "panel", "pixels", "max_row", "max_column", "saturated"):
             peaks[name] = self.sums[name]

@@ -1,8 +1,8 @@
 """Tracking of the G0 pedestal from dark frames, in integers: the golden model.
 
 A chip's pixels mostly drift together. What they do together is known from every single frame, since 65,536 pixels share
-the noise; so the small rest of a pixel can be averaged for minutes without lagging behind. `docs/pedestal_tracking.md`
-has the reasons and figures. Two steps, each for one chip at a time, all divisions and shifts rounding down:
+the noise; so the small rest of a pixel can be averaged for minutes without lagging behind. Reasons and figures are in
+`docs/howto/pedestal_tracking.md`. Two steps, each for one chip at a time, all divisions and shifts rounding down:
 
 A dark frame. Words of G0 of pixels that are not masked have a residual r, ADC less `reference`. The frame's centre m is
 the median of r where row + column in the chip is a multiple of 8. `|r - m| <= limit` is taken: `total += r - m`. The

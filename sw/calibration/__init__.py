@@ -1,6 +1,6 @@
 """Calibrations of a JUNGFRAU: dark runs, gain maps, pedestals, and the file they become.
 
-Public names: docs/api.md.
+Public names: docs/reference/api.md.
 """
 
 from typing import TYPE_CHECKING

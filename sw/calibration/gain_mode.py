@@ -11,7 +11,7 @@ GainMode = Literal["normal", "hg0"]
 
 
 def read_calibration(path: AnyPath, *, gain_mode: GainMode | None = None) -> Calibration:
-    """The calibration in an HDF5 file (docs/calibration.md), of one gain mode: "normal", "hg0", None: the only one.
+    """The calibration in an HDF5 file (docs/howto/calibration.md), of a gain mode: "normal", "hg0", None: the only one.
 
     InputError for a file that is none, one without that gain mode, and one of both where `gain_mode` is not given.
     """

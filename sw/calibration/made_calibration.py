@@ -48,7 +48,7 @@ class MadeCalibration:
     def write(
         self, path: AnyPath, *, command: str = "framelane.calibration.make_calibration", force: bool = False
     ) -> None:
-        """Write an HDF5 file with all of it (docs/calibration.md), by whatever `command`. InputError where that fails.
+        """Write it all to an HDF5 file (docs/howto/calibration.md) that names `command`. InputError where that fails.
 
         A file that was read is not replaced, another older one only with `force`.
         """
@@ -69,7 +69,7 @@ def make_calibration(
     geometry: Geometry | None = None,
     progress: Progress = tell_nobody,
 ) -> MadeCalibration:
-    """Make a calibration from dark runs of each stage and the gain maps of each module (docs/calibration.md).
+    """Make a calibration from dark runs of each stage and the gain maps of each module (docs/howto/calibration.md).
 
     - `gain_maps`: files of PSI's gain maps, one a module, in module order. `energy_kev`: of a photon.
     - `darks`: HDF5 files with raw frames without light, by the `Stage` the detector was forced to: G0, G1, G2, HG0.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from framelane.base.errors import FramelaneError
-from framelane.cli import correct, doctor, emulate, geometry, master, recover, replay, serve, tap, whatif
+from framelane.cli import control, correct, doctor, emulate, geometry, master, recover, replay, serve, tap, whatif
 from framelane.cli.board import board
 from framelane.cli.calibration import calibrate
 from framelane.cli.file_options import takes_file_options
@@ -38,9 +38,10 @@ _STATUS = """Exit status 0: {good}.
 
 2: bad input, one sentence says what; nothing is written.
 
-128 + n: ended by signal n; nothing is written."""
+128 + n: {signal}."""
 _DEMO_GOOD = "every frame is what was sent, but for exactly what --drop has lost"
 _DEMO_BAD = "something else is wrong, and is said"
+_DEMO_SIGNAL = "ended by signal n; nothing is written"
 _RECV_GOOD = (
     "frames were received and the loss identity holds; incomplete ones and refused packets are said. With --strict "
     "every frame that was sent is complete, with --expect there are exactly so many"
@@ -48,6 +49,10 @@ _RECV_GOOD = (
 _RECV_BAD = (
     "nothing was received, the identity does not hold, not all is as --strict or --expect demands, or the run failed; "
     "all that could be written is"
+)
+_RECV_SIGNAL = (
+    "ended by signal n while a capture was read, or before frames could come; nothing is written. From the wire a "
+    "signal ends the run in order: what has arrived is written, and the status is 0 or 1"
 )
 
 
@@ -89,12 +94,12 @@ def _root(
     pass
 
 
-@app.command(epilog=_STATUS.format(good=_DEMO_GOOD, bad=_DEMO_BAD))
+@app.command(epilog=_STATUS.format(good=_DEMO_GOOD, bad=_DEMO_BAD, signal=_DEMO_SIGNAL))
 @takes_file_options
 def demo(
     options: "FileOptions",
     input: Annotated[
-        Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/files.md).")
+        Path | None, typer.Option(help="HDF5 file with raw frames and their calibration (docs/reference/files.md).")
     ] = None,
     calibration: Annotated[
         Path | None, typer.Option(help="HDF5 file with the calibration, where --input has none.")
@@ -154,13 +159,15 @@ def demo(
         raise typer.Exit(1)
 
 
-app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD))(recv.recv)
+app.command(epilog=_STATUS.format(good=_RECV_GOOD, bad=_RECV_BAD, signal=_RECV_SIGNAL))(recv.recv)
 app.command(epilog=emulate.STATUS)(emulate.emulate)
 app.command(epilog=replay.STATUS)(replay.replay)
 app.command(epilog=whatif.STATUS)(whatif.whatif)
 app.command(epilog=master.STATUS)(master.master)
 app.command(epilog=recover.STATUS)(recover.recover)
 app.command(epilog=serve.STATUS)(serve.serve)
+app.command(epilog=control.STATUS)(control.epics)
+app.command(epilog=control.STATUS)(control.tango)
 app.command(epilog=doctor.STATUS)(doctor.doctor)
 app.command(epilog=tap.STATUS, context_settings={"allow_interspersed_args": False})(tap.tap)
 app.command(epilog=correct.STATUS)(correct.correct)

@@ -8,6 +8,7 @@ import typer
 from framelane.cli.file_options import takes_file_options
 from framelane.cli.force import Force
 from framelane.cli.judging import takes_judging
+from framelane.cli.told import Json, Told, reasons_of
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -20,13 +21,13 @@ STATUS = """Exit status 0: all frames were corrected.
 @takes_file_options
 @takes_judging
 def correct(
-    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/calibration.md.")],
+    input: Annotated[Path, typer.Option(help="HDF5 file with raw frames, of the kinds in docs/howto/calibration.md.")],
     calibration: Annotated[Path, typer.Option(help="HDF5 file with the calibration.")],
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
     options: "FileOptions",
     *,
     geometry: Annotated[
-        str | None, typer.Option(help="jungfrau_4m, or a file (docs/geometry.md): assemble images.")
+        str | None, typer.Option(help="jungfrau_4m, or a file (docs/howto/geometry.md): assemble images.")
     ] = None,
     double_pixels: Annotated[
         Literal["keep", "mask", "split"] | None, typer.Option(help="At chip borders, in assembled images; else keep.")
@@ -41,6 +42,7 @@ def correct(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
     judging: dict[str, Any],
+    json: Json = None,
     force: Force = False,
 ) -> None:
     """Correct recorded raw frames, assemble the modules into images of the detector, and judge these as recv does."""
@@ -51,6 +53,7 @@ def correct(
 
     console = Terminal()
     asked = JudgingOptions(**judging)
+    told = Told(json, "correct", inputs=[input, calibration, output], force=force)
     with Stages(console) as stages:
         done = correct_file(
             input,
@@ -71,3 +74,5 @@ def correct(
     if asked.minimum_peaks:
         say(console, verdicts(done.reasons))
     say(console, f"{done.corrected} frames corrected{bad}: see {output}")
+    facts = {"corrected": done.corrected, "left_out": done.left_out, "reasons": reasons_of(done.reasons)}
+    told.write(good=True, file=str(output), **facts)

@@ -73,7 +73,7 @@ def emulate(
     input: Annotated[
         str,
         typer.Option(
-            metavar="FILE|simulated", help="HDF5 file with raw frames (docs/files.md).", rich_help_panel=_WHAT
+            metavar="FILE|simulated", help="HDF5 file with raw frames (docs/reference/files.md).", rich_help_panel=_WHAT
         ),
     ] = "simulated",
     calibration: Annotated[
@@ -84,7 +84,7 @@ def emulate(
     impair: Annotated[
         str | None,
         typer.Option(
-            help="Impairments of the packets on the way, as drop=0.01 (docs/fault_injection.md).", rich_help_panel=_WHAT
+            help="Impairments of the packets, as drop=0.01 (docs/howto/fault_injection.md).", rich_help_panel=_WHAT
         ),
     ] = None,
     impair_seed: Annotated[int, typer.Option(help="Seed of the impairments.", rich_help_panel=_WHAT)] = 0,

@@ -11,7 +11,7 @@ import typer
 from framelane.cli.option_names import spelled
 from framelane.session.metadata_fields import FIELDS, Number
 
-_EXPERIMENT = "The experiment (docs/files.md)"
+_EXPERIMENT = "The experiment (docs/reference/files.md)"
 _READERS = "For other readers"
 Command = Callable[..., None]
 
@@ -64,7 +64,7 @@ def _experiment() -> Iterator[inspect.Parameter]:
 
 
 def _readers() -> Iterator[inspect.Parameter]:
-    as_ = "Pixels of a type without codes (docs/files.md), for viewers that do not know them."
+    as_ = "Pixels of a type without codes (docs/reference/files.md), for viewers that do not know them."
     yield _option("photons_as", Literal["float32", "int32", "uint16"], as_, _READERS)
     checksum = typer.Option(
         "--no-checksum", help="Of images: for readers that refuse it, as plugins of XDS.", rich_help_panel=_READERS

@@ -24,7 +24,7 @@ _OPTIONS = {
     "minimum_peaks": _asked(int, "Reject frames with fewer peaks."),
     "peaks": _asked(
         Literal["pixels", "bragg"],
-        "What the veto counts: pixels, or Bragg peaks of such pixels (docs/peaks.md); else pixels.",
+        "What the veto counts: pixels, or Bragg peaks of such pixels (docs/reference/peaks.md); else pixels.",
     ),
     "snr": _asked(float, "Of a Bragg peak's pixels; 6, if not given."),
     "keep_rejected": _asked(float, "Keep this share of the rejected frames all the same, 0 to 1."),

@@ -44,7 +44,7 @@ def replay(
     impair: Annotated[
         str | None,
         typer.Option(
-            help="Impairments of the packets on the way, as drop=0.01 (docs/fault_injection.md).", rich_help_panel=_HOW
+            help="Impairments of the packets, as drop=0.01 (docs/howto/fault_injection.md).", rich_help_panel=_HOW
         ),
     ] = None,
     impair_seed: Annotated[int, typer.Option(help="Seed of the impairments.", rich_help_panel=_HOW)] = 0,

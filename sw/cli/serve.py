@@ -16,7 +16,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="FILE|simulated",
-            help="Be configured with this plan (docs/receiving.md), and armed at once; simulated: for `framelane "
+            help="Be configured with this plan (docs/howto/receiving.md), and armed at once; simulated: for `framelane "
             "emulate` on this machine.",
         ),
     ] = None,

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import FrameType
 
 from rich.console import Console
@@ -34,6 +35,12 @@ def orderly_end() -> Iterator[None]:
             signal.signal(number, handler)
         if received:  # whatever a library has made of the exception
             raise SystemExit(128 + received[0])
+
+
+def compiling(what: str) -> AbstractContextManager[object]:
+    """Show on stderr, where that is a terminal, what goes on: stdout may be JSON."""
+    console = Console(stderr=True)
+    return console.status(what) if console.is_terminal else contextlib.nullcontext()
 
 
 class Terminal(Console):

@@ -1,5 +1,7 @@
 """What `framelane whatif` says: the recorded verdicts, those of another veto, and which frames change."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
@@ -39,6 +41,27 @@ def show(replay: VetoReplay, console: Console) -> None:
     console.print(table)
     for line in (*_changes(replay), *_doubt(record, new, veto)):
         say(console, line)
+
+
+def facts(replay: VetoReplay) -> dict[str, Any]:
+    """The same for machines; numbers of frames are their places in the file's order, from 0."""
+    record, new = replay.record, replay.verdicts
+    counted = {
+        reason.name: {
+            "recorded": int(np.count_nonzero(record.reasons == reason)),
+            "what_if": int(np.count_nonzero(new.known & (new.reasons == reason))),
+        }
+        for reason in _WORDS
+    }
+    return {
+        "recorded": {"threshold": record.threshold, "minimum_peaks": record.minimum},
+        "what_if": {"threshold": replay.veto.threshold, "minimum_peaks": replay.veto.minimum},
+        "frames": len(record.reasons),
+        "reasons": counted,
+        "unknown": np.flatnonzero(~replay.known).tolist(),
+        "gained": np.flatnonzero(replay.gained).tolist(),
+        "lost": np.flatnonzero(replay.lost).tolist(),
+    }
 
 
 def _rule(veto: Veto, share: RandomShare | None, record: VerdictFile) -> str:

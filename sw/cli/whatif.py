@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from framelane.cli.force import Force
+from framelane.cli.told import Json, Told
+
 STATUS = """Exit status 0: every verdict is known.
 
 1: the threshold was not recorded, and some verdicts cannot be told.
@@ -25,15 +28,20 @@ def whatif(
         float | None, typer.Option(help="Share of the rejected frames that is kept; as the run did, if not given.")
     ] = None,
     keep_seed: Annotated[int | None, typer.Option(help="Of the draw; as the run did, if not given.")] = None,
+    json: Json = None,
+    force: Force = False,
 ) -> None:
     """Judge the frames of a file again, by its record: which would another veto have accepted, and rejected?"""
     from framelane.cli.terminal import Terminal
-    from framelane.cli.what_if_table import show
+    from framelane.cli.what_if_table import facts, show
     from framelane.receiver import replay_veto
 
+    told = Told(json, "whatif", inputs=[file], force=force)
     replay = replay_veto(
         file, minimum_peaks=minimum_peaks, threshold=threshold, keep_rejected=keep_rejected, keep_seed=keep_seed
     )
     show(replay, Terminal())
-    if not replay.known.all():
+    good = bool(replay.known.all())
+    told.write(good=good, file=str(file), **facts(replay))
+    if not good:
         raise typer.Exit(1)

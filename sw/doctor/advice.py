@@ -12,7 +12,7 @@ NOTHING = (
     "the wrong interface, port or VLAN: look at rx_packets in /sys/class/net/*/statistics while the source sends",
     "frames are longer than the MTU of a switch or of this interface: look at rx_length_errors and the switch",
     "an RNIC takes RoCE packets before the kernel: no capture on its network interface sees them "
-    "(docs/doctor.md, Taking a capture)",
+    "(docs/howto/doctor.md, Taking a capture)",
     "the link is down or errors: look at `ip link`, optics, rx_crc_errors; FEC must be the same on both ends",
 )
 """Likely causes when no packet for the session was seen, the likeliest first."""

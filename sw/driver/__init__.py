@@ -1,6 +1,6 @@
 """A transmitter, real or simulated: open it, configure it, arm it, read what it counts.
 
-Public names: docs/api.md.
+Public names: docs/reference/api.md.
 """
 
 from typing import TYPE_CHECKING

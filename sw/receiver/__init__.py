@@ -1,6 +1,6 @@
 """From packets in memory to images: ring, transports, pipeline and sinks; and the same for arrays and files at hand.
 
-Public names: docs/api.md.
+Public names: docs/reference/api.md.
 """
 
 from typing import TYPE_CHECKING

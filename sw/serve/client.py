@@ -120,6 +120,11 @@ class Client:
         """Choose what the next runs are; its status."""
         return self._json(_Call("POST", "/api/configure", configuration))
 
+    def configuration(self) -> Json | None:
+        """What the next runs are; None where nothing was configured."""
+        found: Json | None = self._ask(_Call("GET", "/api/configuration")).json()
+        return found
+
     def arm(self) -> Json:
         """Open a run; its status."""
         return self._json(_Call("POST", "/api/arm"))
@@ -203,6 +208,11 @@ class AsyncClient:
     async def configure(self, configuration: Json) -> Json:
         """See `Client`."""
         return await self._json(_Call("POST", "/api/configure", configuration))
+
+    async def configuration(self) -> Json | None:
+        """See `Client`."""
+        found: Json | None = (await self._ask(_Call("GET", "/api/configuration"))).json()
+        return found
 
     async def arm(self) -> Json:
         """See `Client`."""

@@ -26,7 +26,7 @@ class Table(BaseModel):
 
 
 class SourceSetting(Table):
-    """Where packets come from: the options of `framelane recv`, by the same names (docs/receiving.md)."""
+    """Where packets come from: the options of `framelane recv`, by the same names (docs/howto/receiving.md)."""
 
     transport: Literal["udp", "packet", "verbs", "jungfrau"] = "udp"
     plan: SessionPlan | None = None
@@ -86,7 +86,7 @@ class StreamSetting(Table):
 
 
 class BoardSetting(Table):
-    """A transmitter that is armed and disarmed with the receiver, which gives it its credit (docs/board.md).
+    """A transmitter that is armed and disarmed with the receiver, which gives it its credit (docs/howto/board.md).
 
     `document` is what a board.toml says, as JSON. Its receiver has `session = "session.json"`, that of this service.
     """
@@ -116,7 +116,7 @@ class Configuration(Table):
     source: SourceSetting
     judging: JudgingSetting = JudgingSetting()
     metadata: Metadata = Metadata()
-    """Of the experiment, for the file (docs/files.md)."""
+    """Of the experiment, for the file (docs/reference/files.md)."""
     board: BoardSetting | None = None
     streams: Annotated[list[StreamSetting], Field(max_length=8)] = []
     """To other programs, while a run lasts."""

@@ -48,5 +48,5 @@ FIELDS: dict[str, Number | Text] = {
     "serial_number": Text("of the detector"),
     "firmware": Text("version of the detector's firmware"),
     "clock": Text("what time stamps count, ns since 1970 or their own time", ("utc", "tai", "own")),
-    "geometry": Text("where the modules lie, jungfrau_4m or a file (docs/geometry.md)"),
+    "geometry": Text("where the modules lie, jungfrau_4m or a file (docs/howto/geometry.md)"),
 }

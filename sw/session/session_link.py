@@ -1,4 +1,4 @@
-"""What a receiver and its sources say to each other beside the data: lines of JSON (docs/session_link.md).
+"""What a receiver and its sources say to each other beside the data: lines of JSON (docs/reference/session_link.md).
 
 The receiver asks who is there; who is there proves that it has the session's token, which itself is never said. Then
 the receiver proves the same, tells its session, then its credit whenever that has grown. A source says what it has

@@ -1,6 +1,6 @@
 """Sources without hardware: frames to a receiver as a board would send them, and impairments on their way.
 
-Public names: docs/api.md.
+Public names: docs/reference/api.md.
 """
 
 from typing import TYPE_CHECKING

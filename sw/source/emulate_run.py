@@ -45,7 +45,7 @@ def emulate(
 ) -> Outcome:
     """Send frames as a board would to one or several receivers; what has left. May run in any thread.
 
-    Arguments (docs/emulate.md has the same as options of the command):
+    Arguments (docs/howto/emulate.md has the same as options of the command):
 
     - `to`: receivers on the session's link, HOST or HOST:PORT; or else `session`: files of their sessions.
     - `token_file`: for each of `to` the session that it publishes, for its token; not where it is one of this user on

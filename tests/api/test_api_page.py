@@ -1,4 +1,4 @@
-"""docs/api.md and the public names: the same on both sides, each with types and a docstring, and the snippets run."""
+"""docs/reference/api.md and the public names: the same names, each with types and a docstring, and its snippets run."""
 
 import dataclasses
 import enum
@@ -25,7 +25,7 @@ from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "api.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "api.md").read_text()
 PACKAGES = ("calibration", "receiver", "source", "driver")
 MOST_POSITIONAL = 5
 
@@ -144,7 +144,7 @@ def test_the_snippets_run_one_after_the_other(folder: Path) -> None:
     names: dict[str, Any] = {}
     for said in sections().values():
         code = said.partition("```python\n")[2].partition("```")[0]
-        exec(compile(code, "docs/api.md", "exec"), names)
+        exec(compile(code, "docs/reference/api.md", "exec"), names)
     assert names["outcome"].sent == 4
     assert [frame.number for frame in names["frames"]] == [0, 1, 2]
     assert (folder / "received.h5").is_file()

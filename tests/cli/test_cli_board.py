@@ -15,7 +15,7 @@ from framelane.session.session import Session
 
 MakeSession = Callable[..., Session]
 RunCli = Callable[..., tuple[int, str, str]]
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "board.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "board.md").read_text()
 EXAMPLE = PAGE.partition("```toml\n")[2].partition("```")[0]
 
 

@@ -25,7 +25,7 @@ from framelane.session.session import Session
 from simulated_boards import found
 
 RunCli = Callable[..., tuple[int, str, str]]
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "board.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "board.md").read_text()
 EXAMPLE, FRAGMENT, *_ = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 SMALL = """
 [transmitter]

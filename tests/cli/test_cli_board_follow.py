@@ -37,7 +37,7 @@ NODE = {"mac": "02:00:00:00:00:01", "ip": "127.0.0.2"}
 
 
 class ServedTransmitter(RecordingRegisters):
-    """One of paper that can be served: with room for the example of docs/board.md, and a memory that keeps nothing."""
+    """Registers alone: with room for the example of docs/howto/board.md, and a memory that keeps nothing."""
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Take it."""

@@ -26,7 +26,7 @@ NODES = {
     "source": {"mac": "02:00:00:00:00:01", "ip": "10.0.0.1"},
     "receiver": {"mac": "02:00:00:00:00:02", "ip": "10.0.0.2"},
 }
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "board.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "board.md").read_text()
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_probe_says_what_the_network_part_of_a_board_is(run_cli: RunCli, link: R
 
 
 def test_a_file_with_rc_can_be_tried_without_a_board(run_cli: RunCli, file: Path) -> None:
-    """The command of docs/board.md."""
+    """The command of docs/howto/board.md."""
     status, out, err = run_cli("board", "configure", file, "--board", "sim:rc")
     assert (status, err) == (0, "")
     assert "two: RC, queue pair number 3, window 24 packets" in out
@@ -140,7 +140,7 @@ def test_a_link_that_is_down_is_exit_status_1(run_cli: RunCli, link: RcLink) -> 
 
 
 def keys_of_the_page() -> set[str]:
-    """The keys of the JSON object in docs/board.md."""
+    """The keys of the JSON object in docs/howto/board.md."""
     table = PAGE.partition("prints one object, with the same exit status:\n\n")[2].partition("\n\n")[0]
     first = [row.split("|")[1] for row in table.splitlines()[2:]]
     return {key for cell in first for key in re.findall(r"`([^`]+)`", cell)}

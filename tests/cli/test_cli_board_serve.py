@@ -1,4 +1,4 @@
-"""`framelane board serve`: the rehearsal of docs/board.md with the real processes, raw and corrected."""
+"""`framelane board serve`: the rehearsal of docs/howto/board.md with the real processes, raw and corrected."""
 
 import contextlib
 import re
@@ -22,7 +22,7 @@ from framelane.source.emulate_images import raw_images
 from live_recv import FRAMELANE, heard
 from own_source import own_address
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "board.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "board.md").read_text()
 SECTION = PAGE.partition("## A rehearsal without hardware\n")[2].partition("\n## ")[0]
 READY = {"serve": "Ctrl-C ends it", "recv": "Ctrl-C ends the run"}
 """What a command says that goes on until it is ended."""

@@ -411,7 +411,7 @@ def test_what_is_no_calibration_is_not_shown(run_cli: RunCli, runs: Path) -> Non
 
 
 def test_the_page_names_options_and_reasons_that_exist(run_cli: RunCli) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "calibration.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "calibration.md").read_text()
     printed = run_cli("calibration", "make", "--help")[1] + run_cli("recv", "--help")[1]
     printed += run_cli("jungfrau", "simulate", "--help")[1] + run_cli("correct", "--help")[1]
     options = set(re.findall(r"--[a-z][a-z0-9-]+", page))

@@ -69,7 +69,7 @@ def test_every_pixel_with_a_defect_is_masked_for_it_and_no_other(rehearsed: Path
 
 
 def test_the_photons_of_a_corrected_scene_are_those_that_fell_on_it(rehearsed: Path, run_cli: RunCli) -> None:
-    """The noise of a word and of its pedestal, by the stage that it is in: what docs/calibration.md says."""
+    """The noise of a word and of its pedestal, by the stage that it is in: what docs/howto/calibration.md says."""
     folder = rehearsed
     files = "--input", folder / "exposed.h5", "--calibration", folder / "calibration.h5"
     assert run_cli("correct", *files, "--output", folder / "photons.h5", "--output-type", "float32")[0] == 0

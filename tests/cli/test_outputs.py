@@ -21,7 +21,7 @@ from own_source import own_address, own_port
 
 RunCli = Callable[..., tuple[int, str, str]]
 MakeSession = Callable[..., Session]
-WRITES = {"output", "report", "save", "publish", "link"}
+WRITES = {"json", "output", "report", "save", "publish", "link"}
 """Options that name what is written, of every command that has them; others are in `COMMANDS`."""
 OUTPUT = "OUTPUT"
 """Where the name of what is written stands in a command, if not at its end."""
@@ -38,6 +38,10 @@ COMMANDS: list[tuple[tuple[object, ...], str]] = [
     (("doctor", "--session", "session.json", "--listen", 0.1, "--save"), "new.pcap"),
     (("correct", "--input", "raw.h5", "--calibration", "calibration.h5", "--output"), "new.h5"),
     (("jungfrau", "record", "--pcap", "tx.pcap", "--output"), "new.h5"),
+    ((*RECV, "--output", "other.h5", "--json"), "new.json"),
+    (("correct", "--input", "raw.h5", "--calibration", "calibration.h5", "--output", "o.h5", "--json"), "new.json"),
+    (("jungfrau", "record", "--pcap", "tx.pcap", "--output", "other.h5", "--json"), "new.json"),
+    (("whatif", "raw.h5", "--json"), "new.json"),
     (("jungfrau", "send", "127.0.0.1", "--frames", 1, "--calibration"), "new.h5"),
     (("jungfrau", "simulate", "--frames", 1, "--modules", 1, "--dark-g0"), "new.h5"),
     (("jungfrau", "simulate", "--frames", 1, "--modules", 1, "--exposed", "other.h5", "--truth"), "new.h5"),
@@ -117,7 +121,7 @@ SERIES = ["rec.h5", "rec_data_000001.h5", "rec_data_000002.h5"]
         ((*CORRECT, "rec.h5", *TOML, "--output"), [*SERIES, "m.toml", "g.toml"]),
         ((*CORRECT, "leads.h5", "--output"), ["leads.h5", "shows.h5", "elsewhere.h5"]),
         (COMMANDS[7][0], ["tx.pcap"]),
-        ((*COMMANDS[12][0][:-1], "--geometry", "g.toml", "--output"), ["maps.bin", "raw.h5", "g.toml"]),
+        ((*COMMANDS[16][0][:-1], "--geometry", "g.toml", "--output"), ["maps.bin", "raw.h5", "g.toml"]),
         (("calibration", "make", "--gain-maps", "maps.bin", "--dark-g0", "rec.h5", "--energy", 12, "--output"), SERIES),
         (("master", OUTPUT, "rec.h5", "--metadata", "m.toml"), [*SERIES, "m.toml"]),
         (("geometry", "export", *TOML), ["m.toml", "g.toml"]),

@@ -13,7 +13,7 @@ from framelane.models.roce_tx import roce_icrc, wire
 from framelane.receiver.transport.refusals import Refusal
 from planted_faults import FAULTS, HARMLESS, PlantedFault, first_change
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "doctor.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "doctor.md"
 CAUSES = {cause.code: cause for causes in SECTIONS.values() for cause in causes}
 
 EXPECTED = {

@@ -24,7 +24,7 @@ PLANES = np.ones((3, 16, 100), np.uint16)
 FIXED = FixedCalibration(PLANES, PLANES, (27, 1, 18), high_gain=True)
 CORRECTION = Correction(FIXED, 3328, 0x12_3456_7000, 0x3000)
 WORDS = [0x12_01_1B_07, 3328, 0x3456_7000, 0x12, 0x3000, 3200]
-"""The registers from `correction` on, by docs/registers.md."""
+"""The registers from `correction` on, by docs/reference/registers.md."""
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_a_register_of_one_field_goes_by_its_own_name(registers: RegisterFile) -
         ("local_ip[0]", r"has the name 'local_ip\[0\]': did you mean local_ip"),
         ("flow[1][2].bunch", r"did you mean flow\[\]\.bunch"),
         ("flow[-1].bunch", r"did you mean flow\[\]\.bunch"),
-        ("zzzz", "see docs/registers.md"),
+        ("zzzz", "see docs/reference/registers.md"),
         ("flow[1].rectangle", r"has the fields width, height: name one, as in flow\[1\]\.rectangle\.width"),
     ],
 )

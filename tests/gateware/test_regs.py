@@ -234,7 +234,7 @@ def test_an_entry_of_the_page_map_lies_as_its_register_does() -> None:
 
 @pytest.mark.parametrize(
     ("name", "registers"),
-    [("docs/registers.md", REGISTERS), ("docs/integrating/pcie_registers.md", PCIE_REGISTERS)],
+    [("docs/reference/registers.md", REGISTERS), ("docs/integrating/pcie_registers.md", PCIE_REGISTERS)],
 )
 def test_the_page_has_a_line_for_every_field(name: str, registers: tuple[Register, ...]) -> None:
     page = (regs.ROOT / name).read_text()

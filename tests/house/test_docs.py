@@ -12,7 +12,7 @@ from framelane.driver.simulated.toolchain import verilator_environment
 from framelane.models.roce_tx.roce_segment import Status
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "packetizer.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "packetizer.md").read_text()
 TOP = """module my_top
   import roce_pkg::*;
 (

@@ -1,4 +1,4 @@
-"""The figures of the README's first table are those of the tables in docs/, which programs write."""
+"""Figures of docs/reference/blocks.md are those of the tables that programs write; the README's are from there."""
 
 import re
 from collections.abc import Callable
@@ -23,8 +23,8 @@ def page(name: str) -> str:
 
 @cache
 def rows() -> dict[str, list[str]]:
-    """The cells of the README's table of blocks, by the block's name."""
-    table = (ROOT / "README.md").read_text().partition("\n## What is there\n")[2].partition("\n## ")[0]
+    """The cells of the table of blocks, by the block's name."""
+    table = page("blocks").partition("\n## What is there\n")[2].partition("\n## ")[0]
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
     return {re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", cells[0]).replace("`", ""): cells for cells in lines[2:]}
 
@@ -48,7 +48,7 @@ def areas() -> dict[str, Row]:
 
 
 def area(block: str, *, flops: bool = True) -> str:
-    """A row of docs/measured/area.md as the README writes it."""
+    """A row of docs/measured/area.md as the page writes it."""
     row = areas()[block]
     parts = [f"{row.luts / 1000:.1f}k LUT", *([f"{row.flops / 1000:.1f}k FF"] if flops else [])]
     parts += [f"{n} {unit}" for n, unit in ((row.brams, "BRAM"), (row.dsps, "DSP")) if n]
@@ -56,7 +56,7 @@ def area(block: str, *, flops: bool = True) -> str:
 
 
 def correction() -> str:
-    """What the README says of the correction's area."""
+    """What the page says of the correction's area."""
     lane, store = areas()["jf_lane"], areas()["image_writer"]
     pixel = f"{lane.luts} LUT and a DSP a pixel"
     assert (lane.dsps, store.dsps) == (1, areas()["jf_correct"].dsps)
@@ -164,3 +164,40 @@ def test_the_cycles_of_an_image_are_those_that_the_transmitter_takes() -> None:
     only, message = bench_tx.measure().rows
     assert f"a 4M image ({only['ideal_beats']:,} beats) in {only['cycles']:,} cycles" in rows()["tx"][2]
     assert message["cycles"] - message["ideal_beats"] <= only["cycles"] - only["ideal_beats"]
+
+
+def plain(text: str) -> str:
+    """Text without links."""
+    return re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", text)
+
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_readme_is_short_and_has_a_picture_and_a_table_of_ten_lines() -> None:
+    assert len(README.split()) <= 600
+    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert (ROOT / picture).is_file()
+    lines = re.findall(r"^\|.*\|$", README, re.MULTILINE)
+    assert len(lines) == 2 + 10
+
+
+def test_the_figures_of_the_readme_are_those_of_the_blocks() -> None:
+    said = plain(page("blocks"))
+    rows = [line.strip("|").split("|") for line in re.findall(r"^\|.*\|$", README, re.MULTILINE)[2:]]
+    figures = [figure.strip() for row in rows for figure in plain(row[1]).split(";") if re.search(r"\d", figure)]
+    assert len(figures) >= 8
+    assert [figure for figure in figures if figure not in said] == []
+
+
+def test_what_was_never_run_is_said_in_the_readme_as_in_the_status() -> None:
+    status = page("blocks").partition("\n## Status\n")[2]
+    never = {
+        "gateware on a board": "| gateware on a board | not run.",
+        "an RNIC": "not on an RNIC",
+        "GPUDirect RDMA": "| `recv --ring gpu` (GPUDirect RDMA) | written, not run",
+        "a real detector": "nor with a real detector",
+    }
+    (said,) = re.findall(r"^Never run: (.*)\.", README.replace("\n", " ").replace(" Never run", "\nNever run"), re.M)
+    for name, row in never.items():
+        assert (name in said) == (row in status), name

@@ -18,7 +18,7 @@ from served import configuration, served
 
 
 class Transmitter(RecordingRegisters):
-    """One of paper that can be served: with room for the example of docs/board.md, and a memory that keeps nothing."""
+    """Registers alone: with room for the example of docs/howto/board.md, and a memory that keeps nothing."""
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Take it."""

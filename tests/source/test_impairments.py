@@ -259,7 +259,7 @@ def test_what_cannot_be_done_is_one_sentence_with_the_choices(text: str, sentenc
 
 
 def test_the_page_says_every_kind_field_and_foreign_packet_and_its_examples_work() -> None:
-    page = Path(__file__).parents[2] / "docs" / "fault_injection.md"
+    page = Path(__file__).parents[2] / "docs" / "howto" / "fault_injection.md"
     text = page.read_text()
     examples = re.findall(
         r"`((?:drop|duplicate|reorder|corrupt|forge|truncate|delay|foreign|die)[^` ]*[=@][^` ]*)`", text

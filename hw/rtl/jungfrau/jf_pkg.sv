@@ -1,4 +1,4 @@
-// Words and pixel codes of the JUNGFRAU correction (docs/jf_correct.md). Model: jf_correct.PixelCode.
+// Words and pixel codes of the JUNGFRAU correction (docs/explanation/jf_correct.md). Model: jf_correct.PixelCode.
 package jf_pkg;
 
   localparam int unsigned STAGES = 3;  // G0 or HG0, G1, G2

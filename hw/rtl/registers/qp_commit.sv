@@ -21,7 +21,7 @@ module qp_commit
     input  logic      m_axis_qp_tready
 );
 
-  // As its registers lie (docs/registers.md), the first word least significant.
+  // As its registers lie (docs/reference/registers.md), the first word least significant.
   typedef struct packed {
     logic [7:0]  ttl;
     logic [23:0] psn;

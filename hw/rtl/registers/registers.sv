@@ -1,4 +1,4 @@
-// The registers of the transmitter (docs/registers.md) and what stands behind them: tables, counters, commands.
+// Registers of the transmitter (docs/reference/registers.md) and what is behind them: tables, counters, commands.
 // Wiring, and sticky errors. Stays out of the core's reset, which it drives.
 module registers
   import axi_pkg::*;

@@ -1,4 +1,4 @@
-"""registers: all that docs/registers.md says of words and tables, over AXI4-Lite from an independent master."""
+"""registers: words and tables as in docs/reference/registers.md, over AXI4-Lite from an independent master."""
 
 from typing import Any
 

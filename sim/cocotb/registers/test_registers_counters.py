@@ -1,4 +1,4 @@
-"""registers: counts, errors and the first refusal are where docs/registers.md says; errors stay until cleared."""
+"""registers: counts, errors, the first refusal as in docs/reference/registers.md; errors stay until cleared."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The contract of docs/jf_correct.md for one word, by whole numbers: no shifts, no widths, nothing of the models."""
+"""The contract of docs/explanation/jf_correct.md for one word, in whole numbers: no shifts, no widths, no models."""
 
 
 def exact(word: int, pedestal: list[int], mantissa: list[int], shift: list[int], high_gain: bool) -> int:

@@ -9,7 +9,7 @@ import typer
 
 from framelane.base.errors import OptionError
 from framelane.cli.force import Force
-from framelane.cli.terminal import Terminal
+from framelane.cli.terminal import Terminal, compiling
 
 if TYPE_CHECKING:
     from framelane.driver import Board
@@ -29,8 +29,10 @@ Address = Annotated[
 
 
 def _opened(address: str) -> "Board":
+    from framelane.base.telling import show_long_work
     from framelane.driver import open_board
 
+    show_long_work(compiling)
     return open_board(address)
 
 
@@ -96,7 +98,7 @@ def rearm(
 @app.command()
 def configure(
     board: Address,
-    file: Annotated[Path, typer.Argument(help="TOML file (docs/board.md).")],
+    file: Annotated[Path, typer.Argument(help="TOML file (docs/howto/board.md).")],
 ) -> None:
     """Disarm, reset, and write the whole configuration, with the credit that its sessions give."""
     from framelane.base.progress import say
@@ -140,8 +142,10 @@ def serve(
     Its detector sends while the board is armed, and begins with frame 0 again when it is configured. Packets leave by
     UDP, from the address of [transmitter], which must be one of this machine (loopback: any 127.x.y.z).
     """
+    from framelane.base.telling import show_long_work
     from framelane.cli.board.board_serve import ServeOptions, run
 
+    show_long_work(compiling)
     options = ServeOptions(
         rows=rows,
         columns=columns,
@@ -160,7 +164,7 @@ def serve(
 
 @app.command()
 def constants(
-    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/board.md).")],
+    file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/howto/board.md).")],
     output: Annotated[Path | None, typer.Option(help="File to write: what belongs into the board's memory.")] = None,
     board: Annotated[
         str | None, typer.Option(metavar="sim:SOCKET", help="Bring them into the memory of this simulated board.")

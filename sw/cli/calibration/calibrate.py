@@ -29,7 +29,7 @@ def make(
         typer.Option(help="Pedestals of the stages without a dark run: of jungfrau_utils, or an older calibration."),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="Dataset of the raw frames; found, if not given (docs/calibration.md).")
+        str | None, typer.Option(help="Dataset of the raw frames; found, if not given (docs/howto/calibration.md).")
     ] = None,
     min_frames: Annotated[int, typer.Option(help="Frames that a run and a pixel need in their stage.")] = 10,
     max_wrong: Annotated[float, typer.Option(help="Share of a pixel's words that may be of another stage.")] = 0.01,
@@ -46,7 +46,7 @@ def make(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Make a calibration from dark runs of each stage and the gain maps of each module (docs/calibration.md)."""
+    """Make a calibration from dark runs of each stage and the gain maps of each module (docs/howto/calibration.md)."""
     from framelane.base.output import check_free, check_no_input
     from framelane.base.progress import Stages, say
     from framelane.calibration import DarkLimits, Stage, make_calibration

@@ -7,6 +7,7 @@ import typer
 
 from framelane.cli.force import Force
 from framelane.cli.terminal import Terminal
+from framelane.cli.told import Json, Told
 
 app = typer.Typer(help="Record the packets of a real JUNGFRAU, or send those of a simulated one.", no_args_is_help=True)
 
@@ -36,6 +37,7 @@ def record(
     compress: Annotated[
         bool, typer.Option("--compress", help="Bitshuffle and LZ4: a quarter less to write, less than half as fast.")
     ] = False,
+    json: Json = None,
     force: Force = False,
 ) -> None:
     """Record raw frames from PSI's UDP packets: live until Ctrl-C, or from a capture.
@@ -55,7 +57,8 @@ def record(
         compress=compress,
         force=force,
     )
-    if not run(options, Terminal()):
+    told = Told(json, "jungfrau record", inputs=[pcap, output], force=force)
+    if not run(options, Terminal(), told):
         raise typer.Exit(1)
 
 
@@ -136,7 +139,7 @@ def simulate(
     stuck: Annotated[int, typer.Option(help="Pixels of a module that always read G1.")] = 130,
     force: Force = False,
 ) -> None:
-    """Simulate dark runs, gain maps and exposed frames, to rehearse a calibration (docs/calibration.md).
+    """Simulate dark runs, gain maps and exposed frames, to rehearse a calibration (docs/howto/calibration.md).
 
     The detector is that of `framelane jungfrau send` with the same seed, but for its dead and noisy pixels.
     """

@@ -12,6 +12,7 @@ from framelane.base.errors import ConfigError, InputError, TransportError
 from framelane.base.output import check_no_input
 from framelane.base.progress import say
 from framelane.base.stopping import Stop, stop_on_signals
+from framelane.cli.told import Told
 from framelane.models.jungfrau.jf_packet import PACKETS, check_interfaces
 from framelane.packets.detector_file import JUNGFRAU, shipped
 from framelane.receiver.detector.detector_port import DetectorPort
@@ -81,7 +82,7 @@ class RecordOptions:
         return DetectorPort(self.host, ports) if self.pcap is None else JungfrauCapture(self.pcap, ports)
 
 
-def run(options: RecordOptions, console: Console) -> bool:
+def run(options: RecordOptions, console: Console, told: Told) -> bool:
     """Record until the capture ends, the frames are there, the disk is full or a signal comes; whether all came."""
     assembler = FrameAssembler(options.modules, options.interfaces)
     failed = ""
@@ -109,7 +110,8 @@ def run(options: RecordOptions, console: Console) -> bool:
         counts, drops = assembler.counts, source.queue_drops
         say(console, "\n".join(_lines(counts, source)))
         if not (file.frames or failed):
-            raise TransportError('no frame came, nothing is written: see "Nothing arrives" in docs/jungfrau_packets.md')
+            page = "docs/reference/jungfrau_packets.md"
+            raise TransportError(f'no frame came, nothing is written: see "Nothing arrives" in {page}')
     if file.full:
         say(console, f"{file.full}: the recording ended early, frames up to {frame.number} are in {options.output}")
     if failed:
@@ -117,7 +119,20 @@ def run(options: RecordOptions, console: Console) -> bool:
     if options.output.is_file():
         say(console, f"see {options.output}")
     refused = sum(counts.fates.values()) - counts.fates[Fate.PLACED]
-    return not (counts.incomplete or counts.missing or refused or drops or file.full or failed)
+    good = not (counts.incomplete or counts.missing or refused or drops or file.full or failed)
+    told.write(
+        good=good,
+        file=str(options.output),
+        written=file.frames,
+        complete=counts.complete,
+        incomplete=counts.incomplete,
+        missing=counts.missing,
+        holes=counts.holes,
+        packets={fate.name: count for fate, count in counts.fates.items()},
+        queue_drops=drops,
+        fault=failed or file.full,
+    )
+    return good
 
 
 def _times(source: JungfrauCapture | DetectorPort) -> CaptureTimes | None:

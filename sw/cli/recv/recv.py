@@ -8,6 +8,7 @@ import typer
 from framelane.cli.file_options import takes_file_options
 from framelane.cli.force import Force
 from framelane.cli.judging import PANEL, takes_judging
+from framelane.cli.told import Json, Told, run_facts
 
 if TYPE_CHECKING:
     from framelane.receiver import FileOptions
@@ -36,7 +37,7 @@ def recv(
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option(help="TOML file: of what kind a new session is (docs/receiving.md).", rich_help_panel=_LIVE),
+        typer.Option(help="TOML file: of what kind a new session is (docs/howto/receiving.md).", rich_help_panel=_LIVE),
     ] = None,
     publish: Annotated[
         Path | None, typer.Option(help="Write the new session to this file.", rich_help_panel=_LIVE)
@@ -168,6 +169,7 @@ def recv(
             "or pub, every=N, rate=HZ, reduce=N, queue=N (docs/serve/streams.md). May be given several times.",
         ),
     ] = None,
+    json: Json = None,
     force: Force = False,
 ) -> None:
     """Receive frames, live or from a capture: correct them, judge them and write them to a file.
@@ -175,6 +177,7 @@ def recv(
     From the wire it ends with --frames, --idle, when all sources have told their end by the link, or with Ctrl-C: what
     has arrived is written.
     """
+    from framelane.base.errors import OptionError
     from framelane.cli.recv import one_run, ranked
     from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
     from framelane.cli.terminal import Terminal
@@ -225,6 +228,15 @@ def recv(
         force=force,
     )
     ranks = find_ranks()
-    good = one_run.run(chosen, Terminal()).good if ranks is None else ranked.run(chosen, ranks, Terminal())
+    if ranks is not None:
+        if json is not None:
+            raise OptionError("{json} tells of one receiver: under MPI, run.h5 and its parts have the records of all")
+        good = ranked.run(chosen, ranks, Terminal())
+    else:
+        told = Told(json, "recv", inputs=[*chosen.source.inputs, *chosen.processing.inputs, output], force=force)
+        received = one_run.run(chosen, Terminal())
+        good, counted = received.good, received.statistics
+        facts = run_facts(counted) if counted else {}
+        told.write(good=good, file=str(output), fault=received.fault, unmet=received.unmet, **facts)
     if not good:
         raise typer.Exit(1)

@@ -74,7 +74,7 @@ def frames(reception: Reception, recorder: Recorder, drift_file: Path, force: bo
         lines.append(f"{unwritten} frames came that are not in the file")
     nothing = "no frame came, nothing is written: `framelane doctor` says why"
     if isinstance(reception.source, Live) and reception.source.detector_layout is not None:
-        nothing = 'no frame came, nothing is written: see "Nothing arrives" in docs/jungfrau_packets.md'
+        nothing = 'no frame came, nothing is written: see "Nothing arrives" in docs/reference/jungfrau_packets.md'
     if reception.work_fault:
         nothing = "nothing is written"
     return [*lines, f"loss identity: {reception.tally}", f"see {recorder.path}" if recorder.kept else nothing]

@@ -18,7 +18,7 @@ def check(system: System, session: Session, device: str | None) -> Iterator[Host
     except TransportError as error:
         text, _, advice = str(error).partition(": ")
         need = "" if device else " (needed for `--transport verbs` only)"
-        yield worse("gid", f"{text}{need}", advice or "see docs/receiving.md")
+        yield worse("gid", f"{text}{need}", advice or "see docs/howto/receiving.md")
     else:
         yield good("gid", str(gid))
         yield from _check_port(system, session, gid)

@@ -34,7 +34,7 @@ MISTAKE = Cause(
     "icrc-mistake",
     Kind.FAULT,
     "the ICRC was computed wrongly: a known mistake gives exactly this value",
-    "correct the source's ICRC as the detail says (docs/doctor.md, ICRC)",
+    "correct the source's ICRC as the detail says (docs/howto/doctor.md, ICRC)",
     Placer.ALL,
     Refusal.ICRC,
 )

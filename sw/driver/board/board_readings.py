@@ -79,7 +79,7 @@ class DestinationCounters:
 
 @dataclass(frozen=True, slots=True)
 class StationCounters:
-    """Counters of the receive path by their names in docs/registers.md, and the CNPs of each queue pair."""
+    """Counters of the receive path by their names in docs/reference/registers.md, and the CNPs of each queue pair."""
 
     events: dict[str, int]
     cnps: tuple[int, ...]
@@ -87,7 +87,7 @@ class StationCounters:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """All counters of one moment (64 clock cycles), since the reset; docs/registers.md says what each counts.
+    """All counters of one moment (64 clock cycles), since the reset; docs/reference/registers.md says what each counts.
 
     `station`: None for a build without receive path.
     """

@@ -12,7 +12,7 @@ from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
 
 
 def configure(board: Board, file: AnyPath) -> BoardConfig:
-    """Disarm, reset, and write the whole configuration of a TOML file (docs/board.md), with its sessions' credit.
+    """Disarm, reset, and write the whole configuration of a TOML file (docs/howto/board.md), with its sessions' credit.
 
     The board is not armed then. What was read is returned, with the MACs that were asked for. InputError says which
     table and key of the file is wrong; ConfigError where the build cannot hold it: before anything is written.

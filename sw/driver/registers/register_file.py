@@ -61,7 +61,9 @@ class RegisterFile:
             return f"there are {len(inside)} behind it, such as {example}"
         without_index = {known.replace("[]", ""): known for known in (*self._fields, *self._registers)}
         near = difflib.get_close_matches(bare.replace("[]", ""), without_index, n=3)
-        return f"did you mean {', '.join(without_index[each] for each in near)}?" if near else "see docs/registers.md"
+        if not near:
+            return "see docs/reference/registers.md"
+        return f"did you mean {', '.join(without_index[each] for each in near)}?"
 
     def read_bits(self, element: RegisterElement) -> int:
         """All bits of a register, the low word read first."""

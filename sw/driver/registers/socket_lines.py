@@ -1,4 +1,4 @@
-"""What a client and a board that is served on a local socket say to each other: lines of ASCII (docs/board.md).
+"""What a client and a board that is served on a local socket say to each other: lines of ASCII (docs/howto/board.md).
 
     board:  framelane-registers-1
     client: read 0x20

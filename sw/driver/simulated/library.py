@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from framelane.base.errors import SimulationError
+from framelane.base.telling import long_work
 from framelane.driver.simulated.toolchain import (
     COMPILED,
     IN_PIECES,
@@ -19,6 +20,7 @@ from framelane.driver.simulated.toolchain import (
     gateware_root,
     packages,
     source_folders,
+    verilated_folder,
     verilator_environment,
 )
 
@@ -45,7 +47,7 @@ class Design:
     """Of the top module, beside the bus width."""
 
     def library(self, width: int | None) -> Path:
-        """The design of a bus width, compiled into `build/verilated/`; where it is not there yet that takes about 20 s.
+        """The design of a bus width, compiled into `verilated_folder()`; where it is not yet, that takes about 20 s.
 
         `width` is None for a design without a bus. Raises SimulationError where the tools are missing or the build
         fails.
@@ -60,7 +62,7 @@ class Design:
         for path in *sorted(inputs), *(around / source for source in self.sources):
             digest.update(path.name.encode() + path.read_bytes())
         name = f"{self.name}_{width}" if width else self.name
-        target = root / "build" / "verilated" / f"{name}_{digest.hexdigest()[:16]}.so"
+        target = verilated_folder() / f"{name}_{digest.hexdigest()[:16]}.so"
         if target.is_file():  # where this folder may only be read, too
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +87,8 @@ class Design:
                 *map(str, packages(root)),
                 *map(str, (top, *(root / "sim" / "dpi" / source for source in self.sources))),
             ]
-            result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            with long_work(f"compile the simulated {self.name}: a minute, once"):
+                result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if result.returncode:
                 log = target.with_suffix(".log")
                 log.write_text(result.stdout + result.stderr)

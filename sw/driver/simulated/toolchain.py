@@ -26,15 +26,29 @@ _MACROS = ("VERILATOR=1", *(f"VM_{name}=0" for name in ("COVERAGE", "SC", "TIMIN
 _TRACES = tuple(f"VM_TRACE_{name}=0" for name in ("FST", "VCD", "SAIF"))
 
 
+_CHECKOUT = Path(__file__).resolve().parents[3]
+_INSTALLED = Path(__file__).resolve().parents[2] / "gateware"
+"""Where the wheel has the gateware (setup.py)."""
+
+
 def gateware_root() -> Path:
-    """The checkout that holds `hw/` and `sim/`; SimulationError where framelane was installed without it."""
-    root = Path(__file__).resolve().parents[3]
-    if not (root / "hw" / "rtl" / "tx.sv").is_file():
-        raise SimulationError(
-            f"there are no gateware sources in {root}: install a checkout of the repository, in it by "
-            "`pip install -e '.[sim]'`"
-        )
-    return root
+    """The folder that holds `hw/` and `sim/`: the checkout, or the wheel's part of it. SimulationError without both."""
+    for root in (_CHECKOUT, _INSTALLED):
+        if (root / "hw" / "rtl" / "tx.sv").is_file():
+            return root
+    raise SimulationError(
+        f"there are no gateware sources in {_CHECKOUT} or {_INSTALLED}: install framelane from its wheel, or a "
+        "checkout of the repository by `pip install -e '.[sim]'`"
+    )
+
+
+def verilated_folder() -> Path:
+    """Where compiled designs are kept: in the checkout, or in the user's cache ($XDG_CACHE_HOME) for a wheel."""
+    root = gateware_root()
+    if root == _CHECKOUT:
+        return root / "build" / "verilated"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "framelane" / "verilated"
 
 
 def source_folders(root: Path) -> list[Path]:
@@ -93,7 +107,7 @@ def compiler_flags() -> str:
     command = ["c++", "-O1", f"-I{include}", f"-I{include / 'vltstd'}", *(f"-D{name}" for name in _MACROS + _TRACES)]
     command += ["-fPIC", "-x", "c++-header"]
     digest = hashlib.sha256(repr((compiler, version("verilator"), text, command)).encode()).hexdigest()[:16]
-    folder = gateware_root() / "build" / "verilated"
+    folder = verilated_folder()
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"headers_{digest}.h"
     with target.with_suffix(".lock").open("w") as lock:

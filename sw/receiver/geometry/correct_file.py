@@ -60,13 +60,13 @@ def correct_file(
     force: bool = False,
     progress: Progress = tell_nobody,
 ) -> CorrectedFrames:
-    """Correct the raw frames of the HDF5 file `input` (docs/calibration.md) into the HDF5 file `output`.
+    """Correct the raw frames of the HDF5 file `input` (docs/howto/calibration.md) into the HDF5 file `output`.
 
     With a `geometry`, one of the package by its name, a file, or `read_geometry`'s, modules are assembled into images,
     where `double_pixels` at chip borders are kept, masked or split. `gain_mode` is of frames that do not say it
     themselves, `dataset` is found where it is not given. Images are counted and judged as `judging` says, in whole
-    `unit`s, and recorded as by a receiver (docs/files.md): the same frames have the same verdicts there. A number that
-    a file does not give is the frame's place in it. `output_type` is int16 with codes, or float32 with NaN;
+    `unit`s, and recorded as a receiver does (docs/reference/files.md): the same frames get the same verdicts. A number
+    that a file does not give is the frame's place in it. `output_type` is int16 with codes, or float32 with NaN;
     `options.photons_as` chooses another type for readers who do not know codes, float32 being the same. An older
     `output` is replaced only with `force`. ConfigError for what cannot be; InputError for files that are not usable, or
     do not go together: nothing is left behind then.

@@ -1,4 +1,4 @@
-"""Geometries from TOML files: those of this package by name, and the user's (docs/geometry.md)."""
+"""Geometries from TOML files: those of this package by name, and the user's (docs/howto/geometry.md)."""
 
 import tomllib
 from importlib import resources

@@ -50,11 +50,11 @@ class Live:
 
     transport: Literal["udp", "packet", "verbs", "jungfrau", "detector"]
     """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), an RDMA device, a JUNGFRAU's own packets
-    (docs/jungfrau_packets.md), or those of the `detector` that is named (docs/detectors/packets.md)."""
+    (docs/reference/jungfrau_packets.md), or those of the `detector` that is named (docs/detectors/packets.md)."""
     detector: str | Path | None = None
     """A description of packets: one of this package by its name, or a TOML file. Of `detector`."""
     plan: Path | SessionPlan | None = None
-    """Of what kind a new session is: a TOML file (docs/receiving.md), or what it says."""
+    """Of what kind a new session is: a TOML file (docs/howto/receiving.md), or what it says."""
     session: Path | None = None
     """A session.json."""
     publish: Path | None = None

@@ -18,13 +18,13 @@ class Processing(JudgingOptions):
     """
 
     calibration: Path | None = None
-    """HDF5 file (docs/calibration.md)."""
+    """HDF5 file (docs/howto/calibration.md)."""
     gain_mode: GainMode | None = None
     """Of the frames, for a calibration of both modes."""
     gpu: bool = False
     """Frames are processed by a GPU."""
     dark_period: int | None = None
-    """One of so many frames of the detector is dark: the pedestal follows it (docs/pedestal_tracking.md)."""
+    """One of so many frames of the detector is dark: the pedestal follows it (docs/howto/pedestal_tracking.md)."""
     dark_phase: int | None = None
     """The dark frame of a period, from 0; the last."""
 

@@ -23,7 +23,7 @@ from framelane.receiver.sinks.hdf5 import Hdf5Sink
 
 
 class Recorder:
-    """Writes frames of `run` to the file `path` (docs/files.md): live it is there with the first of them and grows.
+    """Writes frames of `run` to the file `path` (docs/reference/files.md): live it appears with the first and grows.
 
     An older file is replaced only with `force`: by the first frames; of a capture by the whole file, which does not
     appear where the block raises. Where no frame came

@@ -20,7 +20,7 @@ def find_peaks(
 ) -> NDArray[np.void]:
     """The Bragg peaks of corrected images, int16 (frames, rows, columns) or (rows, columns): a structured array.
 
-    Its fields are those of `PEAK` (docs/peaks.md): `frame`, `panel`, `pixels`, centroid `row` and `column` in pixels,
+    Its fields, as in docs/reference/peaks.md: `frame`, `panel`, `pixels`, centroid `row`, `column` in pixels,
     `intensity`, `background`, `sigma` and `max_value` in photons or keV, `saturated` and others; ordered by frame,
     panel, and place. Values of the images are in units of `2**-fraction_bits`. `settings` None: the defaults. No peak
     crosses the border of one of the `panels`, None: the image is one. Pixels that are not `usable`, bool (rows,

@@ -29,7 +29,7 @@ class JudgingOptions:
     minimum_peaks: int | None = None
     """Frames with fewer peaks are rejected; 0: none is."""
     peaks: Literal["pixels", "bragg"] | None = None
-    """What is counted: pixels, or Bragg peaks of such pixels (docs/peaks.md)."""
+    """What is counted: pixels, or Bragg peaks of such pixels (docs/reference/peaks.md)."""
     snr: float | None = None
     """Of a Bragg peak's pixels, over the background around them; 6."""
     sparse: int | None = None

@@ -130,7 +130,7 @@ def make_data(entry: Any, session: Session, form: PixelForm, units: str, checksu
     """The same of a session, which is described beside it."""
     entry["program_name"] = "framelane"
     entry["program_name"].attrs["version"] = framelane.__version__
-    # With these somebody could write into the ring while the run goes on (docs/security.md).
+    # With these somebody could write into the ring while the run goes on (docs/howto/security.md).
     entry["session"] = session.model_dump_json(exclude={"rkey", "qpn", "psn", "base"})
     data = make_images(entry, (session.rows, session.columns), form, checksum, units=units)
     if session.fraction_bits and form.dtype.kind != "f":

@@ -23,7 +23,7 @@ _FIELDS = {
     "peakMaximumValue": ("max_value", "f4", ""),
     "peakNPixels": ("pixels", "u4", "pixels"),
 }
-"""Of each dataset the field of `PEAK` (docs/peaks.md), its type and its units, empty for those of the image."""
+"""Each dataset's field of `PEAK` (docs/reference/peaks.md), type and units; no units: those of the image."""
 
 
 class PeakTable:

@@ -11,7 +11,7 @@ from framelane.source.impairments.impairments import Impairment, parse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpairOptions:
-    """The faults of `text` (docs/fault_injection.md), None: none; their random numbers from `seed`.
+    """The faults of `text` (docs/howto/fault_injection.md), None: none; their random numbers from `seed`.
 
     ConfigError for what cannot be.
     """

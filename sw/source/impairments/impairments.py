@@ -1,7 +1,7 @@
 """Impairments of a stream of packets: lost, repeated, reordered, corrupted, delayed, mixed with others', cut off.
 
 Pure and seeded: the same packets, text and seed give the same packets again, from a capture or on the way to a socket.
-The notation is in `docs/fault_injection.md`.
+The notation is in `docs/howto/fault_injection.md`.
 """
 
 import itertools

@@ -139,4 +139,4 @@ def test_where_no_module_sends_the_page_with_help_is_named(run_cli: RunCli, tmp_
     options = "--port", free_ports(1), "--idle", 0.1, "--output", tmp_path / "out.h5"
     status, out, _ = run_cli("recv", "--transport", "jungfrau", *options)
     assert status == 1
-    assert '"Nothing arrives" in docs/jungfrau_packets.md' in " ".join(out.split())
+    assert '"Nothing arrives" in docs/reference/jungfrau_packets.md' in " ".join(out.split())

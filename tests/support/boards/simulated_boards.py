@@ -52,7 +52,7 @@ def link() -> Iterator[RcLink]:
 
 @pytest.fixture
 def make_found(make_transmitter: Callable[..., Any]) -> Iterator[Callable[..., RecordingRegisters]]:
-    """Make a transmitter of paper, with room for the example of docs/board.md, which every command finds."""
+    """Make a transmitter of paper, with room for the example of docs/howto/board.md, which every command finds."""
     with contextlib.ExitStack() as stack:
 
         def make(**words: int) -> RecordingRegisters:
