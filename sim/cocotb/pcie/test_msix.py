@@ -32,7 +32,8 @@ class MsixBench(Bench):
         self.pulses = self.offered = self.messages = 0
         self._ends: list[int] = []
         """Which beats are the last ones of events."""
-        self._beats = 0
+        self._beats = self._pulsed = self._told = 0
+        """Of the last event that has had its pulse: its last beat, now and a cycle before."""
         dut.event_i.value = 0
         self.answer(self._pulse)
         self.watch(self._count)
@@ -47,11 +48,14 @@ class MsixBench(Bench):
         due = bool(self._ends) and begun >= self._ends[0]
         self.dut.event_i.value = int(due)
         if due:
-            self._ends.pop(0)
+            self._pulsed = self._ends.pop(0)
             self.pulses += 1
 
     def _count(self) -> None:
-        self.messages += now(self.dut.sent_o)
+        if now(self.dut.sent_o):
+            self.messages += 1
+            assert len(self.tlps.accepted) >= self._told, "a message passes an event that it may be of"
+        self._told = self._pulsed
 
     def send(self, sent: Sent) -> None:
         items = list(beats(sent, self.width))

@@ -33,6 +33,7 @@ class EngineBench(LinkBench):
         super().__init__(dut, stalls, peer=peer)
         dut.fence_i.value, dut.fence_limit_i.value = 0, 100_000
         dut.event_enabled_i.value, dut.event_consumed_i.value = 1, 0
+        dut.failed_i.value, dut.completion_bad_i.value = 0, 0
         self.unanswered = 0
         self.answer(self._complete)
 
