@@ -42,6 +42,7 @@ class GuardBench(Bench):
 
     async def taken(self) -> list[Sent]:
         """What the port has taken when nothing more comes."""
+        await self.until(lambda: not self.tlps.items, 5000)
         for _ in range(60):
             await self.step()
         return taken_tlps(self.out.items, self.width)

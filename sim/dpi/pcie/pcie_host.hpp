@@ -1,4 +1,5 @@
-// A simulated endpoint with a host around it, until nothing is under way: what both C libraries have in common, and their functions by macro.
+// A simulated endpoint with a host around it, until nothing is under way: what both C libraries have in common, and
+// their functions by macro.
 #pragma once
 
 #include <cstdint>
@@ -39,33 +40,33 @@ struct PcieHost : Simulation<Feed> {
 };
 
 // The functions of a library `name` on its `Host`.
-#define PCIE_HOST_FUNCTIONS(name, Host)                                                                          \
-    Host* name##_new() { return new Host; }                                                                      \
-    void name##_delete(Host* s) { delete s; }                                                                    \
-    void name##_select(Host* s) { s->select(); }                                                                 \
-    void name##_reset(Host* s) { s->reset(); }                                                                   \
-    bool name##_write(Host* s, uint32_t offset, uint32_t value) { return s->write(offset, value); }              \
-    bool name##_read(Host* s, uint32_t offset, uint32_t* value) { return s->read(offset, value); }               \
-    bool name##_run(Host* s, uint64_t patience) { return s->arrive(patience); }                                  \
-    void name##_step(Host* s, uint64_t cycles) {                                                                 \
-        for (uint64_t k = 0; k < cycles; k++) s->step();                                                         \
-    }                                                                                                            \
-    /* The links: up by a bit each, Max_Payload_Size as the Device Control register has it, pauses in 1/256. */  \
-    void name##_link(Host* s, uint8_t up, uint8_t mps, uint8_t stall, uint64_t seed) {                           \
-        s->top.link_up_i = up;                                                                                   \
-        s->top.mps_i = mps;                                                                                      \
-        s->complex.max_payload = 128u << mps;                                                                    \
-        s->complex.stall = stall;                                                                                \
-        for (auto& port : s->complex.ports) port.chance.state = seed = seed * 2 + 1;                             \
-    }                                                                                                            \
-    /* Memory of the program that the endpoint may write, from a bus address on; and none any more. */           \
-    void name##_window(Host* s, uint64_t address, uint64_t bytes, uint8_t* memory) {                             \
-        s->complex.windows.push_back({address, bytes, memory});                                                  \
-    }                                                                                                            \
-    void name##_unmap(Host* s) { s->complex.windows.clear(); }                                                   \
-    void name##_mute(Host* s, bool mute) { s->complex.answers = !mute; }                                         \
-    void name##_counts(Host* s, uint64_t* found) {                                                               \
-        const RootComplex& c = s->complex;                                                                       \
-        const uint64_t all[] = {c.tlps, c.bytes, c.nullified, c.malformed, c.faults, c.first_fault};             \
-        for (uint64_t each : all) *found++ = each;                                                               \
+#define PCIE_HOST_FUNCTIONS(name, Host)                                                                         \
+    Host* name##_new() { return new Host; }                                                                     \
+    void name##_delete(Host* s) { delete s; }                                                                   \
+    void name##_select(Host* s) { s->select(); }                                                                \
+    void name##_reset(Host* s) { s->reset(); }                                                                  \
+    bool name##_write(Host* s, uint32_t offset, uint32_t value) { return s->write(offset, value); }             \
+    bool name##_read(Host* s, uint32_t offset, uint32_t* value) { return s->read(offset, value); }              \
+    bool name##_run(Host* s, uint64_t patience) { return s->arrive(patience); }                                 \
+    void name##_step(Host* s, uint64_t cycles) {                                                                \
+        for (uint64_t k = 0; k < cycles; k++) s->step();                                                        \
+    }                                                                                                           \
+    /* The links: up by a bit each, Max_Payload_Size as the Device Control register has it, pauses in 1/256. */ \
+    void name##_link(Host* s, uint8_t up, uint8_t mps, uint8_t stall, uint64_t seed) {                          \
+        s->top.link_up_i = up;                                                                                  \
+        s->top.mps_i = mps;                                                                                     \
+        s->complex.max_payload = 128u << mps;                                                                   \
+        s->complex.stall = stall;                                                                               \
+        for (auto& port : s->complex.ports) port.chance.state = seed = seed * 2 + 1;                            \
+    }                                                                                                           \
+    /* Memory of the program that the endpoint may write, from a bus address on; and none any more. */          \
+    void name##_window(Host* s, uint64_t address, uint64_t bytes, uint8_t* memory) {                            \
+        s->complex.windows.push_back({address, bytes, memory});                                                 \
+    }                                                                                                           \
+    void name##_unmap(Host* s) { s->complex.windows.clear(); }                                                  \
+    void name##_mute(Host* s, bool mute) { s->complex.answers = !mute; }                                        \
+    void name##_counts(Host* s, uint64_t* found) {                                                              \
+        const RootComplex& c = s->complex;                                                                      \
+        const uint64_t all[] = {c.tlps, c.bytes, c.nullified, c.malformed, c.faults, c.first_fault};            \
+        for (uint64_t each : all) *found++ = each;                                                              \
     }

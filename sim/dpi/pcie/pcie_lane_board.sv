@@ -176,6 +176,9 @@ module pcie_lane_board
 
   assign interrupt_o = 1'b0;
 
+  logic unused;
+  assign unused = ^{request, axil_response};
+
   import "DPI-C" function void board_clock();
 
   always_ff @(posedge clk) board_clock();

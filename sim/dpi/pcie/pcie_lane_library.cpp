@@ -1,4 +1,5 @@
-// One simulated engine as a C library, its descriptors from the program: what framelane.driver.simulated.verilated_pcie_lane loads.
+// One simulated engine as a C library, its descriptors from the program: what
+// framelane.driver.simulated.verilated_pcie_lane loads.
 
 #include <deque>
 #include <type_traits>

@@ -10,7 +10,8 @@ RootComplex* current = nullptr;
 
 // Byte enables of one run of bytes (2.2.5): the first doubleword's reach up to its end where there is another.
 bool one_run(const Tlp& t) {
-    constexpr uint16_t RUNS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 14 | 1 << 15;
+    constexpr uint16_t RUNS =
+        1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 14 | 1 << 15;
     constexpr uint16_t BEGINS = 1 << 8 | 1 << 12 | 1 << 14 | 1 << 15;
     constexpr uint16_t ENDS = 1 << 1 | 1 << 3 | 1 << 7 | 1 << 15;
     if (t.dwords == 1) return t.last_be == 0 && (RUNS >> t.first_be & 1);

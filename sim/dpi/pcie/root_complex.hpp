@@ -1,6 +1,7 @@
-// The other end of PCIe links: takes TLPs of endpoints beat by beat, and puts their bytes into memory of the program where its windows say, as
-// an IOMMU does. It has no wire: only order counts, and each TLP is there with its last beat. One is current at a time: the DPI functions of
-// tlp_sink.sv act on it. Rules of a TLP are those of the PCI Express Base Specification 5.0, 2.2.5 and 2.2.7.
+// The other end of PCIe links: takes TLPs of endpoints beat by beat, and puts their bytes into memory of the program
+// where its windows say, as an IOMMU does. It has no wire: only order counts, and each TLP is there with its last beat.
+// One is current at a time: the DPI functions of tlp_sink.sv act on it. Rules of a TLP are those of the PCI Express
+// Base Specification 5.0, 2.2.5 and 2.2.7.
 #pragma once
 
 #include <array>
@@ -39,8 +40,8 @@ struct RootComplex {
     std::vector<Window> windows;
     std::array<RootPort, 2> ports;
     uint32_t max_payload = 256;
-    uint8_t stall = 0;         // share of cycles, in 1/256, in which each port pauses
-    bool answers = true;       // reads
+    uint8_t stall = 0;             // share of cycles, in 1/256, in which each port pauses
+    bool answers = true;           // reads
     uint64_t tlps = 0, bytes = 0;  // memory writes that arrived
     uint64_t nullified = 0;
     uint64_t malformed = 0;    // against the specification: none may be

@@ -12,7 +12,7 @@ import debian
 import kernel
 from errors_of_runs import CannotStart
 
-SOURCE = Path(__file__).resolve().parents[3] / "sw" / "kernel"
+SOURCE = Path(__file__).resolve().parents[3] / "kernel"
 _RELEASE_AT = 0x20E
 """The kernel's x86/boot.rst: where the text of the release begins, from 0x200 on."""
 

@@ -15,8 +15,12 @@ from framelane.models.pcie.tlp_split import MPS
 _IDENTITY = int.from_bytes(b"FLPC", "little")
 _MAJOR = 1
 _PATIENCE_S = 2.0
-_FREQUENCY = 250e6
-"""Clock cycles a second of a board at its usual clock: what a limit in seconds is turned into cycles by."""
+_USUAL_HZ = 250_000_000
+"""The clock of a board that does not say its own."""
+_WATCHDOG_S = 1.0
+"""So long the endpoint may take no TLP; then the link counts as lost."""
+_WATCHDOG_CYCLES = 1 << 16
+"""Unit of that register."""
 
 ERRORS = {
     "bad_length": "a descriptor had no bytes: correct the flow",
@@ -78,6 +82,7 @@ class PcieEngine:
         self._registers = RegisterFile(registers, REGISTERS)
         self._name = f"pcie[{index}]"
         self._consumed = self._at("event_consumed")
+        self._clock_hz = RegisterFile(registers)["clock_hz"] or _USUAL_HZ
         if self._get("identity") != _IDENTITY:
             raise BoardError(
                 f"this board has no PCIe engine {index}: load a design that has, see docs/integrating/pcie.md"
@@ -97,13 +102,16 @@ class PcieEngine:
         that the engine cannot hold; BoardError where the engine does not come to rest, or has lost its link.
         """
         self._check(plan, addresses)
-        limit = 0 if fence_s is None else int(fence_s * _FREQUENCY)
+        limit = 0 if fence_s is None else int(fence_s * self._clock_hz)
         self._registers.check(f"{self._name}.fence_limit", limit)
         self.stop()
+        if not self._get("status.link"):
+            raise BoardError("the PCIe link of this engine is down: look at the slot, then `lspci -vv`")
         self.load(addresses, plan)
         self._set("event_base", plan.event_offset)
         self._set("event_log2", plan.event_log2)
         self._set("event_consumed", 0)
+        self._set("watchdog", -(-int(_WATCHDOG_S * self._clock_hz) // _WATCHDOG_CYCLES))
         if fence_s is not None:
             self._set("fence_limit", limit)
         self._clear_errors()
@@ -148,8 +156,6 @@ class PcieEngine:
         self._wait(
             "restarting", "does not come to rest: stop the frames first (disarm the board), and look at the link"
         )
-        if not self._get("status.link"):
-            raise BoardError("the PCIe link of this engine is down: look at the slot, then `lspci -vv`")
 
     def interrupts(self, events: int | None, delay_cycles: int = 0) -> None:
         """An interrupt behind so many events, or `delay_cycles` behind the first; None: none, software polls."""

@@ -1,4 +1,4 @@
-"""A PCI device bound to framelane's kernel module (`sw/kernel`), for memory that VFIO cannot map: a GPU's."""
+"""A PCI device bound to framelane's kernel module (`kernel`), for memory that VFIO cannot map: a GPU's."""
 
 import contextlib
 import ctypes
@@ -70,7 +70,7 @@ class ModuleDevice:
             self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
             advice = {
-                errno.ENOENT: "load the module, and bind the card to it (sw/kernel/README.md)",
+                errno.ENOENT: "load the module, and bind the card to it (kernel/README.md)",
                 errno.EBUSY: "another program has it: end that",
             }.get(error.errno or 0, "give your user access to it")
             raise BoardError(f"cannot open {path}: {os.strerror(error.errno or 0)}: {advice}") from error

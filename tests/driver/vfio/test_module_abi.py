@@ -11,7 +11,7 @@ from framelane.base.errors import BoardError
 from framelane.driver.pcie import module_device
 from framelane.driver.pcie.module_device import ModuleDevice
 
-KERNEL = Path(__file__).resolve().parents[3] / "sw" / "kernel"
+KERNEL = Path(__file__).resolve().parents[3] / "kernel"
 STRUCTURES = {"framelane_pcie_info": module_device._Info, "framelane_pcie_map": module_device._Map}
 WITHIN = {"start": "memory.start", "bytes": "memory.bytes"}
 """Ours that are fields of a structure there."""

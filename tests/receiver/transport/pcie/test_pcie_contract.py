@@ -83,7 +83,7 @@ def test_nothing_to_come_is_awaited_no_longer_than_asked() -> None:
         assert 0.05 <= time.monotonic() - start < 1
 
 
-def test_closing_takes_the_memory_away_and_does_no_harm_twice() -> None:
+def test_closing_stops_the_engine_takes_the_memory_away_and_does_no_harm_twice() -> None:
     session = session_of(CASES[0])
     sent = CASES[0].make(session)
     with lane(session) as there:
@@ -91,4 +91,9 @@ def test_closing_takes_the_memory_away_and_does_no_harm_twice() -> None:
         before = there.ring.memory.tobytes()
         send(there, sent[0])
         assert there.ring.memory.tobytes() == before
+        assert there.simulator.counts.tlps == there.simulator.counts.faults == 0, "the engine sends nothing"
         there.transport.close()
+        there.engine.open(there.plan, there.pages)
+        send(there, sent[0])
+        assert there.simulator.counts.faults > 0, "its memory is not there any more"
+        assert there.ring.memory.tobytes() == before

@@ -1,7 +1,7 @@
 """Whole frames through placement, memory reader, write engine and root complex into the ring; and what goes wrong."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from framelane.receiver.ring.tally import Tally
 from framelane.receiver.transport.pcie.endpoint import Endpoint
 from framelane.receiver.transport.pcie.transport import PcieTransport
 from framelane.session.session import Session
-from simulated_device import Device, transmitter
+from simulated_device import Device, opened, transmitter
 
 MakeSession = Callable[..., Session]
 MakeImages = Callable[..., list[NDArray[np.uint16]]]
@@ -224,3 +224,52 @@ class _Quiet(_Silent):
 
     def consumed(self, count: int) -> None:
         self._engine.consumed(count)
+
+
+def test_two_engines_of_a_board_write_to_two_rings_in_turn(make_session: MakeSession, make_images: MakeImages) -> None:
+    session = make_session()
+    images = make_images(session, 8)
+    first, second = (over_pcie(session.tx_config(), index) for index in range(2))
+    (flow,) = second.flows
+    destinations = first.destinations + second.destinations
+    both = replace(second, destinations=destinations, flows=(replace(flow, destinations=2),))
+    with (
+        PcieSimulator(128, mps=128) as simulator,
+        opened(simulator, session) as even,
+        opened(simulator, make_session(base=1 << 40), engine=1) as odd,
+    ):
+        simulator.start(both, FREE_RUNNING)
+        send(even, images)
+        for start, there in enumerate((even, odd)):
+            assert [completion.imm & 0xFFFFFF for completion in there.transport.poll(0)] == [0, 1, 2, 3]
+            for number in range(4):
+                assert np.array_equal(there.ring.image(number), images[2 * number + start])
+            assert there.engine.counters().events == 4
+        assert simulator.counts.faults == 0
+
+
+def test_a_link_that_goes_down_ends_the_run_with_its_reason_and_a_new_one_begins(
+    make_session: MakeSession, make_images: MakeImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = make_session()
+    images = make_images(session, 3)
+    monkeypatch.setattr("framelane.receiver.transport.pcie.transport._CHECK_S", 0.0)
+    with transmitter(session) as there:
+        there.simulator.start(over_pcie(session.tx_config()), FREE_RUNNING)
+        send(there, images[:1])
+        assert len(there.transport.poll(0)) == 1
+        there.simulator.link_up(up=False)
+        send(there, images[1:2], 1)
+        with pytest.raises(TransportError, match=r"sends nothing any more: its link was down, .*start this receiver"):
+            there.transport.poll(1)
+        assert "device: link_down" in there.transport.counters.refused
+        assert there.ring.holes(1) == 1600
+        with pytest.raises(BoardError, match="the PCIe link of this engine is down"):
+            there.engine.open(there.plan, there.pages)
+        there.engine.stop()  # that can be done
+        there.simulator.link_up()
+        there.memory[there.plan.event_offset :].fill(0)
+        there.engine.open(there.plan, there.pages)
+        send(there, images[2:], 2)
+        assert there.engine.produced == 1
+        assert np.array_equal(there.ring.image(2), images[2])
