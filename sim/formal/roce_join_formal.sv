@@ -394,7 +394,8 @@ bind roce_join roce_join_formal #(
     .valid_q(u_reg.valid_q),
     .skid_valid_q(u_reg.skid_valid_q),
     .in_step((u_reg.valids_q == '0 || &u_reg.valids_q) && (u_reg.skid_valids_q == '0 || &u_reg.skid_valids_q) &&
-      gen_group[0].u_lanes.valids_q[0] == u_reg.valid_q && gen_group[0].u_lanes.skid_valids_q[0] == u_reg.skid_valid_q &&
+      gen_group[0].u_lanes.valids_q[0] == u_reg.valid_q &&
+      gen_group[0].u_lanes.skid_valids_q[0] == u_reg.skid_valid_q &&
       ((state_q == HEADER && first_q) ||
        (starts_q[0].reth == user_q.reth && starts_q[0].words == user_q.words))),
     .*
