@@ -1,4 +1,4 @@
-"""Whether those who look, or take a stream, cost frames, near the highest rate that is received without a loss."""
+"""Whether those who look, or take a stream, cost frames at the highest rate that is received without a loss."""
 
 import contextlib
 import statistics
@@ -25,13 +25,8 @@ Beside = Callable[[Running], AbstractContextManager[object]]
 
 
 def measure(shape: tuple[int, int]) -> tuple[float, list[dict[str, Any]]]:
-    """The highest lossless rate with nobody there, Hz, and a row for each who is there, by turns, a step below it.
-
-    Source, service and consumers share the cores: at the highest rate itself there is nothing left for consumers, who
-    are on other machines elsewhere.
-    """
-    most = highest(shape)
-    rate = max((each for each in RATES_HZ if each < most), default=most)
+    """The highest lossless rate with nobody there, Hz, and a row for each who is there at this rate, by turns."""
+    rate = highest(shape)
     kinds: dict[str, Beside] = {
         "nobody": lambda service: contextlib.nullcontext(),
         f"{VIEWERS} programs": _viewers,
@@ -44,7 +39,7 @@ def measure(shape: tuple[int, int]) -> tuple[float, list[dict[str, Any]]]:
             for kind, beside in kinds.items():
                 with beside(service):
                     rounds[kind].append(trial(service, TRIAL_S))
-    return most, [_row(kind, rate, found) for kind, found in rounds.items()]
+    return rate, [_row(kind, rate, found) for kind, found in rounds.items()]
 
 
 def stalled(rows: list[dict[str, Any]]) -> dict[str, Any]:
