@@ -178,6 +178,8 @@ def test_a_consumer_that_stalls_costs_no_frame_and_what_it_missed_is_counted() -
         held.enter_context(consumer(stream.address, RCVHWM=1, RCVBUF=4096))
         go_through(run, stream, port, frames)
         assert run.tally.complete == run.tally.sent == frames
+        assert stream.counts.dropped > 0
+        assert stream.counts.waiting <= queue + 1, "no more than wait, and the one that is being sent"
         begun = time.monotonic()
         stream.close()
         assert time.monotonic() - begun < 10
