@@ -27,7 +27,7 @@ class Timings:
 
 
 class Metrics:
-    """Of a service and all of its runs; `look` gives its state, the counts of ended runs and of the present one."""
+    """Metrics of a service over all runs; `look` gives its state, the counts of ended runs and of the present one."""
 
     def __init__(self, look: Callable[[], tuple[State, RunStatistics, Counted, dict[str, int]]]) -> None:
         self._registry = CollectorRegistry()
