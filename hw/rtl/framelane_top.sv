@@ -5,7 +5,7 @@
 //   registers -> [cdc_axil]-'      '--> [cdc_axi_*] -> memory
 //
 // clk is the core's clock; with the parameter of another clock 0, that side's is the core's as well, and nothing is built between them.
-// Each reset is of its own clock. Those of the core and the memory come together: mac.md, clocks.md in docs/explanation.
+// Each reset is of its own clock. Those of the core and the memory come together: mac.md in docs/explanation.
 module framelane_top
   import axi_pkg::*;
   import framelane_pkg::*;

@@ -65,7 +65,7 @@ def json_doubled(text: str) -> tuple[str, int] | None:
 
 
 def _members(text: str, at: int) -> Iterator[tuple[int | str, int, int]]:
-    """Of the object or array at this place: each key or index, where it begins, and where its value does."""
+    """The members of the object or array at this place: key or index, where it begins, and where its value does."""
     at = _past_space(text, at)
     opened = text[at : at + 1]
     if opened not in ("{", "["):

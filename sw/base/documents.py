@@ -8,7 +8,7 @@ from pathlib import Path
 from framelane.base.errors import InputError
 
 MOST_BYTES = 1 << 20
-"""Of a document that is written by hand, or by a program for one run; those of this project have some kilobytes."""
+"""The most bytes of a document that a person writes, or a program for one run; ours have some kilobytes."""
 
 
 def read_bytes(path: Path, what: str, most_bytes: int = MOST_BYTES) -> bytes:

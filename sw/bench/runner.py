@@ -54,7 +54,7 @@ class Measurement:
     shown: list[dict[str, Any]] | None = None
     page: str | None = None
     page_name: str | None = None
-    """Of the page, where it is not the bench's."""
+    """The name of the page, where it is not the bench's."""
 
 
 _FOLDERS = {

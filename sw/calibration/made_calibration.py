@@ -28,7 +28,7 @@ class MadeCalibration:
     """Calibrations of one or both gain modes, with the statistics and the files behind them."""
 
     sets: tuple[CalibrationSet, ...]
-    """Of each gain mode, the normal one first."""
+    """One for each gain mode, the normal one first."""
     sources: tuple[Source, ...]
     """The files that were read."""
     stages: tuple[Stage, ...]
@@ -37,12 +37,12 @@ class MadeCalibration:
 
     @property
     def calibration(self) -> Calibration:
-        """Of the normal gain mode, or of the high one where there is no other."""
+        """The calibration of the normal gain mode, or of the high one where there is no other."""
         return self.sets[0].calibration
 
     @property
     def high_gain(self) -> Calibration | None:
-        """Of the high gain mode; None where it was not made."""
+        """The calibration of the high gain mode; None where it was not made."""
         return next((each.calibration for each in self.sets if each.calibration.high_gain), None)
 
     def write(

@@ -51,14 +51,14 @@ class Provenance:
     command: str
     """The command line."""
     version: str
-    """Of framelane."""
+    """The version of framelane."""
     created: str
     """UTC, ISO 8601."""
     sources: tuple[Source, ...]
 
     @classmethod
     def now(cls, command: str, sources: tuple[Source, ...]) -> "Provenance":
-        """Of this version, made at this moment."""
+        """The provenance of what this version makes at this moment."""
         return cls(command, __version__, _iso(datetime.now(UTC).timestamp()), sources)
 
 

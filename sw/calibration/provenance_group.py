@@ -29,7 +29,7 @@ def write_provenance(group: Any, provenance: Provenance) -> None:
 
 
 def read_provenance(group: Any) -> Provenance:
-    """Of a group that `write_provenance` has filled; KeyError, ValueError or TypeError for another."""
+    """The provenance in a group that `write_provenance` has filled; KeyError, ValueError or TypeError for another."""
     table = group["sources"][()]
     names = [field.name for field in fields(Source)]
     if table.dtype.names != tuple(names):

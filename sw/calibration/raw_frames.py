@@ -36,7 +36,7 @@ class Batch(NamedTuple):
     """Good frames that follow one another."""
 
     indices: NDArray[np.int64]
-    """Of the frames in the file, int64 (frames)."""
+    """Places of the frames in the file, int64 (frames)."""
     words: NDArray[np.uint16]
     """uint16 (frames, rows, columns)."""
 

@@ -21,7 +21,7 @@ class Reading:
     unit: str
     value: "Callable[[Look], Value]"
     length: int = 1024
-    """Of a text, at the most."""
+    """The most characters of a text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Series(Generic[File]):
         self._path, self._make = path, make
         self._parts: list[Path] = []
         self._lengths: dict[Path, Lengths] = {}
-        """Of the parts that were ended."""
+        """The lengths of the parts that were ended."""
         self._linked = False
         """Whether `path` shows the part that is written now."""
         self._ended = False
@@ -176,7 +176,7 @@ Lengths = dict[str, int]
 
 
 def lengths(part: Path) -> Lengths:
-    """Of a file that nothing writes any more. OSError, KeyError, RuntimeError where it cannot be read."""
+    """The lengths in a file that nothing writes any more. OSError, KeyError, RuntimeError where it cannot be read."""
     with h5py.File(part, "r") as file:
         left = unended(file)
         found: Lengths = {}
@@ -253,5 +253,5 @@ class _Linking:
 
 
 def _length(found: Any, left: Unended | None) -> int:
-    """Of a dataset of frames in a file that was not ended, as many as all have."""
+    """The length of a dataset of frames; in a file that was not ended, as many as all datasets have."""
     return min(len(found), left.frames) if left and left.has(found) else len(found)

@@ -20,7 +20,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BYTES = 1 << 20
-"""Of a request's body."""
+"""The most that a request's body may have."""
 _SHORTEST = 16
 _LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 _PUBLIC = {"/", "/live.js", "/live.css", "/charts.js", "/colours.js", "/openapi.json"}

@@ -111,7 +111,7 @@ def _late(status: Json, state: str, timeout_s: float) -> ServiceError:
 
 
 class Client:
-    """Of the service at `url`, by its `token` or the file with it. ServiceError for what it refuses."""
+    """A client of the service at `url`, with its `token` or the file of it. ServiceError for what it refuses."""
 
     def __init__(self, url: str, *, token: str | None = None, token_file: str | Path | None = None) -> None:
         self._http = httpx.Client(**_options(url, token, token_file))

@@ -13,7 +13,7 @@ from framelane.session.session_plan import SessionPlan
 SESSION = "session.json"
 """The file in the service's folder to which the session of a run is published."""
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$")]
-"""Of a file in the service's folder: no path leads out of it."""
+"""The name of a file in the service's folder: no path leads out of it."""
 Count = Annotated[int, Field(ge=1, lt=1 << 31)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Port = Annotated[int, Field(ge=0, lt=1 << 16)]
@@ -30,7 +30,7 @@ class SourceSetting(Table):
 
     transport: Literal["udp", "packet", "verbs", "jungfrau"] = "udp"
     plan: SessionPlan | None = None
-    """Of a new session for each run; not of a JUNGFRAU's own packets."""
+    """The plan of a new session for each run; not for a JUNGFRAU's own packets."""
     port: Port | None = None
     link_port: Port | None = None
     link_tls: bool = False
@@ -116,7 +116,7 @@ class Configuration(Table):
     source: SourceSetting
     judging: JudgingSetting = JudgingSetting()
     metadata: Metadata = Metadata()
-    """Of the experiment, for the file (docs/reference/files.md)."""
+    """Metadata of the experiment, for the file (docs/reference/files.md)."""
     board: BoardSetting | None = None
     streams: Annotated[list[StreamSetting], Field(max_length=8)] = []
     """To other programs, while a run lasts."""

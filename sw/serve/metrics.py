@@ -53,7 +53,7 @@ def summed(*of: Mapping[str, StreamCounts]) -> dict[str, StreamCounts]:
 
 
 class Metrics:
-    """Of a service and all of its runs, as `look` finds it."""
+    """Metrics of a service over all runs, as `look` finds it."""
 
     def __init__(self, look: Callable[[], Measured]) -> None:
         self._registry = CollectorRegistry()

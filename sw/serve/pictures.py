@@ -70,7 +70,7 @@ class Picture:
     """Grows with each picture of a service."""
     image: NDArray[Any]
     about: dict[str, Any]
-    """Of the frame: number, holes, peaks, accepted, unit and more."""
+    """What is known of the frame: number, holes, peaks, accepted, unit and more."""
     taken: float = field(default_factory=time.monotonic)
     _coded: dict[int, bytes] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)

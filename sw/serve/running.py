@@ -17,7 +17,7 @@ SIMULATED = "simulated"
 
 
 def simulated_plan() -> SessionPlan:
-    """Of one module of photons, from `framelane emulate` on this machine."""
+    """The plan for one module of photons, from `framelane emulate` on this machine."""
     source, receiver = (Node(mac=f"02:00:00:00:00:0{n}", ip=IPv4Address(f"127.0.0.{3 - n}")) for n in (1, 2))
     return SessionPlan(source=source, receiver=receiver, n_slots=64, rows=512, columns=1024, pixels="corrected")
 

@@ -61,7 +61,7 @@ class ServedRun:
         self.fault = ""
         """Why it could not be opened, or ended early, in a sentence."""
         self.error: FramelaneError | None = None
-        """Of `fault`, where it could not be opened."""
+        """The error behind `fault`, where the run could not be opened."""
         self.address = ""
         """Where its sources find it."""
         self.line = ""

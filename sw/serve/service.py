@@ -92,12 +92,12 @@ class Service:
 
     @property
     def record(self) -> RunRecord:
-        """Of the newest run."""
+        """The record of the newest run."""
         return self._run.record if self._run else self._nothing
 
     @property
     def configuration(self) -> Configuration | None:
-        """Of the next run, and of the one that goes on."""
+        """The configuration of the next run, and of the one that goes on."""
         return self._known.configuration
 
     def configure(self, configuration: Configuration) -> None:

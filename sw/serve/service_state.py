@@ -43,7 +43,7 @@ class Known(BaseModel):
     run: int = 0
     """Number of the newest run, from 1."""
     file: str | None = None
-    """Of its frames, in the folder of this file."""
+    """The file of its frames, in the folder of this file."""
     said: str = ""
     """What is to be known of the state, in a sentence."""
     configuration: Configuration | None = None

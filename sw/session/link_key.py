@@ -20,7 +20,7 @@ from framelane.base.validation import spelled
 
 TOKEN_BYTES = 32
 VARIABLE = "FRAMELANE_TOKEN_FILE"
-"""Of the environment: the file of a token that was brought here from the receiver's machine."""
+"""Environment variable: the file of a token that was brought here from the receiver's machine."""
 _MOST_BYTES = 1 << 20
 
 

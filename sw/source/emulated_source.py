@@ -59,7 +59,7 @@ class Route:
 
     @property
     def number(self) -> int:
-        """Of the next frame."""
+        """The number of the next frame."""
         return self._first + self.offered
 
     @property

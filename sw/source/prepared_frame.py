@@ -30,7 +30,7 @@ class PreparedFrame:
 
     @classmethod
     def of(cls, frames: list[bytes], ends: NDArray[np.intp]) -> Self:
-        """Of frames with PSNs from 0 on and without AckReq, the trailer's last; `ends` are those that end a message."""
+        """Prepare frames with PSNs from 0 on and without AckReq, the trailer last; `ends` end a message."""
         batch = Batch.of(frames)
         starts = batch.starts.tolist()
         distances = [len(frame) - wire.ip_offset(frame) - _WORD - wire.ICRC_BYTES for frame in frames[:-1]]

@@ -14,7 +14,7 @@ _ROCE = wire.ROCE_PORT.to_bytes(2, "big")
 _RC_OPCODES = 0x1F
 """BTH opcodes of RC are not above (InfiniBand vol. 1, table 35)."""
 _MOST_BYTES = 64
-"""Of what answers RC: acknowledgements have 20, CNPs 32 (annex A17). Whatever is longer is of somebody else."""
+"""What answers RC is shorter: acknowledgements have 20 bytes, CNPs 32 (annex A17). Longer packets are not for us."""
 _LEAST_BYTES = wire.IP_BYTES + wire.UDP_BYTES + wire.BTH_BYTES
 _AT_ONCE = 256
 
@@ -32,7 +32,7 @@ class UdpWire:
         self._paths: dict[tuple[str, int], UdpPath] = {}
         self._ears: dict[str, socket.socket] = {}
         self._macs: dict[str, bytes] = {}
-        """Of each end the MAC that the packets have named, which a socket does not tell."""
+        """The MAC that packets have named for each end, which a socket does not tell."""
         self.lost = 0
         self.faults: list[str] = []
         self._said: set[str] = set()

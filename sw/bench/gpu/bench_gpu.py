@@ -24,7 +24,7 @@ POOL = 160
 """Different frames, 1.3 GB: many times the L2 cache; each launch takes others than the one before."""
 
 _COPIED = 120
-"""Of these, so many are copied to know the rate: a larger copy was slower by a third."""
+"""So many of them are copied to know the rate: a larger copy was slower by a third."""
 
 BARS = {INT16: 1.10, FLOAT32: 1.15, COUNT: 1.10, SPARSE: 1.30}
 """Times the floor, at the largest batch."""

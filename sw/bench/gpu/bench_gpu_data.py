@@ -12,14 +12,14 @@ SHAPE = (4096, 1024)
 
 
 class Shares(NamedTuple):
-    """Of the pixels of a frame, those in G1 and in G2."""
+    """Shares of a frame's pixels that are in G1 and in G2."""
 
     g1: float = 0.009
     g2: float = 0.001
 
     @property
     def percent(self) -> float:
-        """Of the pixels in either."""
+        """Percent of the pixels that are in either."""
         return round(100 * (self.g1 + self.g2), 6)
 
 

@@ -21,7 +21,7 @@ THRESHOLD = 10
 SOURCES = 8
 MOST = 40
 MOST_LANES = 8
-"""Of which each has results of its own."""
+"""Each has results of its own."""
 
 _PIXELS = SHAPE[0] * SHAPE[1]
 _CAPACITY = 1 << 17
@@ -41,11 +41,11 @@ class Moved:
     sparse: float = 0.0
 
     def of_frames(self, batch: int, density: float) -> float:
-        """Of a batch of images and their results, `density` of whose pixels are in sparse rows."""
+        """Bytes of a batch of images and their results, `density` of whose pixels are in sparse rows."""
         return _PIXELS * batch * (self.frame + self.sparse * density)
 
     def of_constants(self, batch: int, shares: Shares) -> float:
-        """Of the constants of a batch, such shares of whose pixels are in G1 and G2."""
+        """Bytes of the constants of a batch, such shares of whose pixels are in G1 and G2."""
         used = sum(1 - (1 - share) ** batch for share in (shares.g1, shares.g2))
         return _PIXELS * (self.constants + self.switched * used)
 

@@ -135,7 +135,7 @@ def _fills(ring: FrameRing) -> list[Row]:
 
 
 def latencies() -> tuple[list[Row], list[Target]]:
-    """Of frames in a ring on the GPU, and in a pinned one."""
+    """Latencies of frames in a ring on the GPU, and in a pinned one."""
     rows = []
     launched, released = gpu_pipeline_latency.bare(False), gpu_pipeline_latency.bare(True)
     rows.append(_row("a bare kernel to a word on the host", Way.LAUNCHES, launched.median, "us", launched.p99))
@@ -168,7 +168,7 @@ def latencies() -> tuple[list[Row], list[Target]]:
 
 
 def _own_times(ring: FrameRing, judging: Judging) -> list[Row]:
-    """Of the kernels for what else can be asked for."""
+    """Times of the kernels for what else can be asked for."""
     plain = gpu_pipeline_latency.kernels_us(ring, judging, to_verdict=False)
     ladder = gpu_pipeline_latency.kernels_us(ring, replace(judging, **LADDER), to_verdict=False) - plain
     bragg = gpu_pipeline_latency.kernels_us(ring, replace(judging, **BRAGG), to_verdict=False) - plain

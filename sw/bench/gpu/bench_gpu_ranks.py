@@ -15,7 +15,7 @@ from framelane.bench.runner import Measurement, Target
 from framelane.receiver.gpu._device import cupy
 
 LEAST_SHARE = 0.95
-"""Of what so many GPUs would do that do not disturb each other."""
+"""The least share of what so many GPUs would do that do not disturb each other."""
 _TIMEOUT_S = 300
 _MODULE = "framelane.bench.gpu.ranked_gpu_rate"
 _UNBOUND = {

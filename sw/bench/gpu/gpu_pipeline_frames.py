@@ -21,9 +21,9 @@ N_SLOTS = 40
 THRESHOLD, SPARSE_THRESHOLD = 15, 10
 """Photons: sparse rows hold about 1 % of the pixels."""
 ONE_IN = 10
-"""Of the frames, one has many more peaks."""
+"""One frame in so many has many more peaks."""
 DARK_AT = 5
-"""Of `ONE_IN` frames, the one that is dark, in a ring of frames with dark ones."""
+"""Which of `ONE_IN` frames is dark, in a ring of frames with dark ones."""
 MARKED_ROW, BRIGHT_ROWS = 0, slice(1, 5)
 _BRIGHT_WORD = 0x3000
 DARK_NOISE_ADU = 24.0

@@ -39,7 +39,7 @@ class Latency:
 
     @classmethod
     def of(cls, times_ns: list[int]) -> "Latency":
-        """Of measured nanoseconds."""
+        """The latency by measured nanoseconds."""
         times = sorted(times_ns)
         return cls(statistics.median(times) / 1e3, times[len(times) * 99 // 100] / 1e3)
 

@@ -27,7 +27,7 @@ from framelane.receiver.ranks.rank_gpu import choose_gpu
 from framelane.receiver.ranks.ranks import Lost, Ranks
 
 SECONDS = 1.5
-"""Of a measurement, about."""
+"""How long a measurement takes, about."""
 REPEATS = 5
 _AHEAD_S = 0.3
 """From the agreement on a start to it."""

@@ -23,7 +23,7 @@ MANY_CORES = 8
 ROUNDS = 5
 TRIAL_S = 0.5
 STEPS = 4
-"""Of the search, each of which halves what is uncertain."""
+"""Steps of the search, each of which halves what is uncertain."""
 TRIES = 2
 LIMIT_RATIO = 0.85
 _QUIET_S = 0.2

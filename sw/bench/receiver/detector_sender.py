@@ -29,7 +29,7 @@ _AHEAD = 2
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of sender number `index`, on CPU `core`: a module for each UDP port of this machine."""
+    """The share of sender number `index`, on CPU `core`: a module for each UDP port of this machine."""
 
     index: int
     core: int

@@ -45,7 +45,7 @@ while time.monotonic() < end:
 class _Trial:
     frames_per_s: float
     cpu_ms: float
-    """Of the receiver, for each frame."""
+    """Processor time of the receiver, for each frame."""
 
 
 def frame_rates() -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ SLOTS = 64
 ROUNDS = 15
 """All variants by turns, so many times: of what others lengthen, the least counts."""
 LOOP_PACKETS = 2000
-"""Of the Python loop, which takes long."""
+"""Packets for the Python loop, which takes long."""
 LIMIT_PACKETS, LIMIT_TIMES = 800e3, 15.0
 SOFTNIC, LOOP, FLOOR = "soft NIC", "a Python loop over packets", "copy and CRC-32 only"
 

@@ -29,7 +29,7 @@ def session(mtu: int, n_slots: int) -> Session:
 
 
 def packets(of: Session) -> list[bytes]:
-    """Of a frame of the session's first source for each slot of the ring."""
+    """A frame of the session's first source for each slot of the ring."""
     rng = np.random.default_rng(1)
     return tx((rng.bytes(of.image_bytes // of.sources) for _ in range(of.n_slots)), of.tx_config())
 

@@ -24,7 +24,7 @@ SLOTS = 8
 TRIAL_S = 1.0
 """Sending of one trial: far more packets than the queues hold."""
 STEPS = 5
-"""Of the search, each of which halves what is uncertain."""
+"""Steps of the search, each of which halves what is uncertain."""
 TRIES = 3
 _QUIET_S = 0.2
 """So long nothing comes before the rest is called lost."""

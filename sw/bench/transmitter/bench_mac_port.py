@@ -17,7 +17,7 @@ RATIO = 1.28
 CORE_FS = round(LINE_FS / RATIO)
 
 HEADERS = wire.ETH_BYTES + 20 + 8 + 12 + 16 + wire.ICRC_BYTES
-"""Of a WRITE ONLY: Ethernet, IPv4, UDP, BTH, RETH, and the ICRC behind its payload."""
+"""Bytes beside the payload of a WRITE ONLY: Ethernet, IPv4, UDP, BTH, RETH, and the ICRC."""
 
 PAYLOADS = (64, 128, 256, 512, 1000, 1024, 1500, 2048, 3000, 4095, 4096)
 THRESHOLDS = (0, 1, 2, 4, 8, 16, 32)
@@ -29,7 +29,7 @@ LIMIT_CROSSING_NS = 30.0
 
 
 def packet_bytes(payload: int) -> int:
-    """Of a WRITE ONLY, without FCS."""
+    """Bytes of a WRITE ONLY, without FCS."""
     return HEADERS + payload + -payload % 4
 
 

@@ -46,7 +46,7 @@ KEYS = (
     *("descriptors", "inside", "over", "packets", "ideal_beats", "cycles", "efficiency"),
     *("per_second", "per_second_least", "per_second_greatest", "clock_hz"),
 )
-"""Of every row; what a block does not have is None."""
+"""Columns of every row; what a block does not have is None."""
 
 
 def measure() -> Measurement:

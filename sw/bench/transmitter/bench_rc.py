@@ -38,7 +38,7 @@ WARM_UP = 10
 """Frames before that."""
 COST_FRAMES = 48
 DEAD_FRAMES = 125
-"""Of each queue pair beside a dead one: more than it takes to spend its retries."""
+"""Frames of each queue pair beside a dead one: more than it takes to spend its retries."""
 DEAD_LIMITS = RcLimits(window=64, timeout=0, backoff=4, retries=7)
 LIMIT_FORMULA, LIMIT_COST, LIMIT_RETRYING, LIMIT_DEAD = 0.92, 1.001, 0.95, 0.999
 
@@ -69,7 +69,7 @@ KEYS = (
     *("case", "delay", "round_trip", "window", "loss", "lost", "acks_lost", "packets", "cycles"),
     *("cycles_per_packet", "predicted", "textbook", "goodput", "measured_over_predicted", "messages_per_s", "clock_hz"),
 )
-"""Of every row; what a case does not have is None."""
+"""Columns of every row; what a case does not have is None."""
 
 
 def measure() -> Measurement:
@@ -117,7 +117,7 @@ def measure() -> Measurement:
 
 
 def timeout_cycles(exponent: int) -> float:
-    """Of a time-out, in clock cycles."""
+    """A time-out in clock cycles."""
     return timeout_ticks(exponent) * TICK_NS * 1e-9 * CLOCK_HZ
 
 

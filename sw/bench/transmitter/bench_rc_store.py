@@ -31,7 +31,7 @@ WINDOW = 8
 """Packets: two frames."""
 DELAY = 125
 USED = 0.9
-"""Of the store's slots, how many may fill until the silent queue pair gives up."""
+"""The share of the store's slots that may fill until the silent queue pair gives up."""
 ROUNDS = 1.5
 """How often the detector would fill the store meanwhile."""
 LIMIT = 0.98
@@ -145,7 +145,7 @@ def page(pairs: list[list[dict[str, Any]]]) -> str:
 
 
 def line(alone: dict[str, Any], beside: dict[str, Any]) -> str:
-    """Of one depth."""
+    """The line of one depth."""
     gives_up = f"{beside['gives_up'] / CLOCK_HZ * 1e6:,.0f}"
     ratio = f"{beside['frames'] / alone['frames']:.3f}"
     cells = (beside["depth"], gives_up, beside["held"], beside["lost"], alone["frames"], beside["frames"], ratio)

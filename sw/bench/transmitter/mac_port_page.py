@@ -28,12 +28,12 @@ def page(rows: Rows, ratio: float) -> str:
 
 
 def efficiency_line(row: dict[str, Any]) -> str:
-    """Of one payload."""
+    """The line of one payload."""
     return f"| {row['payload']} B | {row['beats']:,} | {row['cycles']:,} | {row['efficiency']:.3f} |\n"
 
 
 def latency_line(rows: Rows) -> str:
-    """Of one threshold, at each payload."""
+    """The line of one threshold, at each payload."""
     threshold = rows[0]["threshold"]
     cells = " | ".join(f"{row['latency_ns']:.0f}" for row in rows)
     return f"| {threshold or 'whole packet'} | {cells} |\n"

@@ -14,7 +14,7 @@ MERGED = 2
 """Descriptors of a frame whose rows are merged: the pixels, the trailer."""
 
 WIDTHS = (1, 16, 64, 256, 1024)
-"""Of ROIs that the page shows."""
+"""Widths of ROIs that the page shows."""
 
 Rows = list[dict[str, Any]]
 
@@ -56,7 +56,7 @@ def efficiency(sent: Rows) -> str:
 
 
 def efficiency_line(rows: Rows) -> str:
-    """Of one payload and segmentation, at each latency."""
+    """The line of one payload and segmentation, at each latency."""
     first = rows[0]
     beats = f"{first['ideal_beats'] / first['packets']:.2f}"
     cells = (f"{row['efficiency']:.4f} ({row['cycles'] / row['packets']:.2f})" for row in rows)

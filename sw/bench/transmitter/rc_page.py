@@ -31,7 +31,7 @@ def goodput(lossy: Rows, own: float) -> str:
 
 
 def goodput_line(rows: Rows) -> str:
-    """Of one round trip and window, at each loss."""
+    """The line of one round trip and window, at each loss."""
     first = rows[0]
     cells = (f"{row['goodput']:.3f} ({row['measured_over_predicted']:.2f})" for row in rows)
     return _line(f"{first['round_trip'] / CLOCK_HZ * 1e6:.1f} us", first["window"], *cells)
@@ -59,7 +59,7 @@ def costs(cost: Rows) -> str:
 
 
 def cost_line(row: dict[str, Any]) -> str:
-    """Of one traffic."""
+    """The line of one traffic."""
     return _line(row["case"], f"{row['cycles_per_packet']:.3f}", f"{row['messages_per_s'] / 1e6:.2f} million")
 
 

@@ -31,7 +31,7 @@ TRAILER_AT = SLOT - 64
 QPN = 0x100
 BASE = 0x7F00_0000_0000
 PATIENCE_S = 120.0
-"""Of the driver, which waits in seconds for what takes cycles."""
+"""Patience of the driver, which waits in seconds for what takes cycles."""
 BETWEEN = 200
 """Cycles from one access to the registers to the next: 1 us is a fast one over PCIe."""
 LATENCY = 100
@@ -49,7 +49,7 @@ class Traffic:
 
     @property
     def image_bytes(self) -> int:
-        """Of a frame."""
+        """Bytes of a frame."""
         return self.row_bytes * self.rows
 
     @property
@@ -81,9 +81,9 @@ class Traffic:
 LONG = Traffic(4 * MTU, 7)
 """Messages of 4 full packets."""
 SINGLE = Traffic(MTU, 15)
-"""Of one full packet."""
+"""Messages of one full packet."""
 SHORT = Traffic(32, 31)
-"""Of 32 bytes: packets of 2 beats."""
+"""Messages of 32 bytes: packets of 2 beats."""
 
 
 class _Hastened:

@@ -91,7 +91,7 @@ def names_of(config: BoardConfig) -> dict[int, str]:
 
 
 def show_configured(config: BoardConfig, console: Console) -> None:
-    """Of each queue pair of RC when it gives up; of all the MACs that were asked for."""
+    """Tell when each RC queue pair gives up, and all MACs that were asked for."""
     for index, name in names_of(config).items():
         qp = config.tx.qps[index]
         if config.network.asked_of(index) is not None:

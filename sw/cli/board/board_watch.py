@@ -46,7 +46,7 @@ class BoardWatch:
         self._dead: set[int] = set()
         self._stuck: list[str] = []
         self._said: dict[int, str] = {}
-        """Of each destination what was said last of it."""
+        """The last thing said of each destination."""
         self._looked = monotonic()
         self.disarmed = False
         """Whether somebody else has disarmed the board."""

@@ -51,7 +51,7 @@ def _show_stages(file: CalibrationFile, console: Console) -> None:
 
 
 def _median(plane: NDArray[np.float32] | NDArray[np.uint32], used: NDArray[np.bool_], digits: int) -> str:
-    """Of the pixels in use; a dash where that is not known."""
+    """The median of the pixels in use; a dash where that is not known."""
     values = plane[used]
     if not values.size or np.isnan(median := float(np.median(values))) or (not digits and not median):
         return "-"

@@ -22,7 +22,7 @@ DISTINCT = 8
 """Frames that are simulated; after them they come again, under new numbers."""
 _MOST_MODULES = 32
 _MOST_COUNTS = 4096
-"""Of a pixel of another detector: 12 bits."""
+"""The counts of a pixel of another detector: 12 bits."""
 _NAP_S = 0.1
 """Longest time in which a signal is not looked for."""
 

@@ -29,11 +29,11 @@ class SimulateOptions:
     darks: tuple[Path | None, Path | None, Path | None]
     """Dark runs of G0, G1, G2."""
     gain_maps: list[Path]
-    """Of each module, or none."""
+    """One file for each module, or none."""
     exposed: Path | None
     truth: Path | None
     frames: int
-    """Of each dark run."""
+    """Frames of each dark run."""
     exposed_frames: int
     force: bool = False
     """Older files are replaced."""

@@ -23,9 +23,9 @@ class Received:
     unmet: str = ""
     """What of the user's demand is not so, in a sentence."""
     statistics: RunStatistics | None = None
-    """Of a live run."""
+    """The counts of a live run."""
     notes: tuple[str, ...] = ()
-    """Of what a live run has said, that which is to be known even where all went well."""
+    """The lines of a live run that matter even where all went well."""
 
     @property
     def good(self) -> bool:

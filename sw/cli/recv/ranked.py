@@ -169,7 +169,7 @@ def _receive(options: RecvOptions, ranks: Ranks, console: Console) -> RankOutcom
 
 
 def _identity(path: Path) -> int | None:
-    """Of the file of this name, which each run makes anew; None where there is none."""
+    """The identity of the file of this name, which each run makes anew; None where there is none."""
     return path.stat().st_ino if path.is_file() else None
 
 

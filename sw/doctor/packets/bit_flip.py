@@ -3,7 +3,7 @@
 from framelane.doctor.packets.dissect import Packet
 
 _POLYNOMIAL = 0xEDB88320
-"""Of the CRC-32 of Ethernet, reflected."""
+"""The polynomial of Ethernet's CRC-32, reflected."""
 
 
 class BitFlips:

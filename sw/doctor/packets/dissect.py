@@ -102,7 +102,7 @@ class Packet:
 
     @property
     def header_bytes(self) -> int:
-        """Of the IPv4 header with its options."""
+        """Bytes of the IPv4 header, with its options."""
         return (self.ip.version_ihl & 15) * 4 if self.ip else 0
 
     @property
@@ -135,7 +135,7 @@ class Packet:
 
     @cached_property
     def payload_bytes(self) -> int:
-        """Of the payload without pad; negative where the headers do not fit."""
+        """Bytes of payload without pad; negative where the headers do not fit."""
         return self.icrc_at - (self.bth.pad if self.bth else 0) - self.payload_at
 
     @property

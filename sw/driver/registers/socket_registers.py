@@ -161,4 +161,4 @@ def open_socket(path: str) -> SocketRegisters:
 
 
 MOST_PATH_BYTES = 107
-"""Of the name of a local socket (unix(7))."""
+"""The longest name of a local socket (unix(7))."""

@@ -44,7 +44,7 @@ class Design:
     sources: tuple[str, ...]
     functions: Mapping[str, Signature]
     parameters: Mapping[str, int] = field(default_factory=dict)
-    """Of the top module, beside the bus width."""
+    """Parameters of the top module, beside the bus width."""
 
     def library(self, width: int | None) -> Path:
         """The design of a bus width, compiled into `verilated_folder()`; where it is not yet, that takes about 20 s.

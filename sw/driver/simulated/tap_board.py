@@ -14,7 +14,7 @@ from framelane.driver.simulated.tap import Tap
 from framelane.driver.simulated.verilated_rc import SimulatedRcBoard
 
 CYCLES_PER_S = 100_000
-"""Of the wall clock: what a small machine simulates. The board's own time passes slower, by its clock over this."""
+"""Cycles a second of the wall clock, as a small machine simulates. The board's own time passes slower accordingly."""
 
 _CYCLES_PER_BYTE = 2
 _WAIT_S = 0.0005

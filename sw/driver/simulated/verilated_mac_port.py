@@ -34,7 +34,7 @@ PATIENCE_FS = 100_000_000_000
 """Time without a beat after which the port counts as stuck."""
 
 PASSED = np.dtype([(name, np.uint64) for name in ("in_first", "in_last", "out_first", "out_last", "bytes")])
-"""Of one packet, in fs: its first and its last beat taken from the core, and by the MAC; then its bytes at the MAC."""
+"""A packet, in fs: its first and its last beat taken from the core, and by the MAC; then its bytes at the MAC."""
 
 
 @dataclass(frozen=True, slots=True)

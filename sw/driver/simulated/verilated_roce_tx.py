@@ -35,7 +35,7 @@ PATIENCE = 1_000_000
 """Cycles without a beat after which the packetizer counts as stuck; a QP's rate limit must not ask for more."""
 
 CYCLES = np.dtype([(name, np.uint64) for name in ("message", "payload", "first", "last")])
-"""Of one packet, in clock cycles since the simulator was made: when its message was accepted, when the first beat of
+"""A packet, in clock cycles since the simulator was made: when its message was accepted, when the first beat of
 its own payload was, and when its first and its last beat left."""
 
 

@@ -16,7 +16,7 @@ from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.detector.placing_form import PlacingForm
 
 REFUSED = 4096
-"""Of so many frames it is kept whether a packet was refused because there was no slot."""
+"""For so many frames it is kept whether a packet was refused because there was no slot."""
 EXAMPLE = 4
 """Numbers of the first packet of a fate: bytes, frame, packet, and its module where it has that, else its identity."""
 
@@ -29,12 +29,12 @@ are; else those from `flushed_first` to `flushed_last` are of frames that are ov
 STATE = np.dtype([(name, "i8") for name in (
     "newest", "packets", "good", "placed", "placed_bytes", "guarded", "whole", "run", "run_placed")]
     + [("run_number", "u8")])  # fmt: skip
-"""Of one stream. `newest` frame of the session of which a packet came, `good` packets of the detector, `guarded` words
+"""One stream: `newest` frame of the session of which a packet came, `good` packets of the detector, `guarded` words
 that would have read as holes, `whole` shares of frames; a `run` of packets that were refused for their numbers, one
 like the other, since so many were placed, the last with `run_number`."""
 
 INFO = np.dtype([("identity", "u8"), ("bunch_id", "u8"), ("timestamp", "u8")])
-"""Of the first packet of a frame. All fields of the identity are one number: they have 8 bytes at most."""
+"""The first packet of a frame. All fields of the identity are one number: they have 8 bytes at most."""
 OWNER = np.dtype([("identity", "u8"), ("known", "i8")])
 
 ALL, BEGINS, RESTARTS = 0, 1, 2

@@ -90,7 +90,7 @@ class DetectorStream:
         self.state: NDArray[np.void] = np.zeros(1, STATE)
         self.state["newest"] = -1
         self.units = len(self.modules) * self._share_units
-        """Of a share, in `came`."""
+        """Units of a share, in `came`."""
         self._bits, self._owner = np.zeros((slots, self.units), np.bool_), np.zeros(1, OWNER)
         self._ring, self._pitch = words.reshape(-1), words.shape[1]
         self._where, self._opened, self._woken = where, opened, woken

@@ -10,7 +10,7 @@ class Fate(IntEnum):
     PORT = 1
     """In a capture: not UDP to one of the ports."""
     SIZE = 2
-    """Of another size than the detector's packets: another detector's, or an older format."""
+    """Another size than the detector's packets: another detector's, or an older format."""
     VERSION = 3
     """Another version of the header, of a JUNGFRAU that is recorded."""
     DETECTOR = 4
@@ -18,10 +18,10 @@ class Fate(IntEnum):
     PACKET = 5
     """A number that the interface does not send: a module with one interface is taken for one with two."""
     MODULE = 6
-    """Of another modId, row or column than its port's (or what else tells, by the description): two modules, or another
+    """Another modId, row or column than its port's (or what else tells, by the description): two modules, or another
     sender, use one port. Or of a module that there is not."""
     LATE = 7
-    """Of a frame that was handed out already."""
+    """A frame that was handed out already."""
     NUMBER = 8
     """A frame number far from all others, and no new acquisition: it is corrupt, or of another sender."""
     DUPLICATE = 9

@@ -11,12 +11,12 @@ from framelane.models.detector.detector_packets import (
 )
 
 Place = tuple[int, int, int]
-"""Of a field: offset, width in bytes (0: there is none, it reads as 0), whether its first byte is the highest."""
+"""A field: offset, width in bytes (0: there is none, it reads as 0), whether its first byte is the highest."""
 _NOWHERE = 0, 0, 0
 
 
 class PlacingForm(NamedTuple):
-    """Of one description, and of so many interfaces a module."""
+    """The form of one description, with so many interfaces a module."""
 
     header_bytes: int
     frame_number: Place
@@ -34,9 +34,9 @@ class PlacingForm(NamedTuple):
     """Bytes of a packet, and its pixels in units, of four sizes; -1 bytes where there are fewer."""
     unit_pixels: int
     share_columns: int
-    """Of one port in one module."""
+    """Columns of one port in one module."""
     columns: int
-    """Of the image."""
+    """Columns of the image."""
     module_pixels: int
     swapped: bool
     """Pixels are big-endian."""

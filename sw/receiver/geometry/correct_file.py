@@ -41,7 +41,7 @@ class CorrectedFrames(NamedTuple):
     left_out: int
     """Frames whose `is_good_frame` is 0."""
     reasons: Counter[Reason]
-    """Of the verdicts on the others."""
+    """How many of the others had which verdict."""
 
 
 def correct_file(

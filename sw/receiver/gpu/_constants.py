@@ -12,7 +12,7 @@ from framelane.receiver.pipeline import _correct_float32, _correct_int16
 _THREADS = 256
 _PITCH = 64
 _LARGE_SHIFT, _SMALL_WORD_SHIFT = 18, 17
-"""Of kernels/words.cuh."""
+"""As in kernels/words.cuh."""
 _NOT_MET, _MASKED_LIMIT = 0x4000, 0xFFFF
 """The same."""
 

@@ -41,7 +41,7 @@ class PeakPlan(NamedTuple):
     in_tile: int = 16
     """Candidates of a tile from which on it is kept in shared memory."""
     blocks: int = 1056
-    """Of a kernel after the first one, of all frames."""
+    """Blocks of a kernel after the first one, for all frames."""
 
 
 PLAN = PeakPlan()

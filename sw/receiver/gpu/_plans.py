@@ -16,7 +16,7 @@ class Plan(NamedTuple):
     resident: int = 8
     """Blocks that a multiprocessor holds at a time; the registers are enough for so many."""
     taken: int | None = None
-    """Of these, so many are of one launch, where not all."""
+    """So many of them are in one launch, if not all."""
     ahead: int = 1
     together: int = 1
     per_part: int = 0
@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     0: as many as come to it, where there are as many blocks as the GPU holds.
     """
     units: int = 8
-    """Of `together` items that a job of kernels/sparse.cu has at most: frames of a tile, or tiles of a single frame."""
+    """The most `together` items that a job of kernels/sparse.cu has: frames of a tile, or tiles of a single frame."""
     kept: int = 256
     """Pixels that each warp keeps of a job; items of which it does not keep all it reads again."""
     skew: int = 0
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
 
     @property
     def macros(self) -> dict[str, int]:
-        """Of this plan."""
+        """The macros of this plan."""
         return {
             "THREADS": self.threads,
             "MIN_BLOCKS": self.resident,

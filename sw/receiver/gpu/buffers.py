@@ -19,7 +19,7 @@ JOBS_A_GROUP = 32
 _TURNS, _FIRST_SUM = 255, 260
 """TURNS and SUMS of kernels/look_back.cuh."""
 _KEPT_SETS = 3
-"""Of what the warps of a launch of more than one frame keep: kernels/sparse.cu says why so many."""
+"""Sets of what the warps of a launch of more than one frame keep: kernels/sparse.cu says why so many."""
 _LANES = 32
 """Threads of a warp."""
 

@@ -26,7 +26,7 @@ from framelane.receiver.gpu.buffers import CountBuffers, SparseBuffers, room
 from framelane.receiver.gpu.overlapped import can_overlap, launch_overlapped
 
 MOST_PIXELS = 1 << 31
-"""Of an image: places of pixels have 32 bits."""
+"""The most pixels of an image: their places have 32 bits."""
 
 _NULL = np.uintp(0)
 
@@ -44,7 +44,7 @@ class VerdictPlaces(NamedTuple):
 NO_VERDICT = VerdictPlaces()
 _FILL_BLOCKS, _FILL_THREADS = 512, 256
 _HALF_OF_THE_THREADS = 1024
-"""Of a multiprocessor."""
+"""Half of a multiprocessor's threads."""
 
 
 class GpuKernels:

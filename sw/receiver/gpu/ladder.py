@@ -10,7 +10,7 @@ from framelane.receiver.gpu.launches import Launch
 from framelane.receiver.pipeline import ladder
 
 RUNGS = 16
-"""Of a launch: RUNGS of kernels/ladder.cu."""
+"""Rungs of a launch: RUNGS of kernels/ladder.cu."""
 COUNT_BYTES = 8
 _THREADS, _BLOCKS_EACH = 256, 4
 """Blocks of a multiprocessor."""

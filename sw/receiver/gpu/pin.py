@@ -24,7 +24,7 @@ class Pin:
             what = f"pin {memory.nbytes} bytes of the host: raise the limit (`ulimit -l`), or give a smaller ring; it"
             raise driver().error(what, "cuMemHostRegister", code)
         self.address = int(driver().call("reach pinned memory", "cuMemHostGetDevicePointer", start, 0))
-        """Of the first byte, for kernels and copies."""
+        """The address of the first byte, for kernels and copies."""
 
     def close(self) -> None:
         """Pin them no more. Waits for all work of the GPU."""

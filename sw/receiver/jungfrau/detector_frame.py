@@ -21,7 +21,7 @@ class DetectorFrame:
     packets: NDArray[np.uint16]
     """Packets of each module that came, of 128, or of 256 where they are of two rows; uint16 (modules)."""
     headers: tuple[JfHeader | None, ...]
-    """Of each module the first packet's header; None where nothing came."""
+    """The first packet's header from each module; None where nothing came."""
     guarded: int
     """Words of gain code 10, which a detector never sends; they became error words (0xFFFF)."""
     units: NDArray[np.uint16] | None = None

@@ -17,7 +17,7 @@ from framelane.receiver.sinks import nxmx
 
 _CHECKSUM_BYTES = 4
 Columns = Mapping[str, tuple[str, tuple[int, ...]]]
-"""Of each record its name, its type and the shape of one."""
+"""Name, type and shape of each record."""
 
 
 class FrameFile(GrowingHdf5):

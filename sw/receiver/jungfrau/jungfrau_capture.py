@@ -28,7 +28,7 @@ class JungfrauCapture:
         """When its packets came, where that can be known."""
         self._frames = enumerate(packets)
         self._came: dict[int, int] = {}
-        """Of each frame when its newest packet came."""
+        """When the newest packet of each frame came."""
         self._streams = {port: stream for stream, port in enumerate(ports)}
         self.fragments = 0
         """IP fragments, of which nothing can be used: packets that did not fit the sender's MTU."""

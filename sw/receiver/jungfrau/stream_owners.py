@@ -9,7 +9,7 @@ _IDENTITY = ["module_id", "row", "column"]
 
 
 class StreamOwners:
-    """Of each stream a header of its owner, in `owners`: the first that sent a whole share of a frame there."""
+    """The owner of each stream, by a header in `owners`: the first that sent a whole share of a frame there."""
 
     def __init__(self, streams: int) -> None:
         self.owners: NDArray[np.void] = np.zeros(streams, HEADER)

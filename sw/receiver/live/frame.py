@@ -73,7 +73,7 @@ class Frame:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the veto, with its number of peaks."""
+        """The verdict of the veto, with the number of peaks."""
         return self.result.verdict
 
     @property

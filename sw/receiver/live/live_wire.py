@@ -44,9 +44,9 @@ class LiveWire:
     ring: Ring
     transport: Background
     nic: NicCounters | None = None
-    """Of an RDMA device."""
+    """The counters of an RDMA device."""
     detector: DetectorTransport | None = None
-    """Of a detector's own packets."""
+    """What takes a detector's own packets."""
 
 
 @contextmanager

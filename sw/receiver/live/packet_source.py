@@ -54,7 +54,7 @@ class Live:
     detector: str | Path | None = None
     """A description of packets: one of this package by its name, or a TOML file. Of `detector`."""
     plan: Path | SessionPlan | None = None
-    """Of what kind a new session is: a TOML file (docs/howto/receiving.md), or what it says."""
+    """The kind of a new session: a TOML file (docs/howto/receiving.md), or what it says."""
     session: Path | None = None
     """A session.json."""
     publish: Path | None = None
@@ -77,7 +77,7 @@ class Live:
     ports: tuple[int, ...] = ()
     """The port of each interface of each module, where they are not consecutive."""
     modules: int = 1
-    """Of the detector, one above the other in the image."""
+    """Modules of the detector, one above the other in the image."""
     interfaces: int | None = None
     """On which a module sends, each to its own port; None: as the description has it first, of a JUNGFRAU one."""
     slots: int = 64

@@ -20,7 +20,7 @@ class Processing(JudgingOptions):
     calibration: Path | None = None
     """HDF5 file (docs/howto/calibration.md)."""
     gain_mode: GainMode | None = None
-    """Of the frames, for a calibration of both modes."""
+    """The gain mode of the frames, for a calibration of both modes."""
     gpu: bool = False
     """Frames are processed by a GPU."""
     dark_period: int | None = None

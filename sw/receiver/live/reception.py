@@ -153,7 +153,7 @@ class Reception:
 
     @property
     def first_misfit(self) -> str:
-        """Of what size the first frame was that is of another size than the session's; empty where none was."""
+        """The size of the first frame that has another size than the session's; empty where none had."""
         return self._receiver.first_misfit
 
     @property

@@ -11,7 +11,7 @@ from framelane.receiver.transport.transport import Counters
 
 @dataclass(frozen=True, slots=True)
 class RunStatistics:
-    """Of one run: frames, packets, verdicts.
+    """What a run has counted: frames, packets, verdicts.
 
     `written` frames are in its file; `strays` are immediates of no open frame, and `first_misfit` says what was wrong
     with the first frame of another size than the session's; `sources_gone` have not told their end.
@@ -42,7 +42,7 @@ class RunStatistics:
 
     @classmethod
     def none(cls) -> "RunStatistics":
-        """Of no run."""
+        """The statistics of no run."""
         return cls(Tally(*(0 for _ in fields(Tally))), Counters(), Counter())
 
 

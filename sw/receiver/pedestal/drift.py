@@ -41,13 +41,13 @@ class DriftRow:
 
     module: int
     timestamp_ns: int
-    """Of the newest dark frame as its source tells, 0 if it does not."""
+    """The time stamp of the newest dark frame as its source tells it, 0 if it does not."""
     elapsed_s: float
     """Since the first dark frame, by the tracker's own clock."""
     drift_adu: float
     """Mean drift of the module's pixels since the start."""
     rate_adu_per_s: float
-    """Of the module's mean drift, now."""
+    """The rate of the module's mean drift, now."""
     spread_adu: float
     """By how much the pixels' drifts differ, rms, what noise is left in the pedestals included."""
     frames: int

@@ -39,11 +39,11 @@ class Progress:
     frames: int = 0
     """Dark frames that came."""
     tick: int = 0
-    """Of the newest,"""
+    """The tick of the newest,"""
     timestamp_ns: int = 0
     """and what its source tells, 0 if it does not."""
     recorded: int = 0
-    """Of the record's last row."""
+    """The tick of the record's last row."""
     written: int = 0
     """When pedestals were written last,"""
     blocks: int = 0

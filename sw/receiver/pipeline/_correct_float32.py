@@ -21,9 +21,9 @@ class Constants(NamedTuple):
     """A `Calibration` as the loops take it."""
 
     pedestal: NDArray[np.float32]
-    """Of G0 (pixels), ADU."""
+    """Pedestal of G0 (pixels), ADU."""
     scale: NDArray[np.float32]
-    """Of G0 (pixels), photons or keV per ADU; NaN where the pixel cannot be used."""
+    """Scale of G0 (pixels), photons or keV per ADU; NaN where the pixel cannot be used."""
     switched: NDArray[np.float64]
     """Pedestal, and ADU per photon or keV, of G1, then those of G2 (pixels, 4); NaN where it cannot be used."""
     special: int

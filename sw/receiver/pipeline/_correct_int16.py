@@ -24,13 +24,13 @@ class Constants(NamedTuple):
     """A `FixedCalibration` as the loops take it."""
 
     pedestal: NDArray[np.uint16]
-    """Of G0 (pixels)."""
+    """Pedestal of G0 (pixels)."""
     mantissa: NDArray[np.uint16]
-    """Of G0 (pixels)."""
+    """Mantissa of G0 (pixels)."""
     switched: NDArray[np.uint16]
     """Pedestal and mantissa of G1, then those of G2 (pixels, 4): few pixels need them, and then at one place."""
     shift: NDArray[np.int64]
-    """Of G0, G1, G2: 1 to 31."""
+    """Shift of G0, G1, G2: 1 to 31."""
     special: int
     """The smallest word that is not just one of G0 with a value."""
 

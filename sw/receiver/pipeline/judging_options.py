@@ -31,7 +31,7 @@ class JudgingOptions:
     peaks: Literal["pixels", "bragg"] | None = None
     """What is counted: pixels, or Bragg peaks of such pixels (docs/reference/peaks.md)."""
     snr: float | None = None
-    """Of a Bragg peak's pixels, over the background around them; 6."""
+    """Least ratio of signal to noise of a Bragg peak's pixels over the background around them; 6."""
     sparse: int | None = None
     """Pixels of at least so many photons leave as sparse rows; None: there are none."""
     ladder: Sequence[int] | None = None
@@ -39,7 +39,7 @@ class JudgingOptions:
     keep_rejected: float | None = None
     """This share of the rejected frames is kept all the same, 0 to 1; none."""
     keep_seed: int | None = None
-    """Of the draw of those frames; 0."""
+    """Seed of the draw of those frames; 0."""
 
     def __post_init__(self) -> None:
         if self.keep_rejected is not None and not self.minimum_peaks:

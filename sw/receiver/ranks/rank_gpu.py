@@ -41,7 +41,7 @@ def near(address: str, root: Path = Path("/")) -> set[int]:
 
 
 def _numbers(ranges: Iterable[str]) -> Iterable[int]:
-    """Of a list as 0-3,8 (sysfs, cpulist)."""
+    """The numbers of a list such as 0-3,8 (sysfs, cpulist)."""
     for each in filter(None, ranges):
         first, _, last = each.partition("-")
         yield from range(int(first), int(last or first) + 1)

@@ -28,7 +28,7 @@ _SIZES = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_
 
 
 def launched(environment: Mapping[str, str]) -> int:
-    """Of how many processes of a launcher this one is: 1 where there is no launcher, as in a batch script itself."""
+    """How many processes the launcher has started: 1 where there is no launcher, as in a batch script itself."""
     sizes = (environment.get(name, "") for name in _SIZES)
     return max((int(size) for size in sizes if size.isascii() and size.isdecimal()), default=1)
 

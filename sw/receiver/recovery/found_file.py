@@ -37,13 +37,13 @@ class FoundFile(CheckedFile):
     came: int | None
     """How many frames had come to its receiver, in all its files, when that ended; None where the file does not say."""
     numbers: NDArray[np.uint64]
-    """Of the frames whose number is known, in the order of the file; of several receivers the detector's."""
+    """The numbers of frames where they are known, in the order of the file; of several receivers the detector's."""
     last_ns: int | None
     """Time of the last frame by the clock of its source, where it came."""
     sources: list[Path]
     """The files that hold its images, where it links others, in their order."""
     ranks: dict[int, dict[str, Any]]
-    """Of each rank what the file says about it; empty where there are none."""
+    """What the file says about each rank; empty where there are none."""
 
     def _load(self) -> None:
         self._try("tell what it is", self._identify)

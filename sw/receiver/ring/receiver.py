@@ -47,12 +47,12 @@ class ReceivedFrame:
 
     @property
     def timestamp_ns(self) -> int | None:
-        """Of the first source that tells."""
+        """The time stamp of the first source that tells one."""
         return next((t.timestamp_ns for t in self.trailers if t), None)
 
     @property
     def bunch_id(self) -> int | None:
-        """Of the first source that tells."""
+        """The bunch id of the first source that tells one."""
         return next((t.bunch_id for t in self.trailers if t), None)
 
 

@@ -34,7 +34,7 @@ class Description:
     detector: str = "JUNGFRAU"
     """Its name."""
     mask: NDArray[np.uint32] | None = None
-    """Of the image, in the bits of NXmx; None where nothing is known of any pixel."""
+    """The image's mask in the bits of NXmx; None where nothing is known of any pixel."""
 
     @property
     def missing(self) -> list[str]:

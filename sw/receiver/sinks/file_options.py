@@ -11,7 +11,7 @@ class FileOptions:
     """What a file says of the experiment, and for which readers it is. OptionError for what cannot be."""
 
     metadata: Metadata = field(default_factory=Metadata)
-    """Of the experiment; with enough of it the file is NXmx (docs/reference/files.md)."""
+    """What is known of the experiment; with enough of it the file is NXmx (docs/reference/files.md)."""
     photons_as: PhotonsAs | None = None
     """Another type than int16 with codes, for viewers that do not know them (`pixel_form.form_of`)."""
     checksum: bool = True

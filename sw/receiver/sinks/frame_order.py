@@ -21,7 +21,7 @@ class Piece:
 
 
 def order(numbers: Sequence[NDArray[np.uint64]], unknown: int) -> tuple[Integers, Integers]:
-    """Of each frame, by number: the file that it is in, and its place there.
+    """The file and the place there of each frame, by number.
 
     `numbers` are those of each file's frames, in their order; one that is `unknown` stays behind the frame before it.
     Frames of the same number are in the order of the files.

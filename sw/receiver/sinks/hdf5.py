@@ -26,7 +26,7 @@ from framelane.receiver.sinks.pixel_form import RAW, form_of
 from framelane.session.session import Session
 
 _CACHE_BYTES = 1 << 20
-"""Of each dataset so much waits to be written, and of images one: all of it has to fit what is reserved."""
+"""So much of each dataset waits to be written, and one image: all of it has to fit what is reserved."""
 _COMPRESSED = 1.02
 """What cannot be compressed grows by less."""
 

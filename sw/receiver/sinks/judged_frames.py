@@ -43,7 +43,7 @@ class JudgedFrames:
         self._entry, self._unit = entry, unit
         self._data = entry["data/data"]
         self._columns = {}
-        """Of a dataset, by its path in the entry, what of its last chunk is not written yet."""
+        """What is not written yet of each dataset's last chunk, by its path in the entry."""
         for name in records:
             nxmx.extensible(entry["data"], name, nxmx.RECORD[name], (), chunk=nxmx.RECORDS_A_CHUNK)
             self._columns[f"data/{name}"] = np.zeros(nxmx.RECORDS_A_CHUNK, nxmx.RECORD[name])

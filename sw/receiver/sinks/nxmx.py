@@ -53,7 +53,7 @@ RECORD_ATTRIBUTES: dict[str, dict[str, Any]] = {
 
 RECORDS_A_CHUNK = 256
 _MOST_FRAMES = 100_000
-"""Of an estimate: more would take a run of the slowest frames beyond the end of the calendar."""
+"""The most that an estimate may be: a longer run of the slowest frames would end beyond the calendar."""
 
 
 def now() -> str:

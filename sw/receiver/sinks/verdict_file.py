@@ -31,12 +31,12 @@ class VerdictFile(CheckedFile):
     peaks: NDArray[np.int64]
     """What was counted, on which the verdicts are."""
     threshold: int
-    """Of the first frame, as `minimum`."""
+    """The threshold of the first frame, as `minimum`."""
     unit: str
-    """Of thresholds: photons or keV."""
+    """The unit of thresholds: photons or keV."""
     minimum: int
     thresholds: NDArray[np.int64]
-    """Of each frame, as `minimums`: both may have been changed while the run went on."""
+    """The threshold of each frame, as `minimums`: both may have been changed while the run went on."""
     minimums: NDArray[np.int64]
     share: RandomShare | None
     counts: dict[int, NDArray[np.int64]]

@@ -41,7 +41,7 @@ class VetoReplay:
     veto: Veto
     """Now."""
     share: RandomShare
-    """Of the rejected frames, kept now."""
+    """The share of the rejected frames that is kept now."""
     verdicts: Verdicts
 
     @property

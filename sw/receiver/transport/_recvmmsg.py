@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PEER_BYTES = 16
-"""Of a sockaddr_in (ip(7)): family, port at 2, address at 4."""
+"""Bytes of a sockaddr_in (ip(7)): family, port at 2, address at 4."""
 
 
 class _IoVec(ctypes.Structure):

@@ -13,7 +13,7 @@ _PARTITION = 0x7FFF
 
 
 class Admission:
-    """Of the packets to the receiver of `session`. The ICRC is checked before the transport's own fields."""
+    """Admits packets to the receiver of `session`. The ICRC is checked before the transport's own fields."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -26,5 +26,5 @@ class CaptureTimes:
         return cls(packets, first, last) if is_real(first) and is_real(last) else None
 
     def time_ns(self, index: int) -> int:
-        """Of one packet, by its number from 0."""
+        """When a packet came, by its number from 0."""
         return time_ns(self.packets, index)

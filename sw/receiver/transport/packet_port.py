@@ -20,7 +20,7 @@ _SO_ATTACH_FILTER = 26
 _SOL_PACKET, _PACKET_RX_RING, _PACKET_STATISTICS, _PACKET_VERSION, _TPACKET_V3 = 263, 5, 6, 10, 2
 """linux/if_packet.h."""
 _BLOCK_BYTES = 256 << 10
-"""Of packets that are handed over together, when they are full: they fit the L2 cache."""
+"""Bytes of packets that are handed over together, when they are full: they fit the L2 cache."""
 _FRAME_BYTES = 2048
 """Only checked by the kernel: packets of TPACKET_V3 lie densely."""
 _RETIRE_MS = 1

@@ -31,7 +31,7 @@ class Refusal(StrEnum):
     QPN = "qpn"
     """For another QP."""
     PKEY = "pkey"
-    """Of another partition."""
+    """Another partition."""
     LATE = "late"
     """Not after the last trailer that was placed: of a frame whose slot may hold another one by now."""
     SEQUENCE = "sequence"

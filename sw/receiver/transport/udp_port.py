@@ -17,7 +17,7 @@ from framelane.session.session import Session
 _IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
 """linux/in.h: what is sent has DF and, on this socket, IP ID 0, which the ICRC covers."""
 _MESSAGES = 128
-"""Of one call: with a path MTU of 4096 they stay in the L2 cache until they are placed."""
+"""Messages of one call: with a path MTU of 4096 they stay in the L2 cache until they are placed."""
 _DATAGRAM_BYTES = 1 << 16
 _STRIDE = _DATAGRAM_BYTES + (8 << 10)
 """From datagram to datagram; no power of two, so that their beginnings do not share the lines of a cache."""

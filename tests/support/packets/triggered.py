@@ -41,7 +41,9 @@ class TriggeredSource:
         for _ in range(frames):
             assert self._route.send(self._route.offered, None) is not None
             time.sleep(0.001)
+        end = time.monotonic() + 10
         while not self._route.tell():
+            assert time.monotonic() < end, "the receiver's credit did not take what was told for 10 s"
             time.sleep(0.005)
 
 

@@ -21,7 +21,7 @@ _FAR = 1 << 30
 NO_TIMING = 0x2
 """CU_EVENT_DISABLE_TIMING."""
 _BLOCKS, _THREADS = 8, 256
-"""Of the kernel that hands back: more of them would take PCIe from the copies that bring the next frames."""
+"""Size of the kernel that hands back: a larger one would take PCIe from the copies that bring the next frames."""
 _STATE_WORDS = 8
 """`State` of kernels/reports.cuh, and some that are not used."""
 _NULL = np.uintp(0)
@@ -46,7 +46,7 @@ class Lane:
         self.copied = driver().call("make an event", "cuEventCreate", NO_TIMING)
         """Recorded where the frame has been copied."""
         self.number = 0
-        """Of the newest frame that it was given work for."""
+        """The newest frame that it was given work for."""
         words = xp.empty((1, rows, columns), np.uint16) if raw is None else _words(raw, kernels.shape)
         counts, state = CountBuffers(1), xp.zeros(_STATE_WORDS, np.uint32)
         every = bool(judging.bragg or judging.rungs)

@@ -100,7 +100,7 @@ class LaneQueue:
         self._since = self._watched = time.monotonic()
         """When the oldest running lane could begin, and when the GPU was asked."""
         self._lock = threading.RLock()
-        """Of `void_ahead`, which another thread may call, against all others."""
+        """Keeps `void_ahead`, which another thread may call, from all others."""
         self._fill()
 
     @property

@@ -49,7 +49,7 @@ class Learning:
         self._due = xp.asarray(np.array([progress.blocks, progress.written, 0, 0], np.int64))
         level, chips = (self._gpu.arrays[name] for name in ("level", "chips"))
         self._pinned = [PinnedBuffer(8, level.nbytes, chips.nbytes) for _ in range(lanes)]
-        """Of each lane: the tick of its dark frame, and the state for the record."""
+        """For each lane the tick of its dark frame, and the state for the record."""
         self._takes = [self._taking(of.addresses[0], 1) for of in self._pinned]
         self._put = self._begun = Dark(progress.tick, progress.timestamp_ns, progress.frames, False)
         self._recorded = progress.recorded
@@ -60,7 +60,7 @@ class Learning:
         self._stream = driver().api.CUstream(self._cupy_stream.ptr)
         self._warm_up()
         self._graphs = [self._captured(of.addresses[0]) for of in self._pinned]
-        """Of each lane: what comes after `take_dark`."""
+        """For each lane what comes after `take_dark`."""
 
     def dark(self, timestamp_ns: int | None) -> Dark:
         """What the next dark frame is, with its time if it has one: to be asked when it is put."""

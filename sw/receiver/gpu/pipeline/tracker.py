@@ -18,7 +18,7 @@ from framelane.receiver.gpu._frames import frames
 
 THREADS = 256
 CHIP_THREADS = 1024
-"""Of a block: THREADS of kernels/pedestal.cu."""
+"""Threads of a block: THREADS of kernels/pedestal.cu."""
 LEVEL_SHIFT = LEVEL_BITS - PEDESTAL_FRACTION_BITS
 
 
@@ -38,7 +38,7 @@ class GpuPedestalTracker:
         }
         self.clock = DarkClock(settings.dark_interval_ns)
         self.tick = 0
-        """Of the newest dark frame."""
+        """The tick of the newest dark frame."""
         self.shape: tuple[int, int] = (state.level.shape[0], state.level.shape[1])
         self._gains = tuple(module.asarray(table) for table in gains(settings))
         self._settings = (
