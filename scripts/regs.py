@@ -1,8 +1,8 @@
 """Generate all that says where registers are from hw/rtl/registers/tx_regs.rdl, and pcie_regs.rdl for PCIe engines.
 
 Writes the RTL that decodes them (PeakRDL-regblock), the gateware's names of the counters, the driver's names and
-docs/reference/registers.md, docs/integrating/pcie_registers.md. Run by `make regs`; with `--check`, exit status 1 names the files
-that are not current.
+docs/reference/registers.md, docs/integrating/pcie_registers.md. Run by `make regs`; with `--check`, exit status 1 names
+the files that are not current.
 """
 
 import argparse

@@ -40,7 +40,7 @@ class Measured:
     runs: dict[str, int]
     """Runs, by how they ended."""
     streams: dict[str, StreamCounts]
-    """Of all runs, by address."""
+    """The streams of all runs, by address."""
 
 
 def summed(*of: Mapping[str, StreamCounts]) -> dict[str, StreamCounts]:

@@ -30,9 +30,9 @@ CODED_LEVELS = {
     PixelCode.MASKED: MASKED,
     PixelCode.INVALID: INVALID,
 }
-"""Of codes that are below all values."""
+"""Codes that are below all values."""
 ADU = np.uint16(0x3FFF)
-"""Of a raw word: its value without the gain bits."""
+"""A raw word: its value without the gain bits."""
 _EXACT = 128
 _GZIP = 31
 """Window bits of zlib that mean gzip."""

@@ -33,7 +33,7 @@ class Counted:
     gpu_bytes: tuple[int, int] | None = None
     """In use, and all there are."""
     drift_adu: dict[str, float] = field(default_factory=dict)
-    """Of the pedestal of each module that is tracked."""
+    """How the pedestal moved, of each module that is tracked."""
 
 
 NOTHING = Counted(RunStatistics.none())

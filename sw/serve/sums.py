@@ -46,7 +46,7 @@ class _Half:
 
 
 class Sum:
-    """Of the last pictures: of more than half of `over`, at most `over`, as two halves take turns."""
+    """The last pictures: those of more than half of `over`, at most `over`, as two halves take turns."""
 
     def __init__(self, over: int) -> None:
         self.over, self.asked = over, time.monotonic()

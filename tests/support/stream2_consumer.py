@@ -69,7 +69,7 @@ def consumer(address: str, kind: str = "push", **options: int) -> Iterator[Consu
 
 
 def as_uint16(photons: NDArray[np.int16]) -> NDArray[np.uint16]:
-    """What the page says of such pixels (docs/reference/files.md): holes, masked and invalid ones 65535, saturated 65534."""
+    """What docs/reference/files.md says of such pixels: holes, masked and invalid ones 65535, saturated 65534."""
     out = np.maximum(photons, 0).astype(np.uint16)
     out[photons < -32700] = 65535
     out[photons > 32700] = 65534

@@ -41,7 +41,7 @@ from framelane.session.session import Session
 from framelane.session.session_server import SessionServer
 
 _MODULES = 64
-"""Of a detector, at most: so many of the newest rows have one of each."""
+"""Rows of a detector, at most: so many of the newest rows have one of each."""
 _SOURCE_S = 10.0
 """So long at most a source beside the run may take to end after it."""
 

@@ -27,13 +27,13 @@ class StreamOptions:
     """`all`: each frame, of a rejected one a message without its image; `accepted`: those that the veto keeps;
     `newest`: of these the next one, whenever the last has gone."""
     every: int = 1
-    """Of those only one of so many."""
+    """Only one of so many."""
     rate: float | None = None
     """At most so many a second; None: all."""
     socket: Socket = "push"
     """`push`: each message goes to one consumer, as DECTRIS has it; `pub`: each to all that are there."""
     pixels: Pixels = "uint16"
-    """Of photons, as `FileOptions.photons_as`; `int16`: with their codes as in memory, and negative values. Raw words
+    """Type of photons, as `FileOptions.photons_as`; `int16`: with codes as in memory, and negative values. Raw words
     are uint16."""
     reduce: int = 1
     """A pixel is the greatest of so many by so many."""
@@ -59,7 +59,7 @@ class StreamOptions:
 
     @classmethod
     def parse(cls, text: str) -> "StreamOptions":
-        """Of `ADDRESS[,all|accepted|newest][,push|pub][,uint16|int16][,every=N][,rate=HZ][,reduce=N][,queue=N]`."""
+        """By `ADDRESS[,all|accepted|newest][,push|pub][,uint16|int16][,every=N][,rate=HZ][,reduce=N][,queue=N]`."""
         address, *words = text.split(",")
         given: dict[str, Any] = {"address": address}
         plain = {word: name for name, kind in _WORDS.items() for word in get_args(kind)}

@@ -28,7 +28,7 @@ class StreamCounts:
     overwritten: int = 0
     """Their slot was overwritten before they had been sent, where credit is given for ever."""
     bytes: int = 0
-    """Of the messages that were sent."""
+    """Bytes of the messages that were sent."""
 
     @property
     def waiting(self) -> int:
