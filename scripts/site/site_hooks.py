@@ -47,6 +47,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         nav.append({title: pages})
     boards = sorted((ROOT / "boards").glob("*/*.md"))
     nav.append({"Boards": [str(SOURCE / path.relative_to(ROOT).as_posix()) for path in boards]})
+    nav.append({"Kernel module": str(SOURCE / "kernel/README.md")})
     nav += ["glossary.md", {"Changes": str(SOURCE / "CHANGELOG.md")}]
     config.nav = nav
     return config

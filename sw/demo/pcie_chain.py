@@ -25,7 +25,7 @@ _PAGE_LOG2 = 16
 _BUS = 1 << 32
 """Bus address of the ring's first page; the others lie behind it, in reverse order."""
 _HEADER_BYTES = 24
-"""Of a TLP with a 64-bit address, beside its payload: header, sequence number, LCRC, framing."""
+"""Bytes of a TLP with a 64-bit address beside its payload: header, sequence number, LCRC, framing."""
 
 
 class PcieChain:

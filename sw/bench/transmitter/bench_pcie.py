@@ -27,7 +27,7 @@ BENCHES = {
 WIDTH = 512
 PATIENCE_S = 1800
 BUS_GB_S = {128: 12.80, 256: 14.22, 512: 15.05}
-"""Of `tlp_rq` at 250 MHz: half a beat of a TLP is its header. At 512 bytes it is the wire's."""
+"""Limits of `tlp_rq` at 250 MHz: half a beat of a TLP is its header. At 512 bytes it is the wire's."""
 
 CACHES = (Cache(64), Cache(256), Cache(256, tags=8, ahead=128))
 PAGES = (1 << 12, 1 << 16, 1 << 21)

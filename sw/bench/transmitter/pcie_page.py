@@ -42,18 +42,18 @@ def page(rows: Rows) -> str:
 
 
 def rate_line(row: dict[str, Any]) -> str:
-    """Of one link."""
+    """A row of one link."""
     share = row["gb_s"] / row["wire"]
     return f"| {row['link']} | {row['mps']} | {row['gb_s']:.2f} | {share:.4f} |\n"
 
 
 def cycles_line(row: dict[str, Any]) -> str:
-    """Of one payload."""
+    """A row of one payload."""
     return f"| {row['payload']} B | {row['cycles']:g} | {row['latency']} |\n"
 
 
 def cache_line(rows: Rows, kind: tuple[int, int, int, int], rings: list[int]) -> str:
-    """Of one cache with one size of pages."""
+    """A row of one cache with one size of pages."""
     entries, tags, ahead, page_bytes = kind
     reads = "one read" if tags == 1 else f"{tags} reads"
     cells = []

@@ -12,7 +12,7 @@ _EXTENDED = 0x100
 
 @dataclass(frozen=True, slots=True)
 class Express:
-    """Of a device's PCI Express capability, in bytes: largest payload it can have, and has; largest read request."""
+    """A device's PCI Express capability, in bytes: largest payload it can have, and has; largest read request."""
 
     mps_supported: int
     mps: int

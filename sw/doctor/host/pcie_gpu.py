@@ -14,7 +14,7 @@ _UNTRANSLATED = "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1324"
 
 
 def check(board: PciDevice, devices: Iterable[PciDevice], session: Session | None) -> Iterator[HostFinding]:
-    """Of every GPU that a board could write to."""
+    """What there is of every GPU that a board could write to."""
     for gpu in devices:
         if gpu.text("class").startswith("0x03") and gpu.text("vendor") in _WHICH:
             yield _check_bar(gpu, session)
