@@ -103,8 +103,8 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     assert (status, err) == (
         2,
         "framelane: there is no bench nosuch: choose one of "
-        "roce_tx, tx, placement, rc, rc_store, mac_port, pipeline, jf_correct, pedestal, softnic, detector, link, "
-        "files, serve, gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
+        "roce_tx, tx, placement, rc, rc_store, mac_port, pcie, pipeline, jf_correct, pedestal, softnic, detector, "
+        "link, files, serve, gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from framelane.demo import demo
+from framelane.demo import ways
 from framelane.driver.registers.entries import FrameRing
 from framelane.driver.simulated.verilated_top import lay_out
 from framelane.models.jungfrau.jf_correct import PixelCode, correct_int16
@@ -84,7 +84,7 @@ def test_gateware_that_corrects_otherwise_than_the_host_ends_with_status_1(
         pedestal[0, 3, 5:9] += 4000
         return ring, replace(correction, fixed=replace(fixed, pedestal=pedestal))
 
-    monkeypatch.setattr(demo, "lay_out", wrong)
+    monkeypatch.setattr(ways, "lay_out", wrong)
     status, out, folder = run_demo("gateware", "--frames", 1)
     assert status == 1
     assert "4 pixels arrived and are not what the host would make of those that were sent" in out

@@ -135,7 +135,17 @@ def test_the_document_of_the_interface_is_valid_and_names_all_of_it(local: Serve
     document = json.loads(ask(local, "GET", "/openapi.json")[1])
     validate(document)
     commands = {f"/api/{name}" for name in ("configure", "arm", "start", "stop", "abort")}
-    questions = {"status", "statistics", "frames", "image", "picture", "verdicts", "thresholds", "configuration"}
+    questions = {
+        "status",
+        "statistics",
+        "frames",
+        "history",
+        "image",
+        "picture",
+        "verdicts",
+        "thresholds",
+        "configuration",
+    }
     assert set(document["paths"]) == commands | {f"/api/{name}" for name in questions} | {"/metrics"}
     assert all("description" in call for path in document["paths"].values() for call in path.values())
     assert configuration()["source"].keys() <= document["components"]["schemas"]["SourceSetting"]["properties"].keys()

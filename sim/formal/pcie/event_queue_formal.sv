@@ -97,7 +97,9 @@ module event_queue_formal
     end
     if (!rst && !reset_q && !reset2_q && ran_q == '1) begin
       if (event_o) a_room : assert (used < entries);
-      if (event_o) a_place : assert (next_bd.destination == (any_base | 64'(index) * 64'd64) && next_bd.length == 32'd64);
+      if (event_o) begin
+        a_place : assert (next_bd.destination == (any_base | 64'(index) * 64'd64) && next_bd.length == 32'd64);
+      end
       if (lost_o) a_full : assert (used2_q == entries || used1_q == entries);
       a_one : assert (!(event_o && lost_o) && !(event_o && asks));
     end

@@ -142,6 +142,7 @@ function reduction() {
 }
 
 let pending = new AbortController();
+let kind = '';
 async function pictures() {
   for (;;) {
     const begun = performance.now();
@@ -150,7 +151,9 @@ async function pictures() {
         await sleep(200);
         continue;
       }
-      const answer = await ask(`/api/picture?after=${sequence}&reduce=${reduction()}&wait_s=5&show=${$('show').value}&over=${$('over').value}`, { signal: pending.signal });
+      const wanted = `&show=${$('show').value}&over=${$('over').value}`;
+      if (wanted !== kind) [kind, sequence] = [wanted, 0]; // the picture that is there is of another kind
+      const answer = await ask(`/api/picture?after=${sequence}&reduce=${reduction()}&wait_s=5${wanted}`, { signal: pending.signal });
       if (answer.status === 200) {
         picture = taken(await answer.arrayBuffer());
         sequence = picture.head.sequence;
@@ -160,7 +163,7 @@ async function pictures() {
         canvas.setAttribute('aria-label', `Frame ${head.frame}: ${head.peaks} peaks, ${head.holes} pixels never came`);
       } else if (!answer.ok) await sleep(1000);
     } catch (error) {
-      sequence = 0; // the service has gone, and counts anew when it is back; or another kind of picture is wanted
+      sequence = 0; // the service has gone, and counts anew when it is back
       if (error.name !== 'AbortError') await sleep(1000);
     }
     await sleep(Math.max(0, PICTURE_MS - (performance.now() - begun)));
