@@ -71,13 +71,19 @@ def cache_rows() -> list[dict[str, Any]]:
     ]
 
 
+def alike(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with the same keys each, None where a case has no such figure: they stand in one table."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    return [{key: row.get(key) for key in keys} for row in rows]
+
+
 def measure() -> Measurement:
     """Run the benches, then the model of the cache."""
     with tempfile.TemporaryDirectory() as folder:
         rows = [named(row) for row in simulated(list(BENCHES), Path(folder))]
     if missing := set(BENCHES.values()) - {row["case"] for row in rows}:
         raise SimulationError(f"benches of PCIe wrote nothing down of {', '.join(sorted(missing))}")
-    rows += cache_rows()
+    rows = alike(rows + cache_rows())
     return Measurement(
         rows, targets(rows), shown=[row for row in rows if row["case"] != "cache"], page=pcie_page.page(rows)
     )
