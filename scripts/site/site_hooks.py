@@ -29,7 +29,7 @@ SECTIONS = (
     ("Reference", ("reference", "detectors")),
     ("Explanation", ("explanation",)),
     ("Measured", ("measured", "records")),
-    ("Decisions", ("decisions",)),
+    ("Decisions", ("decisions/gateware", "decisions/host")),
 )
 """The sections of the site, and their folders. The pages of a folder are in the order of its README.md or index.md,
 where that names them, else of their titles."""

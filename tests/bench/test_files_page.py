@@ -9,4 +9,4 @@ def test_the_decision_has_the_table_of_the_measured_page() -> None:
     page = (DOCS / "measured" / "files.md").read_text()
     table = page.split("## Side by side")[1].split("\n\n")[2]
     assert table.startswith("| way | frames/s |")
-    assert table in (DOCS / "decisions" / "0017-growing-files.md").read_text(), "copy it there"
+    assert table in (DOCS / "decisions" / "host" / "0017-growing-files.md").read_text(), "copy it there"

@@ -103,7 +103,7 @@ def test_after_a_sender_has_died_another_starts_anew_in_a_session_of_its_own(mak
 
 
 def test_a_sender_that_starts_anew_in_the_old_session_is_late_and_spoils_nothing(make_source: MakeSource) -> None:
-    """A new run takes a new session (docs/decisions/0005-late-packets.md): else it is refused, and that is counted."""
+    """A new run takes a new session (decision 0005, late packets): else it is refused, and that is counted."""
     old, new = make_source(n_slots=8), make_source(3, n_slots=8)
     left = old.frames(3)[: 2 * PACKETS + 3]
     with live(old.session) as (host, send):

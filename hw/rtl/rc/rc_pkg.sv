@@ -1,4 +1,4 @@
-// Types of the RC requester (docs/decisions/0015-reliable-connection.md). "IBA" is the InfiniBand Architecture Specification,
+// Types of the RC requester (docs/decisions/gateware/0015-reliable-connection.md). "IBA" is the InfiniBand Architecture Specification,
 // volume 1.
 package rc_pkg;
 

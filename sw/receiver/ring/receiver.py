@@ -233,7 +233,7 @@ class Receiver:
 
         Pixels carry no number. Behind the newest trailer of the one source of a session they are of the next frame in
         their slot, since nothing older is placed after it; but not where the source does not keep to the session, nor
-        where there are others, or a NIC, whose late packets are placed (`docs/decisions/0005-late-packets.md`).
+        where there are others, or a NIC, whose late packets are placed (`docs/decisions/host/0005-late-packets.md`).
         """
         ring = self._ring
         trusted = ring.layout.sources == 1 and not self._astray and self._transport.refuses_late

@@ -4,7 +4,7 @@ InfiniBand vol. 1, 9.6 (packet headers), 9.8.2 (UC responder), C9-88 (a WRITE of
 rxe drops everything after a lost MIDDLE until the QP is reset, this follows the specification: the rest of that message
 is dropped, the next one is served. The ICRC is checked before the transport's own fields: where it is right, a wrong
 field is the sender's mistake and not the wire's. A packet of a frame that has ended is refused, which a NIC cannot do
-(`docs/decisions/0005-late-packets.md`).
+(`docs/decisions/host/0005-late-packets.md`).
 """
 
 from dataclasses import dataclass

@@ -2,8 +2,8 @@
 
 It shares no code with the receiver, the models or the writers of captures: offsets are those of the pcap format
 (classic, microseconds or nanoseconds), IEEE 802.3, RFC 791, RFC 768 and InfiniBand vol. 1, 9 with annex A17; the ring,
-its trailers and which frame is over are as docs/architecture.md and docs/decisions/0005 say. It knows what UC can do to
-a session with enough slots: no frame is overwritten.
+its trailers and which frame is over are as docs/architecture.md and docs/decisions/host/0005 say. It knows what UC can
+do to a session with enough slots: no frame is overwritten.
 """
 
 import json
