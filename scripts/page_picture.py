@@ -36,7 +36,7 @@ _RECTANGLES = (
     ".map(r => [r.left, r.top, r.right, r.bottom].map(Math.round))"
 )
 _COLOURS = 128
-"""Of the picture, so that it is small."""
+"""Colours kept in the picture, to make its file small."""
 
 
 def picture(folder: Path, to: Path) -> list[list[int]]:

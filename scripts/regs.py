@@ -30,7 +30,7 @@ PCIE = Path("hw/rtl/registers/pcie_regs.rdl")
 PCIE_COUNTERS = Path("hw/rtl/registers/pcie_counters_pkg.sv")
 
 COPIES = 4
-"""Of whether a request is a write."""
+"""Copies of the flag that says whether a request is a write."""
 MOST = 224
 """Flip-flops that a copy drives at most."""
 WIDE = 8

@@ -20,18 +20,18 @@ ByteOrder = Literal["little", "big"]
 Guard = Literal["gain_code", "hole_word"]
 
 MOST_UDP_BYTES = 65507
-"""Of a UDP payload over IPv4."""
+"""Largest UDP payload over IPv4."""
 MOST_HEADER_BYTES = 1024
 MOST_PIXELS = 1 << 24
-"""Of a module."""
+"""Most pixels of a module."""
 MOST_PACKETS = 1 << 16
-"""Of a module's frame."""
+"""Most packets of a module's frame."""
 MOST_SIZES = 4
 MOST_NAME = 60
 MOST_CONSTANTS = MOST_IDENTITY = 4
 MOST_IDENTITY_BYTES = 8
 FEWEST_FRAME_BYTES = 2
-"""Of a frame number: a shorter one would come again while its frame is under way."""
+"""Shortest frame number, in bytes: one byte would wrap around while its frame is under way."""
 PIXEL_BYTES = 2
 
 RESERVED = frozenset({"placed", "port", "size", "packet", "module", "late", "number", "duplicate", "slot"})
@@ -52,7 +52,7 @@ class HeaderField(_Table):
     """A whole number in the header, unsigned."""
 
     offset: _Place
-    """Of its first byte, from the beginning of the UDP payload."""
+    """Offset of its first byte in the UDP payload."""
     width: Annotated[int, Field(ge=1, le=8)]
     """Bytes."""
     byte_order: ByteOrder | None = None
@@ -165,7 +165,7 @@ _SINGLE = "frame_number", "packet_number", "module_number", "bunch_id", "timesta
 
 
 class Module(_Table):
-    """Of how many pixels a module is."""
+    """A module's size, in pixels."""
 
     rows: _Count
     columns: _Count
@@ -200,7 +200,7 @@ class Interfaces(_Table):
     """A way in which a module sends: on so many UDP ports, each an equal share of it."""
 
     rows: _Count | None = None
-    """Of a share; None: all of the module's."""
+    """Rows of a share; None: all rows of the module."""
     columns: _Count | None = None
     port: tuple[Port, ...] = Field((Port(),), min_length=1)
     """In the order of the UDP ports."""

@@ -8,7 +8,7 @@ FCS_BYTES = 4
 GAP_BYTES = 12
 """Least gap between two frames, in cycles."""
 MIN_BYTES = 64
-"""Of a frame with its FCS."""
+"""Shortest frame, with its FCS."""
 
 
 def fcs(packet: bytes, spoiled: bool = False) -> bytes:

@@ -213,7 +213,7 @@ class _Module:
         self._drift = 1 + np.float32(config.drift_spread) * rng.standard_normal(shape[1:], np.float32).clip(
             -_SPREAD_ENDS, _SPREAD_ENDS
         )
-        """Of a pixel, in units of the mean drift."""
+        """Drift of each pixel, in units of the mean drift."""
 
     def pedestal_g0(self, number: int) -> NDArray[np.float32]:
         """The pedestals of G0 in frame `number`."""

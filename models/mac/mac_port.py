@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from framelane.models.cells import axis
 
 MIN_BYTES = 60
-"""Of an Ethernet frame without its FCS."""
+"""Shortest Ethernet frame, without its FCS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

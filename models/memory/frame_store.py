@@ -32,9 +32,9 @@ class FrameStore:
     lost: int = 0
     """No slot was free."""
     bad: int = 0
-    """Of the wrong length, or refused by the memory."""
+    """Frames of the wrong length, or refused by the memory."""
     mismatches: int = 0
-    """Of them, those that were not of `image_bytes`."""
+    """Those among them whose length was not `image_bytes`."""
     ignored: int = 0
     """Begun while not armed."""
     _begun: list[int] = field(default_factory=lambda: [0] * KINDS)

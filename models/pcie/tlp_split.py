@@ -29,11 +29,11 @@ class Status(IntEnum):
     BAD_PAYLOAD = 7
     """Payload came with errors: TLPs with bytes of it are poisoned."""
     UNANSWERED = 8
-    """Of a frame's event: its fence had no completion in time, so that nobody knows whether all has arrived."""
+    """In a frame's event: its fence was not completed in time, so whether everything arrived is unknown."""
     LINK_DOWN = 9
     """The engine has given up its link: nothing is sent any more, until it is restarted."""
     FENCE_REFUSED = 10
-    """Of a frame's event: its fence's completion was an error, so what was written to that page is lost too."""
+    """In a frame's event: its fence was completed with an error, so what was written to that page is lost too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class RcLedger:
 
     @property
     def tag(self) -> int:
-        """Of the frame whose descriptors come now."""
+        """The tag of the frame whose descriptors come now."""
         return self.begun % self.tags
 
     @property

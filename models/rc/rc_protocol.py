@@ -60,7 +60,7 @@ class RcNote(IntEnum):
     ACKED = 1
     """An acknowledgement; also one without news."""
     STALE = 2
-    """Of PSNs that are not outstanding: ignored."""
+    """A response for a PSN that is not outstanding: ignored."""
     WENT_BACK = 3
     """A NAK of the sequence: goes back."""
     REPEATED = 4

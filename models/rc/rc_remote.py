@@ -15,7 +15,7 @@ from framelane.models.station.roce_rx import ACKNOWLEDGE, AETH_BYTES, FIRST_QPN,
 
 SRC_PORT = 0xC000
 CREDIT_UNLIMITED = 0x1F
-"""Of an ACK's syndrome: the receiver counts no credits (vol. 1, 9.7.7.2.5)."""
+"""Credit count in an ACK's syndrome of a receiver that limits nothing (vol. 1, 9.7.7.2.5)."""
 _RNR, _NAK = 0x20, 0x60
 
 

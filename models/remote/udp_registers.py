@@ -8,7 +8,7 @@ from enum import IntEnum
 MAGIC = b"FLRG\x01"
 """The last byte is the version."""
 PORT = 4792
-"""Of UDP: the one behind RoCEv2's 4791."""
+"""UDP port: the one after RoCEv2's 4791."""
 MAX_ACCESSES = 64
 ANSWER = 0x80
 OKAY, SLVERR = 0, 2

@@ -21,7 +21,7 @@ class Batch:
 
     @classmethod
     def of(cls, frames: Sequence[bytes]) -> Self:
-        """Of so many frames, copied to memory of their own, which may be written."""
+        """A batch of these frames, copied into new, writable memory."""
         sizes = np.array([len(frame) for frame in frames], np.int64)
         return cls(np.frombuffer(bytearray(b"".join(frames)), np.uint8), np.cumsum(sizes) - sizes, sizes)
 

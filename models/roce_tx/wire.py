@@ -16,7 +16,7 @@ ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_VLAN = 0x8100
 PROTOCOL_UDP = 17
 FRAGMENT = 0x3FFF
-"""Of the 16 bits with IPv4's flags and fragment offset, those that only a fragment has set: MF and the offset."""
+"""MF and the fragment offset in IPv4's 16 bits of flags and offset: set in fragments only."""
 ETH_BYTES, VLAN_BYTES, IP_BYTES, UDP_BYTES, BTH_BYTES, RETH_BYTES, IMM_BYTES, ICRC_BYTES = 14, 4, 20, 8, 12, 16, 4, 4
 LINE_BYTES = 24
 """Bytes of the line beside an Ethernet frame without FCS (IEEE 802.3): preamble and SFD 8, FCS 4, gap 12."""

@@ -16,7 +16,7 @@ from framelane.models.roce_tx.wire import Endpoint
 ETHERTYPE_ARP = 0x0806
 BROADCAST_MAC = 0xFFFFFFFFFFFF
 FRAME_BYTES_MIN = 60
-"""Of an Ethernet frame without FCS (IEEE 802.3, 4A.4.2); shorter ones are padded with zeros."""
+"""Shortest Ethernet frame without FCS (IEEE 802.3, 4A.4.2); shorter ones are padded with zeros."""
 ARP_BYTES = 42
 """Bytes of Ethernet header and packet."""
 ANNOUNCE_MS = 2000

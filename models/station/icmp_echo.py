@@ -17,7 +17,7 @@ MESSAGE_AT = wire.ETH_BYTES + wire.IP_BYTES
 """Byte of the frame at which the ICMP message begins."""
 HEADER_BYTES = MESSAGE_AT + 6
 FRAME_BYTES_MIN, FRAME_BYTES_MAX = 60, 1514
-"""Of an Ethernet frame without FCS and VLAN tag."""
+"""Sizes of an Ethernet frame without FCS and VLAN tag."""
 
 
 class Verdict(Enum):

@@ -48,10 +48,10 @@ class RoceDrop(IntEnum):
     LENGTH = 0
     """Lengths of frame, IPv4 and UDP do not agree, or are not of whole words, or hold no BTH."""
     CHECKSUM = 1
-    """Of the IPv4 header."""
+    """The IPv4 header's checksum is wrong."""
     ICRC = 2
     VERSION = 3
-    """Of the transport, in the BTH: not 0."""
+    """The BTH's transport header version is not 0."""
     OPCODE = 4
     """Neither an acknowledgement of RC nor a CNP."""
     SIZE = 5
@@ -63,7 +63,7 @@ class RoceDrop(IntEnum):
     SOURCE = 8
     """Not from the QP's receiver."""
     PKEY = 9
-    """Of another partition, or both sides are limited members of it (vol. 1, 10.9.3)."""
+    """Another partition, or both sides are limited members of it (vol. 1, 10.9.3)."""
     SYNDROME = 10
     """Reserved."""
 

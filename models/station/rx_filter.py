@@ -49,7 +49,7 @@ class RxDrop(IntEnum):
     PROTOCOL = 8
     """Neither UDP nor ICMP."""
     PORT = 9
-    """Of another UDP service than RoCEv2."""
+    """To a UDP port other than RoCEv2's."""
     FULL = 10
     """No room in the buffer: see `axis_frame_fifo`."""
 

@@ -74,7 +74,7 @@ def compared(runs: list[tuple[Values, Values]]) -> list[Compared]:
 
 
 def quotient(a: float, b: float) -> float:
-    """Of two figures, 1 where both are 0."""
+    """`a / b`; 1 where both are 0."""
     return 1.0 if a == b else a / b if b else float("inf")
 
 
@@ -88,7 +88,7 @@ def table(what: str, rows: list[Compared]) -> str:
 
 
 def values(measured: Any) -> Values:
-    """Of whatever a bench has returned."""
+    """The figures in what a bench returned: a dict, rows, or something with `rows`."""
     if isinstance(measured, dict):
         measured = [{"what": what, "value": value} for what, value in measured.items()]
     rows = measured[0] if isinstance(measured, tuple) else getattr(measured, "rows", measured)

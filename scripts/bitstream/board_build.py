@@ -42,7 +42,7 @@ class Board:
     clocks: dict[str, float]
     """Least MHz by the net of each clock."""
     parameters: dict[str, str]
-    """Of its top module, as Verilog writes them."""
+    """Parameters of the top module, as Verilog literals."""
 
 
 @dataclass(frozen=True)

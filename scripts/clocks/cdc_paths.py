@@ -42,7 +42,7 @@ class Crossing:
     clock: str
     sources: tuple[Point, ...]
     clocks: tuple[str, ...]
-    """Of the sources."""
+    """Clocks of the sources."""
     direct: bool
     """Each bit straight from one register, without logic."""
     asynchronous: bool

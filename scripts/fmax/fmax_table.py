@@ -22,7 +22,7 @@ class Row:
     flops: int
     brams: int
     mhz: tuple[float, ...]
-    """Of each seed."""
+    """Fmax by seed, in MHz."""
     path: str
     """What limits the slowest of them."""
 

@@ -26,7 +26,7 @@ BOARDS = ROOT / "boards"
 MODELS = BOARDS / "ecp5" / "models"
 TOP = "board_line"
 COROUTINES = "-fcoroutines -std=gnu++20 -O1"
-"""Of what waits for a time, for compilers that do not have them by themselves."""
+"""Compiler flags for code that waits for a time: some compilers have no coroutines by default."""
 
 
 def netlist_of(board: str) -> Path:

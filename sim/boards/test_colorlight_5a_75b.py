@@ -32,7 +32,7 @@ COLUMNS = 1024
 ONLY_WITH_IMMEDIATE = 0x0B
 """The opcode of a trailer, without its service: RDMA WRITE ONLY with immediate."""
 LEAST_MBPS = {4096: 976.0, 1024: 912.6}
-"""Of payload, with the largest path MTU of RoCEv2 and that of most networks: the line has room for 976.6 and 912.7."""
+"""Least Mb/s of payload, by path MTU: RoCEv2's largest, and that of most networks. The line allows 976.6 and 912.7."""
 
 
 def session(mtu: int, rows: int) -> Session:

@@ -31,7 +31,7 @@ PERIODS = (
     {"": 4000, "pixel": 5200, "memory": 3300, "register": 10_000, "tx": 3103, "rx": 3106},
     {"": 3100, "pixel": 3104, "memory": 5000, "register": 4100, "tx": 4800, "rx": 4803},
 )
-"""Of all clocks, in ps: a line faster than the core, and a slower one beside a slow memory."""
+"""Periods of all clocks in ps: a line faster than the core, and a slower line beside a slow memory."""
 
 
 @cocotb.test()

@@ -22,7 +22,7 @@ SLOTS = 3
 LINES, LINE_BYTES = 60, 1024
 IMAGE = LINES * LINE_BYTES
 SHARE = 0.995
-"""Of the wires' ceiling, that must be reached."""
+"""The share of the wires' ceiling that must be reached."""
 CLOCK_NS = 4
 """At 512 bits."""
 

@@ -22,7 +22,7 @@ FRAMES = 20
 MOST = DEPTH // 6
 """Descriptors of a frame in a flow: rings have room for twice as many frames as are in flight."""
 BEATS = 6
-"""Of a packet with 256 bytes of payload, 512 bits each."""
+"""Beats of 512 bits in a packet with 256 bytes of payload."""
 
 
 def shapes(flows: list[Flow], chance: random.Random) -> list[Flow]:

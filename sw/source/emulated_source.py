@@ -185,7 +185,7 @@ class EmulatedSource:
         outcome.image_bytes += route.share_bytes
 
     def _faults(self, stop: Stop) -> list[str]:
-        """What went wrong, but for the wire."""
+        """What went wrong, apart from the wire."""
         outcome, frames, closed = self.outcome, self._schedule.frames, self._closed
         faults = []
         if not outcome.held:

@@ -61,7 +61,7 @@ def test_the_search_finds_the_rate_above_which_packets_are_lost() -> None:
 def test_a_receiver_that_is_slower_misses_its_promise_and_the_page_says_on_how_many_cores(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of the one that places packets every tenth is lost at any rate above the lowest."""
+    """The receiver that places packets loses every tenth at any rate above the lowest."""
 
     @contextmanager
     def slow(ports: list[int]) -> Iterator[Taken]:

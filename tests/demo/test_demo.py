@@ -51,7 +51,7 @@ class Run:
             return np.asarray(file["entry/data"][name][()])
 
     def memory(self, without: set[int]) -> NDArray[np.uint16]:
-        """Every frame as the packets of the capture build it, but for the packets `without`: no code of the receiver.
+        """Every frame as the packets of the capture build it, without the packets `without`: no code of the receiver.
 
         A frame's packets come one after the other, the trailer (64 bytes behind the image) last.
         """

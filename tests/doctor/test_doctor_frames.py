@@ -202,7 +202,7 @@ def test_large_slots_keep_their_holes_apart() -> None:
 
 
 def test_what_is_left_of_a_frame_without_its_trailer_does_not_fill_the_next_one_of_its_slot() -> None:
-    """Of frame 0 packet 1 and the trailer are lost, of frame 4 all but packet 1 and the trailer: the same slot."""
+    """Frame 0 loses packet 1 and its trailer; frame 4, in the same slot, loses all but packet 1 and its trailer."""
     session = make()
     sent = stream(session, 5)
     left = [packet for n, packet in enumerate(sent) if n not in (1, TRAILER, 20, 22, 23)]

@@ -101,7 +101,7 @@ def test_a_session_with_any_value_in_any_field_is_read_or_refused(make_session: 
 
 
 def use(session: Session) -> None:
-    """What follows when a session is read, but for the memory."""
+    """What follows when a session is read, except the memory."""
     session.qp_context()
     for source in range(session.sources):
         session.destination(source)
@@ -315,7 +315,7 @@ def doctor(tmp_path: Path) -> Callable[[bytes], bool]:
 
 @pytest.fixture
 def wrong_packets() -> list[bytes]:
-    """Of a session: some that are good, and one of another QP, one cut short, one corrupt."""
+    """Packets of a session: some good ones, one for another QP, one cut short, one corrupt."""
     good = stream(make(), frames=1)
     return [*good[:3], stream(make(qpn=1), frames=1)[0], good[3][:70], good[3][:-1] + b"?"]
 

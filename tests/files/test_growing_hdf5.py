@@ -41,7 +41,7 @@ from made_peaks import check_peaks, made_peaks
 JUDGING = Judging(rungs=(1, 2, 4, 8), bragg=PeakSettings(limit=3))
 COMMITS = 12
 EACH = 1 if os.environ.get("FRAMELANE_EVERY_WRITE") else 5
-"""Of so many writes one is taken for the last; in `make nightly` every one."""
+"""One write in so many is taken for the last; in `make nightly` every one is."""
 
 
 @dataclass
@@ -220,7 +220,7 @@ def run(
 
 
 def promised(log: Log) -> Iterator[tuple[int, int]]:
-    """Of each event its number, and of how many frames the commits before it are."""
+    """Each event's number, and how many frames were committed before it."""
     n, commits = 0, iter([*log.committed, (len(log.events) + 1, 0)])
     events, frames = next(commits)
     for number in range(len(log.events)):

@@ -13,7 +13,7 @@ from framelane.files.new_hdf5 import NewHdf5
 
 
 class FullDisk(ForgivingFile):
-    """Of a disk without room for anything."""
+    """A file on a full disk."""
 
     def _put(self, view: memoryview, at: int) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

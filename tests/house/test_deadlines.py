@@ -43,7 +43,7 @@ ALLOWED = {
 
 
 def own(nodes: list[ast.AST]) -> Iterator[ast.AST]:
-    """These and all within them, but for the functions that are only defined there."""
+    """These and all within them, except functions that are only defined there."""
     for node in nodes:
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

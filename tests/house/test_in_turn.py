@@ -1,4 +1,4 @@
-"""Of the longest tests a commit has a part, and all have their turn."""
+"""Each commit runs a part of the longest tests, and all of them have their turn."""
 
 import os
 import subprocess

@@ -21,7 +21,7 @@ PACKAGING = ROOT / "packaging"
 UNIT = PACKAGING / "framelane.service"
 ANALYZE = shutil.which("systemd-analyze")
 OTHER_NAMES = {"isal": "python-isal", "matplotlib": "matplotlib-base"}
-"""Of conda-forge."""
+"""Packages that have another name on conda-forge."""
 
 
 def options(command: str) -> set[str]:

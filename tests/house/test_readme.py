@@ -16,7 +16,7 @@ IMAGE_BYTES = 8 * 512 * 1024 * 2
 
 @cache
 def page(name: str) -> str:
-    """Of docs/, or of docs/measured/."""
+    """A page of docs/, or of docs/measured/."""
     (path,) = (ROOT / "docs").rglob(f"{name}.md")
     return path.read_text()
 

@@ -57,7 +57,7 @@ def keeps_the_rules(tlp: Tlp, mps: int) -> None:
 
 
 def some_write(chance: random.Random, ring_bytes: int) -> Write:
-    """Of any alignment, short more often than long, some around a boundary."""
+    """A write of any alignment: short more often than long, sometimes around a page boundary."""
     length = chance.choice([chance.randrange(1, 9), chance.randrange(1, 600), chance.randrange(1, 9000)])
     offset = chance.randrange(ring_bytes - length)
     if chance.random() < 0.3:

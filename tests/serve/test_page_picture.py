@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 BLOCK = 20
 """Pixels of a side: what a font's outlines differ in from machine to machine is little of it."""
 FAR, MOST_FAR = 24.0, 0.02
-"""Of 255: so far may a block's mean be away, and that may be so many of them."""
+"""How far a block's mean may be off, out of 255, and the share of blocks that may be further off."""
 
 
 def blocks(path: Path, varying: list[list[int]]) -> NDArray[np.float64]:

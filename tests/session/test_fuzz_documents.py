@@ -66,7 +66,7 @@ def each_is_read_or_refused(
 
 
 def test_any_session_is_read_or_refused(make_session: MakeSession, tmp_path: Path) -> None:
-    """Of one that is read every source has its place in the ring."""
+    """In a session that is read, every source has its place in the ring."""
 
     def use(path: Path) -> None:
         session = Session.load(path)
@@ -86,7 +86,7 @@ def test_any_session_is_read_or_refused(make_session: MakeSession, tmp_path: Pat
 
 
 def test_any_plan_is_read_or_refused(tmp_path: Path) -> None:
-    """Of one that is read there can be a session."""
+    """A plan that is read makes a session."""
 
     def use(path: Path) -> None:
         plan: SessionPlan = load_plan(path)

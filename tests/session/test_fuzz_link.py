@@ -174,7 +174,7 @@ def spoiling(session: Session, key: LinkKey, chance: random.Random, step: int) -
 def test_whatever_a_receiver_says_a_source_ends_with_a_sentence_or_has_the_session(
     make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a receiver that says nonsense later a source keeps the credit that was said before."""
+    """When a receiver begins to talk nonsense, the source keeps the credit that it had been given."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(session_client, "_PATIENCE_S", 0.5)
     monkeypatch.setattr(session_client, "_PAUSE_S", 0.002)

@@ -18,7 +18,7 @@ MakeImages = Callable[..., list[NDArray[np.uint16]]]
 Run = Callable[..., tuple[Source, list[bytes], list[bytes], Callable[[Forecast], ReceivingHost]]]
 FRAMES = 6
 FIRST, MIDDLE, TRAILER = 10, 11, 14
-"""Of the third frame, where messages are of several packets."""
+"""Packet numbers in the third frame, where a message has several packets."""
 
 UNGUARDED = {"eth.src", "udp.checksum", "bth.resv8a"}
 """What neither the IPv4 checksum nor the ICRC covers, nor a soft NIC looks at."""

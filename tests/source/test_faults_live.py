@@ -21,7 +21,7 @@ from placed_packets import PATIENCE_S, ReceivingHost, live
 MakeSession = Callable[..., Session]
 MakeImages = Callable[..., list[NDArray[np.uint16]]]
 PACKETS = 5
-"""Of a frame, its trailer included."""
+"""Packets of a frame, its trailer included."""
 
 
 @pytest.fixture(params=["only", "message"])

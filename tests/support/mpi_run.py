@@ -102,7 +102,7 @@ class Run:
         return (self.folder / "out").read_text()
 
     def pid(self, rank: int) -> int:
-        """Of a rank's process."""
+        """Process ID of a rank."""
         for path in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
                 variables = path.read_bytes().split(b"\0")

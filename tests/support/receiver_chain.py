@@ -51,7 +51,7 @@ class Chain:
             source.bd_gen = Tx(self.session.tx_config(number), lambda address, length: b"").bd_gen
 
     def send(self, number: int, lost: frozenset[int] | set[int] = frozenset(), source: int = 0) -> None:
-        """Put a frame on the cable, but for the packets with the indices `lost`."""
+        """Put a frame on the cable, without the packets at the indices `lost`."""
         self.cable.waiting.extend(p for n, p in enumerate(self.offer(number, source)) if n not in lost)
 
     def take(self) -> list[ReceivedFrame]:

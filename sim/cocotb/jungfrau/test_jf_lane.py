@@ -30,7 +30,7 @@ class Lane:
         dut.en_i.value = 1
         self._words: list[int] = []
         self._expected: list[int | None] = []
-        """Of each enabled clock; None: nobody looks."""
+        """The value due at each enabled clock; None: it is not checked."""
         self._left = 0
         self.bench.watch(self._sample)
 

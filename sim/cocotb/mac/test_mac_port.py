@@ -12,7 +12,7 @@ from port_bench import TxBench
 from receive_bench import count_pulses, line
 
 PERIODS = ((2000, 2560), (2560, 2000), (3000, 1000))
-"""Of the core and of the MAC, whose two clocks are nearly alike, in ps."""
+"""Clock periods of core and MAC in ps. The MAC's two clocks are nearly alike."""
 
 
 class PortBench(TxBench):

@@ -31,7 +31,7 @@ class S2mmBench(Bench):
         self.expected = bytearray(self.memory.data)
         self.expected_bursts: list[tuple[int, int]] = []
         self.failed: list[bool] = []
-        """Of each packet that is through."""
+        """Whether each finished packet failed."""
         self.watch(self._note_end)
 
     def _note_end(self) -> None:

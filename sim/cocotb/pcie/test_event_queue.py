@@ -63,7 +63,7 @@ class QueueBench(Bench):
         self._packet = b""
         self.packets: list[bytes] = []
         self.kinds: deque[Kind] = deque()
-        """Of descriptors that wait for their end."""
+        """Kinds of the descriptors that wait for their end."""
         self.fence_status = Status.OK
         self.answer(self._end)
         self.answer(self._complete)

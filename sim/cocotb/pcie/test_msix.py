@@ -33,7 +33,7 @@ class MsixBench(Bench):
         self._ends: list[int] = []
         """Which beats are the last ones of events."""
         self._beats = self._pulsed = self._told = 0
-        """Of the last event that has had its pulse: its last beat, now and a cycle before."""
+        """Last beat of the newest event that has had its pulse: as it is now, and as it was a cycle before."""
         dut.event_i.value = 0
         self.answer(self._pulse)
         self.watch(self._count)

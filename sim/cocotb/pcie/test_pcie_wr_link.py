@@ -15,7 +15,7 @@ from widths import some_widths
 
 ENTRIES = 32
 SHARE = 0.995
-"""Of the wire's ceiling, that must be reached."""
+"""The share of the wire's ceiling that must be reached."""
 
 
 @cocotb.test()

@@ -28,7 +28,7 @@ class PortBench(Bench):
             channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
         self.memory = bytearray(SIZE)
         self.requests: list[bool] = []
-        """Of every request whether it was a write."""
+        """Whether each request was a write."""
         self._delays = delays
         self._left: int | None = None
         self.answer(self._respond)

@@ -53,7 +53,7 @@ class QpBench(Bench):
 
 
 def seen(qp: QpContext) -> dict[str, int]:
-    """What a look-up gives of `qp`, but for the checksum."""
+    """What a look-up of `qp` gives, except the checksum."""
     fields = QP_T.unpack(ports.qp_t(qp)) | {"limited": qp.rate != 0}
     return {name: fields[name] for name in (*CONTEXT_T.fields, "psn") if name != "checksum"}
 

@@ -112,7 +112,7 @@ class TopVisible(Verilator):
 
 
 def digests(names: Iterable[str]) -> dict[str, str]:
-    """Of each file its contents' digest; OSError where one has gone."""
+    """SHA-256 of each file's contents. Raises OSError where a file has gone."""
     return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in sorted(names)}
 
 
@@ -303,7 +303,7 @@ class Bench:
     """One design under test: its clock, reset, streams, and a seeded source of chance."""
 
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, seed: int = SEED, *, side: str = "") -> None:
-        """Of a design with several clocks one side: the clock `<side>clk` and its reset `<side>rst`."""
+        """With `side`, one side of a design with several clocks: clock `<side>clk` and reset `<side>rst`."""
         self.dut = dut
         self.clk: Any = getattr(dut, f"{side}clk")
         self.rst: Any = getattr(dut, f"{side}rst", None)

@@ -78,7 +78,7 @@ class ManyBench(TxBench):
         for k in range(FLOWS):
             self.receiver(k, qps[1 + k].psn)
         self.sent: list[tuple[bytes, tuple[Flow, ...]]] = []
-        """Of each frame its bytes, and the flows that it goes to."""
+        """Each frame's bytes, and the flows that it goes to."""
         self.queue: list[int] = []
         dut.link_up_i.value = 0
         dut.s_axis_rx_tvalid.value = 0

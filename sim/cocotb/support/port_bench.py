@@ -47,7 +47,7 @@ class TxBench:
         self.source._stall = stall
 
     def ends(self) -> list[int]:
-        """Of each packet at the MAC whether it is marked as wrong."""
+        """For each packet at the MAC, whether it is marked as bad."""
         return [item["tuser"] for item in self.sink.items if item["tlast"]]
 
     def packets(self) -> list[bytes]:

@@ -89,7 +89,7 @@ def numbers(phase: Phase) -> range:
 
 
 def packets(mtu: int) -> int:
-    """Of a frame: the image, and the trailer's."""
+    """Packets of a frame: those of the image, and the trailer's."""
     return -(-2 * ROWS * COLUMNS // mtu) + 1
 
 

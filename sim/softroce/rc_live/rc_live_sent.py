@@ -14,7 +14,7 @@ _BTH_AT = wire.ETH_BYTES + wire.IP_BYTES + wire.UDP_BYTES
 
 @dataclass(slots=True)
 class _Last:
-    """Of a queue pair: its last packet's PSN, and whether that was a trailer; the first PSN that was not used."""
+    """What a queue pair has sent: its last packet's PSN, whether that was a trailer, and the first unused PSN."""
 
     psn: int
     trailer: bool

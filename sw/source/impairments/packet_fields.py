@@ -100,7 +100,7 @@ def write(packet: bytes, name: str, value: int) -> bytes:
 
 
 def seal(packet: bytes, name: str = "") -> bytes:
-    """`packet` with the IPv4 checksum and the ICRC that are right for it, but for the field `name`, which is kept.
+    """`packet` with correct IPv4 checksum and ICRC, except for the field `name`, which is kept.
 
     What is too short for them, or not IPv4, is left as it is.
     """

@@ -16,7 +16,7 @@ from framelane.session.session import Session
 MakeSession = Callable[..., Session]
 STRIDE = 1 << 20
 UNITS = 2
-"""Of the watchdog."""
+"""Timeout of the watchdog, in units of WATCHDOG_CYCLES."""
 LONG = (UNITS + 2) * WATCHDOG_CYCLES
 """Cycles in which it fires and what is stuck is drained."""
 
@@ -47,7 +47,7 @@ def offer(simulator: TxSimulator, *numbers: int) -> None:
 
 
 def is_frame(session: Session, number: int, packets: list[bytes]) -> bool:
-    """Whether these are the packets of that frame, but for their PSNs and what depends on them."""
+    """Whether these are the packets of that frame, apart from PSNs and what depends on them."""
     model = Tx(
         session.tx_config(), lambda address, length: bytes(IMAGES[address // STRIDE])[address % STRIDE :][:length]
     )

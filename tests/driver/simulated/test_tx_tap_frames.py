@@ -48,7 +48,7 @@ def wire(network: tuple[str, str]) -> Iterator[Wire]:
 
 @pytest.fixture
 def session(make_session: MakeSession) -> Session:
-    """Of a receiver on Linux, of which the MAC is not known."""
+    """Session of a receiver on Linux whose MAC address is not known."""
     return make_session(source={"mac": OUR_MAC, "ip": US}, receiver={"mac": WRONG_MAC, "ip": HOST}, n_slots=FRAMES)
 
 

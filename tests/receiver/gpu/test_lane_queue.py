@@ -28,7 +28,7 @@ class Book:
 
     count: int
     slots: dict[int, int] = field(default_factory=dict)
-    """Of the newest work of each lane."""
+    """Slot of each lane's newest work."""
     dark: dict[int, Dark | None] = field(default_factory=dict)
     """What was learned by the newest work of each lane."""
     begun: set[int] = field(default_factory=set)

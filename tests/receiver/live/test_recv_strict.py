@@ -23,7 +23,7 @@ FRAMES = 4
 
 
 class Capture:
-    """Frames of `sent` in a capture for `session`, but for the packets `lost`."""
+    """Frames of `sent` in a capture for `session`, without the packets `lost`."""
 
     def __init__(self, folder: Path, run_cli: RunCli, session: Session) -> None:
         self.folder, self.run, self._session = folder, run_cli, session

@@ -14,7 +14,7 @@ from kill_runs import KINDS
 from mpi_run import needs_mpi
 
 KILLS = int(os.environ.get("FRAMELANE_KILLS", "1"))
-"""Of each kind."""
+"""Kills of each kind."""
 LOG = os.environ.get("FRAMELANE_KILLS_LOG")
 """A file to which each kill adds a line, if wanted."""
 

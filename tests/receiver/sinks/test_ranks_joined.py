@@ -62,7 +62,7 @@ def write(path: Path, numbers: Sequence[int | None], given: Given = AS_USUAL) ->
 
 
 def run_of_two(folder: Path) -> list[Path]:
-    """Of two receivers, in bunches of 10 frames."""
+    """Files of two receivers, in bunches of 10 frames."""
     numbers = [[n for n in range(80) if n // 10 % 2 == rank] for rank in range(2)]
     return [write(folder / f"run_{rank}.h5", numbers[rank]) for rank in range(2)]
 

@@ -38,7 +38,7 @@ class Link:
     nic: RcSoftNic
     wire: UdpWire
     port: int
-    """Of both."""
+    """UDP port of both sides."""
 
     def acknowledgements(self, count: int) -> list[tuple[int, int]]:
         """What has come back: PSN after the session's, and syndrome; as the board's receive path takes it."""

@@ -53,7 +53,7 @@ class Target:
     def trailer(
         self, number: int, *, at: int | None = None, imm: int | None = None, spoiled: int | None = None, **changes: int
     ) -> list[bytes]:
-        """The packet of a frame's trailer, but for these changes, and with byte number `spoiled` wrong."""
+        """The packet of a frame's trailer with these changes, and with byte `spoiled` wrong."""
         layout = self.session.layout
         made = replace(Trailer(0, layout.slot(number), number, 0, 0, self.session.image_bytes, 4, 0), **changes)
         place = layout.trailer_place(number, 0) if at is None else at

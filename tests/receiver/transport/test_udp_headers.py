@@ -15,7 +15,7 @@ STRIDE = 64
 
 
 def headers(peers: list[tuple[int, int]], sizes: list[int]) -> NDArray[np.uint8]:
-    """Of packets of so many bytes from these addresses and ports, one a row."""
+    """Headers of packets from these addresses and ports, of these sizes in bytes: one a row."""
     template = wire.pack(wire.Headers(wire.Endpoint(MAC, 0), LOCAL, 0, 0, 0, 0, 0))[:HEADERS]
     names = b"".join(struct.pack("=H", socket.AF_INET) + struct.pack(">HI8x", port, ip) for ip, port in peers)
     data = np.full((len(peers), STRIDE), 0xEE, np.uint8)

@@ -20,7 +20,7 @@ FIRST, MIDDLE, LAST, LAST_IMM, ONLY, ONLY_IMM = range(0x26, 0x2C)
 
 @dataclass(frozen=True)
 class Fate:
-    """Of a frame: "complete", "incomplete" or "missing", and its image as it must be, holes being words of 0x8000."""
+    """A frame's fate ("complete", "incomplete" or "missing") and the image it must have, with 0x8000 in holes."""
 
     kind: str
     image: bytes
@@ -54,7 +54,7 @@ class Oracle:
         self._image_bytes, self._slot_bytes = s["rows"] * s["columns"] * 2, s["slot_bytes"]
         self._memory = bytearray(HOLE * (s["n_slots"] * s["slot_bytes"] // 2))
         self._message: tuple[int, int, int] | None = None
-        """Of the open one: where it goes on, its bytes to come, its next PSN."""
+        """The open message: where it goes on, how many bytes are to come, its next PSN."""
         self._over: int | None = None
         """PSN of the last trailer."""
         self._next = 0

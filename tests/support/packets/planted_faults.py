@@ -228,7 +228,7 @@ HARMLESS = [
     _harmless("bth.psn: 1000 ahead", forged("bth.psn", lambda n, s: n + 1000)),
     _harmless("Ethernet: bytes behind the packet", lambda packet, session: packet + bytes(18)),
 ]
-"""Of one packet too, but a NIC places it."""
+"""Changes to one packet that a NIC places all the same."""
 
 FAULTS = [*_ETHERNET, *_IPV4, *_UDP, *_BTH, *_RETH, *_PAYLOAD, *_ICRC, *_MESSAGES, *_LATE]
 """What a NIC does not place, and what only the soft NIC refuses."""

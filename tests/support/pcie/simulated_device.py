@@ -21,7 +21,7 @@ from framelane.receiver.transport.pcie.transport import PcieTransport
 from framelane.session.session import Session
 
 BUS_PAGES = 1 << 20
-"""Of the bus addresses that a page may have: above 4 GiB, so that TLPs need 64 bits of address."""
+"""How many bus addresses a page may have: they go beyond 4 GiB, so that TLPs need 64-bit addresses."""
 Simulated = TypeVar("Simulated", bound=PcieHost)
 
 

@@ -59,7 +59,7 @@ def read(path: Path = LIST) -> list[dict[str, Any]]:
 
 
 class InTurn:
-    """Of one run."""
+    """The plugin of one run."""
 
     def __init__(self, commit: str) -> None:
         self._commit = commit

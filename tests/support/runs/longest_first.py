@@ -1,6 +1,6 @@
 """The longest first, so that no core waits at the end for one that began last: how pytest-xdist hands tests out.
 
-A module's tests stay together, as they share fixtures, but for the benches. How long each took is kept in
+A module's tests stay together, as they share fixtures; benches do not. How long each took is kept in
 `build/cache/`; what has not run there yet goes by `GUESSED`. Without pytest-xdist nothing is changed.
 """
 

@@ -1,4 +1,4 @@
-"""Of several workers one imports the tests first where none have run yet: what it compiles, the others take.
+"""The first of several workers imports the tests alone where none have run yet; the others take what it compiles.
 
 pytest rewrites the assertions of each test module, and keeps its bytecode. Workers that begin together would all do the
 same for half a minute.
@@ -32,7 +32,7 @@ def wait(path: Path, patience_s: float) -> None:
 
 
 class OneCompiles:
-    """Of one worker."""
+    """The plugin of one worker."""
 
     def __init__(self, worker: str, run: str) -> None:
         self._is_first, self._mark = worker == FIRST, mark(run)

@@ -93,7 +93,7 @@ class Host:
         self.complex.max_payload_size = MPS.index(mps)
         self.memory = Memory(self.complex)
         self.arrived: list[tuple[int, int]] = []
-        """Of each memory write: when it arrived in ps, and bytes of data until then."""
+        """Arrival of each memory write in ps, and the bytes of data until then."""
         self._bytes = 0
         for kind in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
             self.complex.register_rx_tlp_handler(kind, self._noting(self.complex.rx_tlp_handler[kind]))

@@ -24,7 +24,7 @@ SLOT = 8192
 SLOTS = 3
 PAGE_LOG2 = 12
 PAGES = SLOT * SLOTS >> PAGE_LOG2
-"""Of the slots; the page behind them has the events."""
+"""Pages with slots; the page behind them has the events."""
 ROWS, COLUMNS = 30, 101
 IMAGE = 2 * ROWS * COLUMNS
 STRIDE = 1 << 16

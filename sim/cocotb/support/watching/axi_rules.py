@@ -69,7 +69,7 @@ class AxiRules:
     """
 
     def __init__(self, bench: Bench, prefix: str, *, at: int = 0, several: int = 1) -> None:
-        """Of `several` ports in packed arrays number `at`. The bench is of the clock that the port is in."""
+        """Watch port number `at` of `several` in packed arrays. `bench` must have the port's clock."""
         self.dut, self.prefix, self.at, self.several = bench.dut, prefix, at, several
         self._bench = bench
         names = (
@@ -93,7 +93,7 @@ class AxiRules:
         self._reads: dict[int, deque[int]] = {}
         """Beats that are left of each read, by ID."""
         self._beats: list[dict[str, int]] = []
-        """Of the write under way."""
+        """Beats of the write under way."""
         self.bursts = {"aw": 0, "ar": 0}
         """Addresses that passed."""
 
@@ -177,7 +177,7 @@ class AxiRules:
             self._check_strobes(final=False)
 
     def _check_strobes(self, *, final: bool) -> None:
-        """Of the beat just taken, where its address is known; data may be before their address (A3.3)."""
+        """Check the strobes of the beat just taken if its address is known: data may precede their address (A3.3)."""
         if len(self._writes) < len(self._written) + (not final) or self.is_lite:
             return
         address = self._writes[len(self._written) - final]

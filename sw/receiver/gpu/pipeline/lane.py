@@ -120,7 +120,7 @@ class Lane:
             launch(self.stream, early=early)
 
     def process(self, *, early: bool = False) -> None:
-        """Queue what comes after the verdict, but for the last kernel."""
+        """Queue what comes after the verdict, except the last kernel."""
         for launch in self._launches[self.to_verdict : -1]:
             launch(self.stream, early=early)
 

@@ -198,7 +198,7 @@ struct Writer {
         }
     }
 
-    // Write the pointers to the rows that begin in the items of the job, but for the parts of warps that are not kept.
+    // Write the pointers to the rows that begin in the items of the job, except for parts of warps that are not kept.
     __device__ __forceinline__ void write_pointers(const u32* all_kept) const {
         for (u32 item = threadIdx.x; item < items(); item += THREADS) {
             const Unit unit = found.units[item / TOGETHER];
