@@ -1,4 +1,4 @@
-"""Docstrings are sentences of their own: what an attribute is, not what it is of."""
+"""A docstring says what a thing is: it is a sentence of its own, not the end of one that the name begins."""
 
 import re
 from pathlib import Path
@@ -9,8 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_no_docstring_begins_with_of() -> None:
     places = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
-        for path in sorted((ROOT / "sw").rglob("*.py"))
+        for folder in ("boards", "examples", "models", "scripts", "sim", "sw", "tests")
+        for path in sorted((ROOT / folder).rglob("*.py"))
         for line in path.read_text().splitlines()
-        if re.match(r'\s*"""Of ', line)
+        if re.match(r'\s*"""Of\b', line)
     ]
     assert places == []

@@ -38,8 +38,8 @@ def place(
 ) -> tuple[int, int]:
     """Place the packets from `first` on, and count their fates: where it stopped, and the slot that became whole.
 
-    It stops after a packet that completes a frame, before one whose frame has no slot, and at the end; but for the
-    first of these the slot is -1. Shapes: `packets` (n, words) with `headers` a view of them, `placed` (slots,
+    It stops after a packet that completes a frame, before one whose frame has no slot, and at the end; the slot is -1
+    unless a frame was completed. Shapes: `packets` (n, words) with `headers` a view of them, `placed` (slots,
     modules, 256) which units are there, `missing` (slots) how many are not, `came` (slots, streams) packets, `owners`
     (streams) and `infos` (slots, streams) headers, of version 0 where none is known, `words` (slots, modules, 256 *
     2048).
