@@ -1,8 +1,9 @@
-"""Generate all that says where registers are from hw/rtl/registers/tx_regs.rdl, and pcie_regs.rdl for PCIe engines.
+"""Generate all that says where registers are from hw/rtl/registers/tx_regs.rdl.
 
-Writes the RTL that decodes them (PeakRDL-regblock), the gateware's names of the counters, the driver's names and
-docs/reference/registers.md, docs/integrating/pcie_registers.md. Run by `make regs`; with `--check`, exit status 1 names
-the files that are not current.
+Those of PCIe engines are in pcie_regs.rdl, those of the time unit in hw/rtl/time/time_regs.rdl. Writes the RTL that
+decodes them (PeakRDL-regblock), the gateware's names of the counters, the driver's names and the pages
+docs/reference/registers.md, docs/integrating/pcie_registers.md, docs/integrating/time_registers.md. Run by `make regs`;
+with `--check`, exit status 1 names the files that are not current.
 """
 
 import argparse
@@ -28,6 +29,7 @@ SOURCE = Path("hw/rtl/registers/tx_regs.rdl")
 COUNTERS = Path("hw/rtl/registers/tx_counters_pkg.sv")
 PCIE = Path("hw/rtl/registers/pcie_regs.rdl")
 PCIE_COUNTERS = Path("hw/rtl/registers/pcie_counters_pkg.sv")
+TIME = Path("hw/rtl/time/time_regs.rdl")
 
 COPIES = 4
 """Copies of the flag that says whether a request is a write."""
@@ -140,6 +142,7 @@ def generated() -> dict[Path, str]:
             Path("docs/reference/registers.md"): page(groups, SOURCE),
         }
         | of_pcie()
+        | of_time()
     )
 
 
@@ -154,6 +157,22 @@ def of_pcie() -> dict[Path, str]:
         ),
         Path("docs/integrating/pcie_registers.md"): page(groups, PCIE, "pcie_registers.md"),
     }
+
+
+def of_time() -> dict[Path, str]:
+    """Those of the time unit."""
+    groups = groups_of(elaborate(ROOT / TIME), "time.")
+    registers = registers_of(groups)
+    return rtl(elaborate(ROOT / TIME, TIME.stem), TIME) | {
+        Path("sw/driver/registers/_time_register_map.py"): formatted(driver_module(registers, TIME, "The time unit's")),
+        Path("docs/integrating/time_registers.md"): page(groups, TIME, "time_registers.md"),
+    }
+
+
+def source_of(path: str) -> Path:
+    """The RDL file that a generated file is written of."""
+    name = Path(path).name
+    return PCIE if "pcie" in name else TIME if "time" in name else SOURCE
 
 
 def outdated(root: Path, files: dict[Path, str]) -> list[str]:
@@ -171,7 +190,7 @@ def main() -> int:
     if parser.parse_args().check:
         old = outdated(ROOT, files)
         for path in old:
-            print(f"{path} is not what {PCIE if 'pcie' in path else SOURCE} says: run make regs")
+            print(f"{path} is not what {source_of(path)} says: run make regs")
         return int(bool(old))
     for name, text in files.items():
         (ROOT / name).write_text(text)

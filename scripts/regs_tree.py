@@ -12,11 +12,14 @@ VALUE = "value"
 """Name of a field that is all of its register, which describes it."""
 
 
-def groups_of(top: AddrmapNode) -> tuple[Group, ...]:
-    """The registers that the RTL holds, then those of each table; ValueError where a description is missing."""
+def groups_of(top: AddrmapNode, prefix: str = "") -> tuple[Group, ...]:
+    """The registers that the RTL holds, then those of each table; ValueError where a description is missing.
+
+    The names of all begin with `prefix`.
+    """
     block = held(top)
-    own = _table(block) if block.is_array else _group(block, "", 1, 0)
-    return (own, *map(_table, _tables(top)))
+    own = _table(block) if block.is_array else _group(block, prefix, 1, 0)
+    return (own, *(_table(table, prefix) for table in _tables(top)))
 
 
 def held(top: AddrmapNode) -> AddrmapNode:
@@ -31,10 +34,10 @@ def _tables(top: AddrmapNode) -> Iterator[RegfileNode]:
             yield from (node for node in place.children(unroll=False) if isinstance(node, RegfileNode))
 
 
-def _table(table: AddrmapNode | RegfileNode) -> Group:
+def _table(table: AddrmapNode | RegfileNode, prefix: str = "") -> Group:
     count, stride = (table.n_elements, table.array_stride or 0) if table.is_array else (1, 0)
-    prefix = f"{table.inst_name}[]." if table.is_array else f"{table.inst_name}."
-    return _group(table, prefix, count, stride)
+    name = f"{table.inst_name}[]." if table.is_array else f"{table.inst_name}."
+    return _group(table, prefix + name, count, stride)
 
 
 def _group(block: AddrmapNode | RegfileNode, prefix: str, count: int, stride: int) -> Group:

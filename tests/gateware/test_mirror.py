@@ -51,7 +51,7 @@ BUILDS = {
 }
 """Benches of a block beside its own, or with other parameters."""
 
-GENERATED = ("pcie_regs", "tx_regs")
+GENERATED = ("pcie_regs", "time_regs", "tx_regs")
 """Blocks that a program writes: others' benches run them."""
 
 

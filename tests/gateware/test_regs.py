@@ -11,6 +11,7 @@ import pytest
 import regs
 from framelane.driver.registers._pcie_register_map import REGISTERS as PCIE_REGISTERS
 from framelane.driver.registers._register_map import REGISTERS
+from framelane.driver.registers._time_register_map import REGISTERS as TIME_REGISTERS
 from framelane.driver.registers.register import Field, Register
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.ports import DESTINATION_T, FLOW_T, Struct
@@ -101,9 +102,9 @@ def test_a_module_of_narrow_fields_has_no_copies_of_the_reset() -> None:
 
 
 def test_every_register_and_field_says_what_it_is() -> None:
-    both = (*REGISTERS, *PCIE_REGISTERS)
-    named = [(register.name, register.description) for register in both]
-    named += [(f"{r.name}.{field.name}", field.description) for r in both for field in r.fields]
+    every = (*REGISTERS, *PCIE_REGISTERS, *TIME_REGISTERS)
+    named = [(register.name, register.description) for register in every]
+    named += [(f"{r.name}.{field.name}", field.description) for r in every for field in r.fields]
     assert len(named) > 150
     assert [name for name, text in named if len(text) < 4 or text[-1] != "."] == []
 
@@ -130,7 +131,7 @@ def test_the_field_that_is_all_of_a_register_is_described_with_it(tmp_path: Path
 
 def test_no_two_registers_share_an_address_and_no_two_fields_a_bit() -> None:
     used: dict[int, str] = {}
-    for register in (*REGISTERS, *PCIE_REGISTERS):
+    for register in (*REGISTERS, *PCIE_REGISTERS, *TIME_REGISTERS):
         for index in range(register.count):
             for byte in range(register.offset_of(index), register.offset_of(index) + register.width // 8):
                 assert used.setdefault(byte, register.name_of(index)) == register.name_of(index), hex(byte)
@@ -234,7 +235,11 @@ def test_an_entry_of_the_page_map_lies_as_its_register_does() -> None:
 
 @pytest.mark.parametrize(
     ("name", "registers"),
-    [("docs/reference/registers.md", REGISTERS), ("docs/integrating/pcie_registers.md", PCIE_REGISTERS)],
+    [
+        ("docs/reference/registers.md", REGISTERS),
+        ("docs/integrating/pcie_registers.md", PCIE_REGISTERS),
+        ("docs/integrating/time_registers.md", TIME_REGISTERS),
+    ],
 )
 def test_the_page_has_a_line_for_every_field(name: str, registers: tuple[Register, ...]) -> None:
     page = (regs.ROOT / name).read_text()

@@ -1,0 +1,1 @@
+"""Golden models of `hw/rtl/time`: the clock that PTP disciplines, and what it stamps."""
