@@ -92,12 +92,13 @@ def advance(clock: Clock, rate: Rate, cycles: int = 1) -> Clock:
 
 def _carries(remainder: int, rate: Rate, cycles: int) -> tuple[int, int]:
     """The remainder after `cycles`, and in how many of them it was carried: those that began with one of 0 or more."""
-    if cycles == 0 or not rate.numerator:
-        # With nothing to add it is carried once, if at all: -denominator is below 0.
-        carried = int(cycles > 0 and remainder >= 0)
-        return remainder - carried * rate.denominator, carried
-    # In cycle k it is remainder + k * numerator - carries * denominator: carried where that is 0 or more.
-    carried = max(0, (remainder + (cycles - 1) * rate.numerator) // rate.denominator + 1)
+    # In cycle k it is remainder + k * numerator - carries * denominator. Behind a change of the denominator it may be
+    # larger than that, and is carried in every cycle until it is not.
+    reached = remainder + (cycles - 1) * rate.numerator
+    if rate.denominator:
+        carried = min(cycles, max(0, reached // rate.denominator + 1))
+    else:
+        carried = cycles if remainder >= 0 else 0
     return remainder + cycles * rate.numerator - carried * rate.denominator, carried
 
 

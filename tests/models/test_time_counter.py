@@ -26,7 +26,7 @@ def test_many_cycles_at_once_are_as_many_one_by_one() -> None:
         rate = random_rate(random)
         start = Clock(
             random.randrange(END),
-            random.randrange(-rate.denominator, rate.denominator),
+            random.randrange(-90, 90),
             random.randrange(-1 << 33, 1 << 33),
         )
         cycles = random.randrange(100)
