@@ -1,7 +1,9 @@
 """PTP messages and their frames beside scapy, which writes them, and tshark, which reads them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -56,7 +58,7 @@ def by_scapy(message: Message) -> bytes:
     seconds, nanoseconds = divmod(message.time_ns, 10**9)
     stamp = {Kind.FOLLOW_UP: "preciseOriginTimestamp", Kind.DELAY_RESP: "receiveTimestamp"}
     field = stamp.get(message.kind, "originTimestamp")
-    fields = {f"{field}_seconds": seconds, f"{field}_nanoseconds": nanoseconds}
+    fields: dict[str, Any] = {f"{field}_seconds": seconds, f"{field}_nanoseconds": nanoseconds}
     behind = b""
     if message.requester:
         behind = message.requester.clock.to_bytes(8) + message.requester.port.to_bytes(2)
@@ -73,7 +75,7 @@ def by_scapy(message: Message) -> bytes:
             "timeSource": said.time_source,
         }
     control = {Kind.SYNC: 0, Kind.DELAY_REQ: 1, Kind.FOLLOW_UP: 2, Kind.DELAY_RESP: 3}.get(message.kind, 5)
-    packet = PTP(
+    packet: Any = PTP(
         messageType=int(message.kind),
         messageLength={Kind.DELAY_RESP: 54, Kind.ANNOUNCE: 64}.get(message.kind, 44),
         domainNumber=message.domain,
@@ -164,23 +166,22 @@ def test_tshark_reads_what_was_meant(
     transport: Transport, tshark: Callable[[Path, list[str]], list[list[str]]], tmp_path: Path
 ) -> None:
     said = Announced(grandmaster=0x1122_3344_5566_7788, utc_offset_s=38, priority1=7, clock_class=6, priority2=9)
-    common = {"source": LOCAL, "sequence": 0xBEEF, "time_ns": 1_800_000_000_123_456_789, "domain": 24}
-    kinds = {
-        Kind.SYNC: Message(kind=Kind.SYNC, flags=Flag.TWO_STEP, log_interval=-4, **common),
-        Kind.DELAY_REQ: Message(kind=Kind.DELAY_REQ, **common),
-        Kind.FOLLOW_UP: Message(kind=Kind.FOLLOW_UP, correction=5 << 16, log_interval=-4, **common),
-        Kind.DELAY_RESP: Message(kind=Kind.DELAY_RESP, requester=PortIdentity(0xABCD, 3), log_interval=-4, **common),
-        Kind.ANNOUNCE: Message(
-            kind=Kind.ANNOUNCE, flags=Flag.PTP_TIMESCALE | Flag.UTC_OFFSET_VALID, announced=said, **common
-        ),
-    }
+    base = Message(kind=Kind.SYNC, source=LOCAL, sequence=0xBEEF, time_ns=1_800_000_000_123_456_789, domain=24)
+    flags = Flag.PTP_TIMESCALE | Flag.UTC_OFFSET_VALID
+    kinds = [
+        replace(base, flags=Flag.TWO_STEP, log_interval=-4),
+        replace(base, kind=Kind.DELAY_REQ),
+        replace(base, kind=Kind.FOLLOW_UP, correction=5 << 16, log_interval=-4),
+        replace(base, kind=Kind.DELAY_RESP, requester=PortIdentity(0xABCD, 3), log_interval=-4),
+        replace(base, kind=Kind.ANNOUNCE, flags=flags, announced=said),
+    ]
     with PcapWriter(tmp_path / "x.pcap") as capture:
-        for message in kinds.values():
+        for message in kinds:
             capture.write(wrap(message, transport, US))
     times = sorted(set(TIMES.values()))
     fields = [*HEAD, *BODY, *(f"{each}.{unit}" for each in times for unit in ("seconds", "nanoseconds"))]
     rows = tshark(tmp_path / "x.pcap", [f"ptp.v2.{field}" for field in fields])
-    for message, row in zip(kinds.values(), rows, strict=True):
+    for message, row in zip(kinds, rows, strict=True):
         read = dict(zip(fields, row, strict=True))
         seconds, nanoseconds = divmod(message.time_ns, 10**9)
         where = TIMES[message.kind]
