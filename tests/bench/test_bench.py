@@ -21,6 +21,7 @@ from framelane.bench.receiver import (
 from framelane.bench.runner import NAMES, Measurement, Target, save
 from framelane.bench.serve import bench_serve, lossless
 from framelane.bench.transmitter import (
+    bench_pcie,
     bench_placement,
     bench_rc,
     bench_rc_store,
@@ -73,6 +74,8 @@ def test_a_bench_writes_its_rows_and_targets(
     monkeypatch.setattr(lossless, "highest", lambda shape: 10.0)
     for constant, brief in {"TRIAL_S": 0.5, "ROUNDS": 1, "VIEWERS": 1}.items():
         monkeypatch.setattr(lossless, constant, brief)
+    for constant, other in (("FRAMES", 1600), ("FRAMES_WITHOUT", 160), ("LINK_WIDTHS", "commit")):
+        monkeypatch.setattr(bench_pcie, constant, other)
     monkeypatch.setattr(bench_rc, "COST_FRAMES", 8)
     monkeypatch.setattr(bench_rc_store, "DEPTHS", (64,))
     monkeypatch.setattr(bench_rc, "DEAD_FRAMES", 10)

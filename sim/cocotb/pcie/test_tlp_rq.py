@@ -203,6 +203,7 @@ class BlockBench(RqBench):
         self.block.log.setLevel("WARNING")
         self.block.rq_sink.log.setLevel("WARNING")
         self.block.rq_sink.queue_occupancy_limit_frames = 4
+        self.block.rq_sink.pause = True  # before its first reset the shim may offer anything
         self.host.connect(self.block)
 
     def start_clock(self) -> None:
@@ -210,6 +211,7 @@ class BlockBench(RqBench):
 
     async def start(self) -> None:
         await self.reset()
+        self.block.rq_sink.pause = False
         await self.host.complex.enumerate()
         device = self.host.complex.find_device(self.block.functions[0].pcie_id)
         await device.enable_device()

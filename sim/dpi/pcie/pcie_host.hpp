@@ -29,13 +29,20 @@ struct PcieHost : Simulation<Feed> {
         for (int quiet = 0; quiet < QUIET; quiet++) {
             if (board.cycle - board.last_activity > patience) return false;
             const uint64_t before = complex.activity;
-            if (!this->feed.empty() || !this->top.idle_o) quiet = 0;
+            if (!this->feed.empty() || !this->top.idle_o || complex.waiting()) quiet = 0;
             this->step();
             if (complex.activity == before) continue;
             board.last_activity = board.cycle;
             quiet = 0;
         }
         return true;
+    }
+
+    // Until a write has arrived in memory that is not late; false where none does in so many cycles.
+    bool arrive_promptly(uint64_t cycles) {
+        const uint64_t before = complex.prompt;
+        for (uint64_t k = 0; k < cycles && complex.prompt == before; k++) this->step();
+        return complex.prompt != before;
     }
 };
 
@@ -59,9 +66,19 @@ struct PcieHost : Simulation<Feed> {
         s->complex.stall = stall;                                                                               \
         for (auto& port : s->complex.ports) port.chance.state = seed = seed * 2 + 1;                            \
     }                                                                                                           \
+    bool name##_run_promptly(Host* s, uint64_t cycles) { return s->arrive_promptly(cycles); }                   \
     /* Memory of the program that the endpoint may write, from a bus address on; and none any more. */          \
-    void name##_window(Host* s, uint64_t address, uint64_t bytes, uint8_t* memory) {                            \
-        s->complex.windows.push_back({address, bytes, memory});                                                 \
+    void name##_window(Host* s, uint64_t address, uint64_t bytes, uint8_t* memory, bool late) {                 \
+        s->complex.windows.push_back({address, bytes, memory, late});                                           \
+    }                                                                                                           \
+    /* How many cycles TLPs to late windows wait at most, and completions. */                                   \
+    void name##_delay(Host* s, uint32_t tlps, uint32_t completions) {                                           \
+        s->complex.most_late = tlps;                                                                            \
+        s->complex.most_answer = completions;                                                                   \
+    }                                                                                                           \
+    /* A completion that no read has asked for. */                                                              \
+    void name##_complete(Host* s, uint8_t port, uint8_t tag, bool bad) {                                        \
+        s->complex.ports.at(port).completions.push_back({tag, bad, 0});                                         \
     }                                                                                                           \
     void name##_unmap(Host* s) { s->complex.windows.clear(); }                                                  \
     void name##_mute(Host* s, bool mute) { s->complex.answers = !mute; }                                        \

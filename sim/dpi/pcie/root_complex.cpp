@@ -27,8 +27,27 @@ void RootComplex::beat(int port, const uint8_t* beat_data, uint32_t count, bool 
     activity++;
     if (!tlp.read) p.data.insert(p.data.end(), beat_data, beat_data + count);
     if (!last) return;
-    arrive(p, tlp);
+    const Window* to = most_late ? window(tlp.address, 4) : nullptr;
+    if (to && to->late && !tlp.poisoned)
+        p.held.push_back({tlp, p.data, p.chance.cycles(most_late)});
+    else
+        arrive(p, tlp, p.data);
     p.data.clear();
+}
+
+void RootComplex::cycle(int port) {
+    RootPort& p = ports.at(port);
+    if (p.held.empty() || p.held.front().left-- > 0) return;
+    const Held first = std::move(p.held.front());
+    p.held.pop_front();
+    activity++;
+    arrive(p, first.tlp, first.data);
+}
+
+bool RootComplex::waiting() const {
+    for (const RootPort& each : ports)
+        if (!each.held.empty() || !each.completions.empty()) return true;
+    return false;
 }
 
 Window* RootComplex::window(uint64_t address, uint64_t length) {
@@ -42,7 +61,7 @@ void RootComplex::fault(uint64_t address) {
     if (!faults++) first_fault = address;
 }
 
-void RootComplex::arrive(RootPort& port, const Tlp& t) {
+void RootComplex::arrive(RootPort& port, const Tlp& t, const std::vector<uint8_t>& data) {
     if (t.poisoned) {
         nullified++;
         return;
@@ -52,11 +71,11 @@ void RootComplex::arrive(RootPort& port, const Tlp& t) {
         if (t.dwords != 1 || t.first_be || t.last_be || t.address % 4) malformed++;
         const bool reached = window(t.address, 4);
         if (!reached) fault(t.address);
-        if (answers) port.completions.push_back({t.tag, !reached});
+        if (answers) port.completions.push_back({t.tag, !reached, port.chance.cycles(most_answer)});
         return;
     }
     const bool crosses = t.address % 4096 + length > 4096;
-    if (!t.dwords || t.address % 4 || crosses || length > max_payload || port.data.size() != length || !one_run(t)) {
+    if (!t.dwords || t.address % 4 || crosses || length > max_payload || data.size() != length || !one_run(t)) {
         malformed++;
         return;
     }
@@ -70,8 +89,9 @@ void RootComplex::arrive(RootPort& port, const Tlp& t) {
         fault(t.address + lead);
         return;
     }
-    std::memcpy(to->memory + (t.address + lead - to->address), port.data.data() + lead, count);
+    std::memcpy(to->memory + (t.address + lead - to->address), data.data() + lead, count);
     tlps++;
+    prompt += !to->late;
     bytes += count;
 }
 
@@ -91,10 +111,11 @@ void complex_beat(int port, int dwords, const svBitVecVal* data, int unsigned ke
 // Whether a port takes a beat in the next cycle.
 svBit complex_ready(int port) { return !current->ports.at(port).chance.pauses(current->stall); }
 
-// The tag of the next completion, with bit 5 where it is an error; -1: there is none.
+// A cycle of a port: the tag of its next completion, with bit 5 where it is an error; -1: there is none.
 int complex_completion(int port) {
+    current->cycle(port);
     auto& waiting = current->ports.at(port).completions;
-    if (waiting.empty()) return -1;
+    if (waiting.empty() || waiting.front().left-- > 0) return -1;
     const Completion next = waiting.front();
     waiting.pop_front();
     current->activity++;

@@ -5,12 +5,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from framelane.base.errors import SimulationError
 from framelane.bench.runner import Measurement, Target
-from framelane.bench.transmitter import pcie_page
+from framelane.bench.transmitter import pcie_events, pcie_page
 from framelane.driver.simulated.toolchain import gateware_root
 from framelane.models.pcie import translation_cache
 from framelane.models.pcie.translation_cache import Cache
@@ -20,11 +21,16 @@ BENCHES = {
     "sim/cocotb/pcie/test_tlp_rq.py": "rq",
     "sim/cocotb/test_pcie_tx_links.py": "two",
     "sim/cocotb/pcie/test_pcie_wr.py": "cycles",
-    "sim/cocotb/pcie/test_pcie_engine.py": "events",
 }
 """Benches that write rows down, and of which case these are."""
+NOTES = ("the_rate_is", "two_links_carry", "no_more_cycles_than_it_has_beats")
+"""Tests that write them have one of these in their names; the others are for `make sim`."""
 
 WIDTH = 512
+LINK_WIDTHS = str(WIDTH)
+"""FRAMELANE_WIDTHS for benches with a link: their rates are those of the link at any width."""
+FRAMES, FRAMES_WITHOUT = 1_000_000, 10_000
+"""Small frames behind the switch, with fences and without."""
 PATIENCE_S = 1800
 BUS_GB_S = {128: 12.80, 256: 14.22, 512: 15.05}
 """Limits of `tlp_rq` at 250 MHz: half a beat of a TLP is its header. At 512 bytes it is the wire's."""
@@ -34,11 +40,11 @@ PAGES = (1 << 12, 1 << 16, 1 << 21)
 RINGS = (1 << 18, 1 << 20, 1 << 24, 1 << 29)
 
 
-def simulated(benches: list[str], folder: Path) -> list[dict[str, Any]]:
+def simulated(benches: list[str], folder: Path, widths: str = str(WIDTH)) -> list[dict[str, Any]]:
     """The rows that these benches write down. SimulationError where one of them fails."""
-    rows = folder / "rows.json"
+    rows = folder / f"{Path(benches[0]).stem}.json"
     command = [sys.executable, "-m", "pytest", "-q", *benches]
-    env = os.environ | {"FRAMELANE_ROWS": str(rows), "FRAMELANE_WIDTHS": str(WIDTH)}
+    env = os.environ | {"FRAMELANE_ROWS": str(rows), "FRAMELANE_WIDTHS": widths, "COCOTB_TEST_FILTER": "|".join(NOTES)}
     done = subprocess.run(
         command, cwd=gateware_root(), env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
@@ -54,6 +60,16 @@ def named(row: dict[str, Any]) -> dict[str, Any]:
     if row["case"] == "two":
         return row | {"link": "two gen4 x8, two engines"}
     return row | {"link": f"gen3 x{row['lanes']}"} if row["case"] == "link" else row
+
+
+def event_rows() -> list[dict[str, Any]]:
+    """Frames behind a switch that delays them, whose events it does not delay: with fences, and without."""
+    found = []
+    for frames, fences in ((FRAMES, True), (FRAMES_WITHOUT, False)):
+        start = time.monotonic()
+        row = pcie_events.count_early(frames, fences=fences)
+        found.append({"case": "events", **row, "wall_s": round(time.monotonic() - start, 1)})
+    return found
 
 
 def cache_rows() -> list[dict[str, Any]]:
@@ -78,12 +94,15 @@ def alike(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def measure() -> Measurement:
-    """Run the benches, then the model of the cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [named(row) for row in simulated(list(BENCHES), Path(folder))]
+    """Run the benches, the frames behind the switch, then the model of the cache."""
+    links = [bench for bench, case in BENCHES.items() if case != "cycles"]
+    others = [bench for bench, case in BENCHES.items() if case == "cycles"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [named(row) for row in simulated(links, folder, LINK_WIDTHS) + simulated(others, folder)]
     if missing := set(BENCHES.values()) - {row["case"] for row in rows}:
         raise SimulationError(f"benches of PCIe wrote nothing down of {', '.join(sorted(missing))}")
-    rows = alike(rows + cache_rows())
+    rows = alike(rows + event_rows() + cache_rows())
     return Measurement(
         rows, targets(rows), shown=[row for row in rows if row["case"] != "cache"], page=pcie_page.page(rows)
     )

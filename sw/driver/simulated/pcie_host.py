@@ -37,7 +37,10 @@ def host_design(name: str, own: Mapping[str, Signature], parameters: Mapping[str
         "run": (_BOOL, [U64]),
         "step": (None, [U64]),
         "link": (None, [U8, U8, U8, U64]),
-        "window": (None, [U64, U64, POINTER]),
+        "run_promptly": (_BOOL, [U64]),
+        "window": (None, [U64, U64, POINTER, _BOOL]),
+        "delay": (None, [U32, U32]),
+        "complete": (None, [U8, U8, _BOOL]),
         "unmap": (None, []),
         "mute": (None, [_BOOL]),
         "counts": (None, [POINTER]),
@@ -133,12 +136,15 @@ class PcieHost(Simulation):
         if not self._act("write", offset, value):
             raise BoardError(f"the simulated endpoint does not answer a write to {offset:#x}")
 
-    def map(self, memory: NDArray[np.uint8], address: int) -> None:
-        """Let the device write `memory` (uint8, C-contiguous) at bus address `address`, until `unmap`."""
+    def map(self, memory: NDArray[np.uint8], address: int, *, late: bool = False) -> None:
+        """Let the device write `memory` (uint8, C-contiguous) at bus address `address`, until `unmap`.
+
+        `late`: it lies behind the port of a switch that keeps TLPs waiting, as `delay` says.
+        """
         if not (memory.flags.c_contiguous and memory.flags.writeable):
             raise ConfigError("this memory cannot be mapped: it is read-only, or has gaps")
         self._windows.append(memory)
-        self._act("window", address, memory.nbytes, memory.ctypes.data)
+        self._act("window", address, memory.nbytes, memory.ctypes.data, late)
 
     def unmap(self) -> None:
         """Take all memory away from the device: what it writes from now on is lost, and counted as faults."""
@@ -153,6 +159,14 @@ class PcieHost(Simulation):
     def mute(self, *, muted: bool = True) -> None:
         """From now on, whether no read is answered."""
         self._act("mute", muted)
+
+    def delay(self, tlps: int = 0, completions: int = 0) -> None:
+        """From now on, so many cycles at most, drawn for each: that TLPs to late memory wait, and completions."""
+        self._act("delay", tlps, completions)
+
+    def complete(self, tag: int, *, bad: bool = False, engine: int = 0) -> None:
+        """Give an engine a completion with this tag that it has not asked for; `bad`: one that is an error."""
+        self._act("complete", engine, tag, bad)
 
     def close(self) -> None:
         """See `Simulation`."""
@@ -172,9 +186,18 @@ class PcieHost(Simulation):
         if malformed := self.counts.malformed:
             raise SimulationError(f"{malformed} TLPs were against the specification: a fault of the gateware")
 
+    def run_promptly(self, cycles: int) -> bool:
+        """Run until a write has arrived in memory that is not late; False where none does in so many cycles."""
+        return bool(self._act("run_promptly", cycles))
+
     def step(self, cycles: int) -> None:
         """Run for some clock cycles, whatever is under way."""
         self._act("step", cycles)
+
+    @property
+    def clock(self) -> int:
+        """Clock cycles since power-up."""
+        return int(self._call("board_cycle"))
 
     @property
     def counts(self) -> LinkCounts:

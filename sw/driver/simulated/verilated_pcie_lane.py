@@ -23,11 +23,15 @@ class PcieLaneSimulator(PcieHost):
     def give(self, offset: int, payload: bytes, trailer: Trailer | None = None) -> None:
         """Write some bytes to the ring, and wait until they are there; `trailer`: they are one, and end a frame."""
         self.write_memory(0, np.frombuffer(payload, np.uint8))
-        descriptor = Descriptor(0, offset, len(payload), 0, 0, trailer is not None, 0)
+        self.queue(0, offset, len(payload), trailer)
+        self.run()
+
+    def queue(self, source: int, offset: int, length: int, trailer: Trailer | None = None) -> None:
+        """Let it write so many bytes, at `source` of its memory, to the ring; those of a `trailer` come with it."""
+        descriptor = Descriptor(source, offset, length, 0, 0, trailer is not None, 0)
         named = {name: int(getattr(descriptor, name)) for name in ports.BD_T.fields}
         ends = None
         if trailer:
             fields = {name: getattr(trailer, name) for name in ports.TRAILER_T.fields}
             ends = words(ports.TRAILER_T.pack(fields), ports.TRAILER_T.width)
         self._act("give", words(ports.BD_T.pack(named), ports.BD_T.width), ends)
-        self.run()
