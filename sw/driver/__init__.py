@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING
 
 from framelane.base.lazily import lazily
 
-__all__ = ["Board", "BoardConfig", "Capabilities", "Counters", "Errors", "State", "configure", "open_board"]
+__all__ = [
+    "Board",
+    "BoardConfig",
+    "Capabilities",
+    "Counters",
+    "Errors",
+    "PtpClock",
+    "PtpMessages",
+    "PtpSettings",
+    "PtpSlave",
+    "PtpState",
+    "PtpStatus",
+    "State",
+    "configure",
+    "open_board",
+]
 
 if TYPE_CHECKING:
     from framelane.driver.board.board import Board
@@ -15,6 +30,11 @@ if TYPE_CHECKING:
     from framelane.driver.board.board_readings import Capabilities, Counters, Errors, State
     from framelane.driver.config.board_config import BoardConfig
     from framelane.driver.config.configuring import configure
+    from framelane.driver.ptp.clock import PtpClock
+    from framelane.driver.ptp.messages import PtpMessages
+    from framelane.driver.ptp.settings import PtpSettings
+    from framelane.driver.ptp.slave import PtpSlave
+    from framelane.driver.ptp.status import PtpState, PtpStatus
 else:
     __getattr__, __dir__ = lazily(
         __name__,
@@ -24,6 +44,12 @@ else:
             "Capabilities": "framelane.driver.board.board_readings",
             "Counters": "framelane.driver.board.board_readings",
             "Errors": "framelane.driver.board.board_readings",
+            "PtpClock": "framelane.driver.ptp.clock",
+            "PtpMessages": "framelane.driver.ptp.messages",
+            "PtpSettings": "framelane.driver.ptp.settings",
+            "PtpSlave": "framelane.driver.ptp.slave",
+            "PtpState": "framelane.driver.ptp.status",
+            "PtpStatus": "framelane.driver.ptp.status",
             "State": "framelane.driver.board.board_readings",
             "configure": "framelane.driver.config.configuring",
             "open_board": "framelane.driver.board.board_address",

@@ -53,7 +53,8 @@ def functions(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
     if inspect.isfunction(thing):
         yield name, thing
         return
-    generated = dataclasses.is_dataclass(thing) or issubclass(thing, enum.Enum)
+    protocol = getattr(thing, "_is_protocol", False)
+    generated = dataclasses.is_dataclass(thing) or issubclass(thing, enum.Enum) or protocol
     for own, member in vars(thing).items():
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if inspect.isfunction(function) and (not own.startswith("_") or (own == "__init__" and not generated)):
