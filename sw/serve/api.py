@@ -50,13 +50,17 @@ _MOST_SAID = 8
 """Errors of a document that are said."""
 _ABOUT = """A receiver of detector frames as a service.
 
-Each error is `{"detail": SENTENCE}`: 401 without the token, 409 where the state does not allow it, 422 for what cannot
-be, 503 where the wire or the board cannot be opened."""
+Each error is `{"detail": SENTENCE}`: 400 for a body that is not UTF-8, 401 without the token, 403 for a request from
+another host or origin, 409 in a state that does not allow it, 413 for a body above 1 MiB, 422 for an invalid request,
+503 if the wire or the board cannot be opened."""
 _REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Refusal, "description": "The body is not UTF-8."},
     401: {"model": Refusal, "description": "The token is missing or wrong."},
-    409: {"model": Refusal, "description": "Not in this state."},
-    422: {"model": Refusal, "description": "It cannot be: the sentence says what, and what to do."},
-    503: {"model": Refusal, "description": "The wire, or the board, cannot be opened."},
+    403: {"model": Refusal, "description": "Without a token: another host is named, or a page of another origin asks."},
+    409: {"model": Refusal, "description": "The state does not allow it."},
+    413: {"model": Refusal, "description": "The body is larger than 1 MiB."},
+    422: {"model": Refusal, "description": "The request is invalid: the sentence says why, and what to do."},
+    503: {"model": Refusal, "description": "The wire or the board cannot be opened."},
 }
 _BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _PICTURE: dict[int | str, dict[str, Any]] = {

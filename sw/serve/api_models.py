@@ -1,6 +1,6 @@
 """What the REST interface answers, as its OpenAPI document describes it."""
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from framelane.serve.service_state import State
 
@@ -25,6 +25,7 @@ class Loss(Answer):
 class Thresholds(Answer):
     """By which frames are judged: photons (or keV) of a peak, and peaks of a frame; null: the default, 20 and 0."""
 
+    model_config = ConfigDict(strict=True)
     threshold: int | None = Field(None, ge=1, le=32700)
     minimum_peaks: int | None = Field(None, ge=0, le=1 << 31)
 

@@ -20,9 +20,9 @@ Port = Annotated[int, Field(ge=0, lt=1 << 16)]
 
 
 class Table(BaseModel):
-    """An object of the configuration: no other keys than its own."""
+    """An object of the configuration. Other keys than its own, and values of another JSON type, are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class SourceSetting(Table):

@@ -1,11 +1,8 @@
 """Random calls in random states, from the service's own OpenAPI document: never a 500, never a run that is lost."""
 
-import contextlib
 import json
 import os
-import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,10 +11,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from openapi_schema_validator import OAS31Validator
 
-from framelane.base.errors import FramelaneError
-from framelane.receiver import recover
-from framelane.serve import Client
-from framelane.source import Stop, emulate
+from random_states import Sender, bring_to, check_ended
 from served import Served, configuration, served
 
 CALLS = int(os.environ.get("FRAMELANE_SERVE_CALLS", "100"))
@@ -52,32 +46,6 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=5,
 )
-
-
-class Sender:
-    """A source that goes on in a thread while calls are made."""
-
-    def __init__(self) -> None:
-        self.stop, self.thread = Stop(), threading.Thread()
-
-    def begin(self, here: Served) -> None:
-        self.end()
-        status, configured = here.service.status(), here.service.configuration
-        if not status["address"] or configured is None or configured.source.transport != "udp":
-            return
-        stop = self.stop = Stop()
-
-        def send() -> None:
-            with contextlib.suppress(FramelaneError):  # the run may end before it has begun
-                emulate(to=status["address"], port=configured.source.port, rate=200, frames=400, stop=stop)
-
-        self.thread = threading.Thread(target=send)
-        self.thread.start()
-
-    def end(self) -> None:
-        self.stop.wanted = True
-        if self.thread.ident:
-            self.thread.join(30)
 
 
 def usual(here: Served, name: str, sender: Sender, draw: Any) -> httpx.Response | None:
@@ -140,10 +108,7 @@ def test_no_call_in_any_state_is_a_500_or_loses_a_run(
                 begun.add(status["file"])
     finally:
         sender.end()
-    with Client(here.url) as client:
-        client.abort()
-        assert client.status()["state"] in ("idle", "ended", "error")
-    check_files(here.service.folder, begun)
+    check_ended(here, begun)
 
 
 def as_described(document: dict[str, Any], answer: httpx.Response) -> None:
@@ -154,26 +119,3 @@ def as_described(document: dict[str, Any], answer: httpx.Response) -> None:
         schema = told["schema"] | {"components": document["components"]}
         errors = [error.message for error in OAS31Validator(schema).iter_errors(answer.json())]
         assert not errors, (answer.request, errors)
-
-
-def bring_to(here: Served, state: str, sender: Sender) -> None:
-    with Client(here.url) as client:
-        client.abort()
-        if state != "idle":
-            client.configure(configuration())
-            client.arm()
-        if state == "running":
-            sender.begin(here)
-            client.wait_for("running", 20)
-
-
-def check_files(folder: Path, begun: set[str]) -> None:
-    """Every run of which frames came has its file, which was ended in order, with what its loss identity says."""
-    import h5py
-
-    for path in (folder / name for name in begun):
-        assert recover(path).sound, path
-        with h5py.File(path) as file:
-            loss = dict(file["entry/loss"].attrs)
-            assert loss.pop("sent") == sum(loss.values())
-            assert loss["complete"] + loss["incomplete"] == len(file["entry/data/frame_number"])
