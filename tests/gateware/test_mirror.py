@@ -13,6 +13,8 @@ CELLS = ("axis", "cdc", "gmii", "serial")
 PARTS = {
     "axil_port": "registers",
     "config_table": "registers",
+    "det_end": "det_send",
+    "det_queue": "det_place",
     "event_fence": "event_queue",
     "event_join": "event_queue",
     "jf_lane": "jf_correct",
