@@ -20,6 +20,7 @@ from framelane.cli.option_names import sentence
 from framelane.cli.recv import one_run, summary
 from framelane.cli.recv.recv_options import Demand, RecvOptions
 from framelane.cli.recv.run_watch import Progress
+from framelane.cli.told import Told, run_facts
 from framelane.models.roce_tx import wire
 from framelane.receiver import Live, RunStatistics
 from framelane.receiver.ranks.ranks import Lost, Ranks
@@ -119,24 +120,28 @@ def agree(ranks: Ranks, fault: str) -> str:
     return f"rank 0: {answer.why}" if isinstance(answer, Lost) else str(answer)
 
 
-def run(options: RecvOptions, ranks: Ranks, console: Console) -> bool:
-    """Receive on this rank; whether all ranks are good. FramelaneError where a run could not begin, on rank 0 only."""
+def run(options: RecvOptions, ranks: Ranks, console: Console, json: Path | None = None) -> bool:
+    """Receive on this rank; whether all ranks are good. FramelaneError where a run could not begin, on rank 0 only.
+
+    Rank 0 writes the result of all ranks to `json`.
+    """
     with ranks:
-        outcome = _receive(options, ranks, console)
+        outcome = _receive(options, ranks, console, json)
         with stop_on_signals() as stop:  # a rank that waits hears of it, too
             ranks.stops = lambda: stop.wanted
             told = ranks.gather(outcome)
-            good = told is not None and _summed_up(options, told, console)
+            good = told is not None and _summed_up(options, told, console, json)
             answer = ranks.answer(good)
     return answer is True
 
 
-def _receive(options: RecvOptions, ranks: Ranks, console: Console) -> RankOutcome:
+def _receive(options: RecvOptions, ranks: Ranks, console: Console, json: Path | None) -> RankOutcome:
     """This rank's own run. What goes wrong is told and raised where no rank has begun; later it is the outcome."""
     watch, outcome, older = RankWatch(ranks, console), RankOutcome(ranks.host, "", options.output), None
     try:
         if ranks.rank == 0:
             check_free(options.output, force=options.force)
+            result_file(options, json, ranks.size)
         own = of_rank(options, ranks)
         older = _identity(own.output)
         outcome = replace(outcome, path=own.output.absolute(), gpu=_gpu(own, ranks))
@@ -240,17 +245,38 @@ def _gpu(options: RecvOptions, ranks: Ranks) -> str:
     return choose_gpu(ranks.local_rank)
 
 
-def _summed_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: Console) -> bool:
+def result_file(options: RecvOptions, json: Path | None, size: int) -> Told:
+    """The file of `--json`. OptionError where another file of the run, of any of `size` ranks, has its name."""
+    own = [options.output, *([options.source.publish] if isinstance(options.source, Live) else [])]
+    written = [
+        name.with_name(name.name.replace("{rank}", str(rank)))
+        if "{rank}" in name.name
+        else name.with_stem(f"{name.stem}_{rank}")
+        for rank in range(size)
+        for name in own
+        if name is not None
+    ]
+    inputs = [*options.source.inputs, *options.processing.inputs, options.output, *written]
+    return Told(json, "recv", inputs=inputs, force=options.force)
+
+
+def _summed_up(
+    options: RecvOptions, told: Sequence[RankOutcome | Lost], console: Console, json: Path | None = None
+) -> bool:
     """`_sum_up`, whatever goes wrong there: the other ranks wait for the answer."""
     try:
-        return _sum_up(options, told, console)
-    except Exception:
-        traceback.print_exc()
+        return _sum_up(options, told, console, json)
+    except Exception as error:
+        if not isinstance(error, InputError):
+            traceback.print_exc()
+        say(console, _sentence(error))
         return False
 
 
-def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: Console) -> bool:
-    """On rank 0: say what came of each rank and of all, and write the master; whether all are good."""
+def _sum_up(
+    options: RecvOptions, told: Sequence[RankOutcome | Lost], console: Console, json: Path | None = None
+) -> bool:
+    """On rank 0: say what came of each rank and of all, write the master and `json`; whether all are good."""
     parts = [
         Part(None, about={"good": False, "fault": each.why})
         if isinstance(each, Lost)
@@ -262,8 +288,9 @@ def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: C
     except Exception as error:  # what came is said all the same
         if not isinstance(error, InputError | OSError):
             traceback.print_exc()
-        master, see = Master(0, {}), _sentence(error)
+        master, see, fault = Master(0, {}), _sentence(error), _sentence(error)
     else:
+        fault = ""
         see = f"see {options.output}, of {master.frames} frames" if master.frames else "nothing is written"
     for rank, each in enumerate(told):
         for line in _lines(each, master.left_out.get(rank)):
@@ -280,12 +307,40 @@ def _sum_up(options: RecvOptions, told: Sequence[RankOutcome | Lost], console: C
     unmet = options.demand.unmet(total.tally, total.sources_gone)
     ends = [f"loss identity: {total.tally}", see, *filter(None, [unmet])]
     say(console, "\n".join([f"{len(there)} of {len(told)} ranks:", *lines, *ends]))
-    return (
+    good = (
         not unmet
         and not master.left_out
         and bool(master.frames)
         and all(isinstance(t, RankOutcome) and t.good for t in told)
     )
+    facts = [_facts(each, master.left_out.get(rank)) for rank, each in enumerate(told)]
+    result_file(options, json, len(told)).write(
+        good=good,
+        file=str(options.output),
+        fault=fault,
+        unmet=unmet,
+        frames=master.frames,
+        ranks=facts,
+        **run_facts(total),
+    )
+    return good
+
+
+def _facts(told: RankOutcome | Lost, left_out: str | None) -> dict[str, Any]:
+    """What `--json` says of a rank; `left_out`: why its file is not in the master."""
+    if isinstance(told, Lost):
+        return {"good": False, "file": None, "fault": told.why}
+    facts = run_facts(told.statistics) if told.statistics else {}
+    fault = told.fault or left_out or ""
+    file = str(told.path) if told.kept else None
+    return {
+        "good": told.good and not left_out,
+        "host": told.host,
+        "gpu": told.gpu,
+        "file": file,
+        "fault": fault,
+        **facts,
+    }
 
 
 def notes(told: Sequence[RankOutcome | Lost]) -> list[str]:

@@ -177,7 +177,6 @@ def recv(
     From the wire it ends with --frames, --idle, when all sources have told their end by the link, or with Ctrl-C: what
     has arrived is written.
     """
-    from framelane.base.errors import OptionError
     from framelane.cli.recv import one_run, ranked
     from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
     from framelane.cli.terminal import Terminal
@@ -229,9 +228,7 @@ def recv(
     )
     ranks = find_ranks()
     if ranks is not None:
-        if json is not None:
-            raise OptionError("{json} tells of one receiver: under MPI, run.h5 and its parts have the records of all")
-        good = ranked.run(chosen, ranks, Terminal())
+        good = ranked.run(chosen, ranks, Terminal(), json)
     else:
         told = Told(json, "recv", inputs=[*chosen.source.inputs, *chosen.processing.inputs, output], force=force)
         received = one_run.run(chosen, Terminal())

@@ -1,5 +1,6 @@
 """Several receivers under MPI, as real processes of a real launcher: what they do together, and when one fails."""
 
+import json
 import os
 import signal
 import socket
@@ -13,6 +14,10 @@ import hdf5plugin  # noqa: F401
 import numpy as np
 import pytest
 
+from framelane.base.errors import OptionError
+from framelane.cli.recv import ranked
+from framelane.cli.recv.recv_options import RecvOptions
+from framelane.receiver import Live, Processing
 from framelane.receiver.ranks.ranks import launched
 from mpi_run import FRAMELANE, PATIENCE_S, Run, RunCli, emulating, needs_mpi, plan, sent
 from nxmx_reader import read_nxmx
@@ -22,7 +27,7 @@ _WITHOUT_MPI = "import sys; sys.modules['mpi4py'] = None; "
 
 @needs_mpi
 def test_a_run_of_two_ranks_is_one_file_in_the_order_of_the_detector(run_cli: RunCli, tmp_path: Path) -> None:
-    with Run(tmp_path) as run:
+    with Run(tmp_path, "--json", "result.json") as run:
         run.wait_ready()
         pictures = sent(tmp_path)
         told = run.emulate(run_cli, "--bunch", 3, "--frames", 50)
@@ -31,6 +36,13 @@ def test_a_run_of_two_ranks_is_one_file_in_the_order_of_the_detector(run_cli: Ru
     assert run.status == 0, text
     assert "loss identity: 50 sent = 50 complete + 0 incomplete" in text
     assert text.count("loss identity") == 1, "rank 0 alone sums up"
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (result["command"], result["good"], result["file"], result["frames"]) == ("recv", True, "run.h5", 50)
+    assert result["loss"]["complete"] == 50
+    assert [(rank["good"], Path(rank["file"]).name, rank["loss"]["complete"]) for rank in result["ranks"]] == [
+        (True, "run_0.h5", 26),
+        (True, "run_1.h5", 24),
+    ]
     (tmp_path / "moved").mkdir()
     for name in ("run.h5", "run_0.h5", "run_1.h5"):
         (tmp_path / name).rename(tmp_path / "moved" / name)
@@ -47,6 +59,15 @@ def test_a_run_of_two_ranks_is_one_file_in_the_order_of_the_detector(run_cli: Ru
             assert own["timestamp_ns"][place] == data["timestamp_ns"][number]
         assert file["entry/ranks/1"].attrs["frames"] == 24
         assert file["entry/ranks/1"].attrs["file"] == "run_1.h5"
+
+
+@pytest.mark.parametrize("name", ["run.h5", "run_1.h5", "session_0.json"])
+def test_the_result_is_no_other_file_of_any_rank(tmp_path: Path, name: str) -> None:
+    live = Live(transport="udp", plan=plan(tmp_path), publish=tmp_path / "session.json")
+    options = RecvOptions(source=live, processing=Processing(), output=tmp_path / "run.h5")
+    ranked.result_file(options, tmp_path / "result.json", 2)
+    with pytest.raises(OptionError, match="another file of this run"):
+        ranked.result_file(options, tmp_path / name, 2)
 
 
 @needs_mpi
@@ -96,7 +117,7 @@ def test_where_one_rank_cannot_begin_none_does(tmp_path: Path) -> None:
 
 @needs_mpi
 def test_what_the_other_ranks_have_is_kept_where_one_fails_later(run_cli: RunCli, tmp_path: Path) -> None:
-    with Run(tmp_path) as run:
+    with Run(tmp_path, "--json", "result.json") as run:
         run.wait_ready()
         (tmp_path / "run_1.h5").mkdir()
         assert run.emulate(run_cli, "--frames", 20)[0] == 0
@@ -107,6 +128,9 @@ def test_what_the_other_ranks_have_is_kept_where_one_fails_later(run_cli: RunCli
         assert file["entry/data/detector_frame"][:].tolist() == list(range(0, 20, 2))
         assert "has come meanwhile" in file["entry/ranks/1"].attrs["fault"]
         assert not file["entry/ranks/1"].attrs["good"]
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (result["good"], result["ranks"][0]["good"], result["ranks"][1]["good"]) == (False, True, False)
+    assert "has come meanwhile" in result["ranks"][1]["fault"]
 
 
 _NO_MASTER = """
