@@ -17,6 +17,9 @@ from framelane.models.time.grandmaster import Grandmaster
 from framelane.models.time.ptp_message import Kind, Message, PortIdentity
 from framelane.models.time.time_counter import NS, SECOND, Rate
 
+_FINE = 16
+"""Bits by which edges are known better than moments."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
@@ -53,8 +56,8 @@ class Oscillator:
 
     @property
     def period(self) -> int:
-        """Its true period, rounded to 2^-32 ns (at 250 MHz 0.06 ppb)."""
-        return round(1e9 / (self.hz * (1 + self.ppm * 1e-6)) * NS)
+        """Its true period in 2^-48 ns: no rate that the clock can be given is exactly right."""
+        return round(1e9 / (self.hz * (1 + self.ppm * 1e-6)) * (NS << _FINE))
 
 
 class BoardClock:
@@ -68,7 +71,7 @@ class BoardClock:
         self._nominal: Rate = time_counter.rate_of(oscillator.hz)
         self._rate, self._state = self._nominal, time_counter.Clock(start)
         self._period = self._usual = oscillator.period
-        self._edge = now() - chance.randrange(self._period)
+        self._edge = (now() << _FINE) - chance.randrange(self._period)
         self._off_ppb, self._changes = 0.0, now() + SECOND
         self.steps: list[tuple[int, int]] = []
         """When it was stepped, and by how much."""
@@ -94,22 +97,22 @@ class BoardClock:
     def stamp_next(self, moment: int) -> tuple[int, int]:
         """The first edge at `moment` or behind it, and the clock's time there: the stamp of what comes then."""
         self._run_until(moment)
-        if self._edge < moment:
+        if self._edge < moment << _FINE:
             self._cycles(1)
-        return self._edge, self._state.time
+        return -(-self._edge >> _FINE), self._state.time
 
     def error(self, true: Callable[[int], int]) -> float:
         """How many ns it is ahead of the time `true(moment)`, at its last edge."""
         self._run_until(self._now())
-        return (self._state.time - true(self._edge)) / NS
+        return (self._state.time - true(self._edge >> _FINE)) / NS
 
     def _run_until(self, moment: int) -> None:
         while self._wander and self._changes <= moment:
-            self._cycles(max(0, self._changes - self._edge) // self._period)
+            self._cycles(max(0, (self._changes << _FINE) - self._edge) // self._period)
             self._off_ppb += self._chance.gauss(0, self._wander)
             self._period = round(self._usual * (1 - self._off_ppb * 1e-9))
             self._changes += SECOND
-        self._cycles(max(0, moment - self._edge) // self._period)
+        self._cycles(max(0, (moment << _FINE) - self._edge) // self._period)
 
     def _cycles(self, count: int) -> None:
         if count:

@@ -23,6 +23,7 @@ from framelane.bench.serve import bench_serve, lossless
 from framelane.bench.transmitter import (
     bench_pcie,
     bench_placement,
+    bench_ptp,
     bench_rc,
     bench_rc_store,
     bench_roce_tx,
@@ -76,6 +77,8 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(lossless, constant, brief)
     for constant, other in (("FRAMES", 1600), ("FRAMES_WITHOUT", 160), ("LINK_WIDTHS", "commit")):
         monkeypatch.setattr(bench_pcie, constant, other)
+    monkeypatch.setattr(bench_ptp, "CASES", bench_ptp.CASES[:1])
+    monkeypatch.setattr(bench_ptp, "TRIGGERS", 20)
     monkeypatch.setattr(bench_rc, "COST_FRAMES", 8)
     monkeypatch.setattr(bench_rc_store, "DEPTHS", (64,))
     monkeypatch.setattr(bench_rc, "DEAD_FRAMES", 10)
@@ -106,7 +109,7 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     assert (status, err) == (
         2,
         "framelane: there is no bench nosuch: choose one of "
-        "roce_tx, tx, placement, rc, rc_store, mac_port, pcie, pipeline, jf_correct, pedestal, softnic, detector, "
+        "roce_tx, tx, placement, rc, rc_store, mac_port, pcie, ptp, pipeline, jf_correct, pedestal, softnic, detector, "
         "link, files, serve, gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
     )
 

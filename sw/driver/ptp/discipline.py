@@ -111,6 +111,8 @@ class Discipline:
             if self._doubt.see(way, ahead, self.estimate):
                 self.doubts += 1
                 self._question()
+            elif self._doubt.is_early:
+                return
         target = None if self.state is PtpState.HOLDOVER else self._filter
         target = target or self._candidate
         if target is None:
@@ -187,6 +189,7 @@ class Discipline:
         verdict = compare(self.estimate, known, new, offset, free_ns)
         if verdict.change in (Change.STEP, Change.RATE):
             self.fault, self._free_ns = verdict.sentence if self._free_ns is None else self.fault, free_ns
+            self._candidate = None  # the next one has nothing of what was wrong
         elif verdict.change is Change.NOTHING and held_s < self._settings.window_s / 2:
             self._filter.absorb(candidate)
             self._take(self._filter)

@@ -15,12 +15,15 @@ class Doubt:
 
     def __init__(self) -> None:
         self._early, self._late = [0, 0], [0, 0]
+        self.is_early = False
+        """The last one was too early: nothing is to be learnt from it before it is known why."""
 
     def see(self, way: int, ahead_ns: float, known: Estimate) -> bool:
         """Whether there is a doubt, now that a message of that way (0: from the master) came, `ahead_ns` later than it
         was sent by the clock's stamps with the offset taken away."""
         margin = 8 * known.uncertainty_ns + _MARGIN_NS
         late = ahead_ns - known.delay_ns
-        self._early[way] = self._early[way] + 1 if late < -margin else 0
+        self.is_early = late < -margin
+        self._early[way] = self._early[way] + 1 if self.is_early else 0
         self._late[way] = self._late[way] + 1 if late > _LATE * known.late_ns + margin else 0
         return self._early[way] >= EARLY or self._late[way] >= LATE

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from framelane.driver.ptp.exchanges import Observed
 from framelane.models.time.time_counter import NS, SECOND
 
-FEWEST = 16
+FEWEST = 20
 """Messages of each way that an estimate needs."""
-_RANK = 8
+_RANK = 16
 """The messages from the least delayed to this one say how dense they are there."""
 _BISECTIONS = 44
 _ERROR = 2.5
