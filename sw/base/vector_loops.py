@@ -136,6 +136,11 @@ def fence(_: Any) -> Any:
     return types.void(), generate
 
 
+def element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The address of the element of the first argument, a flat array, whose index is the second."""
+    return _array(context, builder, signature, arguments, 0, arguments[1])[0]
+
+
 def _array(context: Any, builder: Any, signature: Any, arguments: Any, n: int, at: Any = None) -> tuple[Any, int]:
     """Argument `n`, a flat array: the address of element `at`, and the bytes of one."""
     start = context.make_array(signature.args[n])(context, builder, arguments[n]).data

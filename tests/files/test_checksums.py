@@ -20,7 +20,7 @@ from framelane.receiver.jungfrau.detector_frame import DetectorFrame
 from framelane.receiver.jungfrau.recorder import Recorder
 from framelane.receiver.pipeline.corrected import CorrectedImages
 from framelane.receiver.pipeline.judging import Judging
-from framelane.receiver.pipeline.pipeline import raw_words
+from framelane.receiver.pipeline.raw_words import RawWords
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
 from framelane.receiver.sinks.pixel_form import form_of
@@ -84,7 +84,7 @@ def test_a_flipped_bit_of_received_raw_frames(tmp_path: Path, make_session: Call
     path, session = tmp_path / "frames.h5", make_session()
     image = MODULE.reshape(-1)[: session.rows * session.columns].reshape(session.rows, session.columns)
     with Hdf5Sink(path, session) as sink:
-        sink.write(ReceivedFrame(0, 0, image, 0, ()), raw_words(image))
+        sink.write(ReceivedFrame(0, 0, image, 0, ()), RawWords()(image))
 
     def read() -> None:
         with RawFrames(path) as frames:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from framelane.base.compiled import compiled
 from framelane.receiver.detector._words import copy, copy_rows, fill_rows, number_at
+from framelane.receiver.detector.open_frames import tell_whole
 from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.detector.placing_form import PlacingForm
 
@@ -20,18 +21,12 @@ REFUSED = 4096
 EXAMPLE = 4
 """Numbers of the first packet of a fate: bytes, frame, packet, and its module where it has that, else its identity."""
 
-WHERE = np.dtype([("base", "u8"), ("shift", "i8"), ("open", "i8"), ("reach", "i8"), ("known", "i8"),
-                  ("flushed", "i8"), ("flushed_first", "u8"), ("flushed_last", "u8")])  # fmt: skip
-"""What holds for all streams. Frame `base` of the detector is frame `shift` of the session; `open` is the first that is
-not over; a number further than `reach` from the last begins a new acquisition. `known`: whether the detector's numbers
-are; else those from `flushed_first` to `flushed_last` are of frames that are over, if any is `flushed`."""
-
 STATE = np.dtype([(name, "i8") for name in (
-    "newest", "packets", "good", "placed", "placed_bytes", "guarded", "whole", "run", "run_placed")]
+    "newest", "packets", "good", "placed", "placed_bytes", "guarded", "ready", "run", "run_placed")]
     + [("run_number", "u8")])  # fmt: skip
 """One stream: `newest` frame of the session of which a packet came, `good` packets of the detector, `guarded` words
-that would have read as holes, `whole` shares of frames; a `run` of packets that were refused for their numbers, one
-like the other, since so many were placed, the last with `run_number`."""
+that would have read as holes, `ready` frames that were whole once this stream's share was; a `run` of packets that were
+refused for their numbers, one like the other, since so many were placed, the last with `run_number`."""
 
 INFO = np.dtype([("identity", "u8"), ("bunch_id", "u8"), ("timestamp", "u8")])
 """The first packet of a frame. All fields of the identity are one number: they have 8 bytes at most."""
@@ -52,7 +47,7 @@ def placing(form: PlacingForm) -> Any:
 
     It places the packets from `first` on, and counts their fates: where it stopped, and why. `octets` (n, bytes) has
     them, each from byte `header_bytes` modulo 2 of its row on, so that pixels lie even; `words` is the same memory.
-    Of all streams: `opened` (slots) is the frame that may be written to a slot, -1 where none may. Of this one: `at`
+    For all streams: `signals`, `wheres`, `opened` and `whole` of `OpenFrames`. For this one: `at`
     (slots) the frame of which `came` (slots, 2) units and packets are there, `bits` (slots, units) which, `infos`
     (slots) what its first packet says; `heard` (modules) the packets of each. The `ring` is flat: a slot has `pitch`
     words, this stream's first row lies `start` behind its first, and the next one `step` words further. (As a view of
@@ -84,8 +79,10 @@ def placing(form: PlacingForm) -> Any:
         words: NDArray[np.uint16],
         sizes: NDArray[np.int64],
         first: int,
+        signals: NDArray[np.int64],
         wheres: NDArray[Any],
         opened: NDArray[np.int64],
+        whole: NDArray[np.int64],
         at: NDArray[np.int64],
         came: NDArray[np.int64],
         bits: NDArray[np.bool_],
@@ -216,7 +213,7 @@ def placing(form: PlacingForm) -> Any:
             state.placed += 1
             state.placed_bytes += 2 * (units - there) * unit_pixels
             if came[slot, 0] == bits.shape[1]:
-                state.whole += 1
+                state.ready += tell_whole(signals, whole, slot)
                 if not owner[0].known:
                     owner[0].identity = identity
                     owner[0].known = 1
@@ -233,6 +230,30 @@ def placing(form: PlacingForm) -> Any:
         return sizes.size, ALL
 
     return compiled(place)
+
+
+@compiled
+def fill_missing(
+    ring: NDArray[np.uint16],
+    bits: NDArray[np.bool_],
+    start: int,
+    step: int,
+    unit_pixels: int,
+    columns: int,
+    share_units: int,
+    module_pixels: int,
+) -> int:
+    """Fill with holes what has not come of a stream's share of a frame; how many pixels that is.
+
+    `bits` (units) says what has; all else is as `placing` has it, and `start` is in the frame's slot.
+    """
+    missing = 0
+    for unit in range(bits.size):
+        if not bits[unit]:
+            at = start + unit // share_units * module_pixels
+            fill_rows(ring, at, unit % share_units * unit_pixels, unit_pixels, columns, step)
+            missing += unit_pixels
+    return missing
 
 
 @compiled

@@ -81,5 +81,10 @@ def copy_rows(
 @compiled
 def fill_rows(ring: NDArray[np.uint16], at: int, pixel: int, count: int, columns: int, pitch: int) -> None:
     """`count` words of such rows become holes."""
-    for word in range(pixel, pixel + count):
-        ring[at + word // columns * pitch + word % columns] = HOLE_WORD
+    done = 0
+    while done < count:
+        row, column = divmod(pixel + done, columns)
+        length = min(columns - column, count - done)
+        to = at + row * pitch + column
+        ring[to : to + length] = HOLE_WORD
+        done += length

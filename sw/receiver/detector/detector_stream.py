@@ -2,6 +2,7 @@
 
 import errno
 import os
+import select
 import socket
 import threading
 from dataclasses import dataclass
@@ -10,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.detector.detector_packets import DetectorPackets
-from framelane.receiver.detector._placing import ALL, EXAMPLE, FATES, INFO, OWNER, REFUSED, STATE, placing
+from framelane.receiver.detector._placing import EXAMPLE, FATES, INFO, OWNER, REFUSED, STATE, fill_missing
+from framelane.receiver.detector._receiving import CLOSED, FAILED, NEAR, receiving
+from framelane.receiver.detector.open_frames import OpenFrames
 from framelane.receiver.detector.packet_batch import PacketBatch
-from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.detector.placing_form import PlacingForm
-from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 
-_WAIT_S = 0.05
+_POLLFD = np.dtype([("fd", "i4"), ("events", "i2"), ("revents", "i2")])
+"""poll(2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +53,22 @@ class Layout:
 class DetectorStream:
     """Stream number `index` of `layout`, into `words`, the ring's (slots, words of a slot) uint16.
 
-    `where` (1, `WHERE`) and `opened` (slots) are whoever's that decides which frames are open: it changes them, and
-    reads what is here, while it holds the `lock` of every stream. A thread receives from `port` after `start`, outside
-    the interpreter lock but for some lines for every batch; `woken` is set when there may be something to decide.
+    Which frames may be written whoever has made `frames` decides. A thread receives from `port` after `start`, outside
+    the interpreter lock while nobody has to decide.
     """
 
-    def __init__(
-        self,
-        index: int,
-        layout: Layout,
-        words: NDArray[np.uint16],
-        where: NDArray[np.void],
-        opened: NDArray[np.int64],
-        woken: threading.Event,
-    ) -> None:
-        self.lock = threading.Lock()
+    def __init__(self, index: int, layout: Layout, words: NDArray[np.uint16], frames: OpenFrames) -> None:
         self.wants: tuple[int, int] | None = None
         """Why its packets wait, and the number of the detector with which they go on."""
         self.error: Exception | None = None
         """What ended the thread, if anything did."""
-        self._packets, slots = layout.packets, len(opened)
+        self._packets, slots = layout.packets, len(frames.opened)
         self.modules = layout.modules_of(index)
         form = PlacingForm.of(layout.packets, layout.interfaces)
         port = layout.packets.ports(layout.interfaces)[index % layout.interfaces]
         rows, columns = layout.packets.share(layout.interfaces)
         self._share_units = rows * columns // form.unit_pixels
+        self._geometry = form.unit_pixels, form.share_columns, self._share_units, form.module_pixels
         first, self._step = port.row, form.columns
         if port.flip == "rows":
             first, self._step = port.row + rows - 1, -form.columns
@@ -91,15 +84,21 @@ class DetectorStream:
         self.state["newest"] = -1
         self.units = len(self.modules) * self._share_units
         """Units of a share, in `came`."""
+        self.pixels = self.units * form.unit_pixels
+        """Pixels of a share."""
         self._bits, self._owner = np.zeros((slots, self.units), np.bool_), np.zeros(1, OWNER)
         self._ring, self._pitch = words.reshape(-1), words.shape[1]
-        self._where, self._opened, self._woken = where, opened, woken
+        self._frames, self._line = frames, index * frames.turns.shape[1]
+        self._near = max(1, min(NEAR, slots // 2))
         self._goes_on = threading.Event()
-        self._batch = PacketBatch(layout.packets)
-        self._closing = False
+        self._batch = batch = PacketBatch(layout.packets)
+        self._datagrams = Datagrams(batch.octets.reshape(-1), batch.starts, batch.room)
+        self._polled: NDArray[np.void] = np.zeros(1, _POLLFD)
+        self._closing = np.ones(1, np.int64)
         self._thread: threading.Thread | None = None
-        self._loop = placing(form)
-        self._place(0, 0)  # compiled now, and not while packets come
+        self._loop = receiving(form)
+        self._receive(0, 0)  # compiled now, and not while packets come
+        self._closing[0] = 0
 
     @property
     def newest(self) -> int:
@@ -111,59 +110,67 @@ class DetectorStream:
         slot = frame % len(self.at)
         return bool(self.at[slot] == frame and self.came[slot, 0] == self.units)
 
+    def fill_missing(self, frame: int) -> int:
+        """Fill with holes what has not come of its share of a frame that is shut; how many pixels that is."""
+        slot, (unit_pixels, columns, share_units, module_pixels) = frame % len(self.at), self._geometry
+        if self.has_all(frame):
+            return 0
+        if self.at[slot] != frame:
+            self._bits[slot] = False
+        start = slot * self._pitch + self._start
+        return int(
+            fill_missing(
+                self._ring, self._bits[slot], start, self._step, unit_pixels, columns, share_units, module_pixels
+            )
+        )
+
     def start(self, port: socket.socket) -> None:
         """Receive from this socket, in a thread, until `stop`."""
+        self._polled["fd"], self._polled["events"] = port.fileno(), select.POLLIN
         self._thread = threading.Thread(target=self._run, args=(port,), name="detector", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Receive no more. May be called twice."""
-        self._closing = True
+        """Receive no more, in a moment. May be called twice, as `join` may."""
+        self._closing[0] = 1
         self._goes_on.set()
+
+    def join(self) -> None:
+        """Wait until it receives no more."""
         if self._thread is not None:
             self._thread.join()
 
     def go_on(self) -> None:
-        """What it wanted is decided. The caller holds its lock."""
+        """What it wanted is decided."""
         self.wants = None
         self._goes_on.set()
 
     def _run(self, port: socket.socket) -> None:
-        batch = self._batch
-        datagrams = Datagrams(batch.octets.reshape(-1), batch.starts, batch.room)
+        at = count = 0
         try:
-            while not self._closing:
-                count = datagrams.receive(port)
-                if count:
-                    batch.sizes[:count] = datagrams.sizes[:count]
-                    self._take(count)
-                else:
-                    sockets.wait(port, _WAIT_S)
+            while True:
+                at, count, why = self._receive(at, count)
+                if why == CLOSED:
+                    return
+                if why == FAILED:
+                    count = self._datagrams.receive(port)  # says what is wrong, if anything is
+                    self._batch.sizes[:count] = self._datagrams.sizes[:count]
+                    continue
+                self._goes_on.clear()
+                self.wants = why, self._lowest(at, count)
+                self._frames.ring()
+                self._goes_on.wait()
         except Exception as error:  # whatever it is, the run ends with it
             self.error = error
-            self._woken.set()
+            self._frames.ring()
 
-    def _take(self, count: int) -> None:
-        """Place a batch, and wait where somebody has to decide first."""
-        at = 0
-        while at < count and not self._closing:
-            with self.lock:
-                before = int(self.state["whole"][0]), int(self.fates[Fate.SLOT])
-                at, why = self._place(at, count)
-                if why != ALL:
-                    self._goes_on.clear()
-                    self.wants = why, self._lowest(at, count)
-                after = int(self.state["whole"][0]), int(self.fates[Fate.SLOT])
-            if why != ALL:
-                self._woken.set()
-                self._goes_on.wait()
-            elif before != after:
-                self._woken.set()
-
-    def _place(self, first: int, count: int) -> tuple[int, int]:
-        batch = self._batch
-        stopped: tuple[int, int] = self._loop(
-            batch.octets[:count], batch.words[:count], batch.sizes[:count], first, self._where, self._opened, self.at,
+    def _receive(self, at: int, count: int) -> tuple[int, int, int]:
+        """Place the rest of the batch and what comes after it: where it stopped, and why (see `_receiving`)."""
+        batch, frames, datagrams = self._batch, self._frames, self._datagrams
+        stopped: tuple[int, int, int] = self._loop(
+            at, count, int(self._polled["fd"][0]), self._polled.ctypes.data, datagrams.address, datagrams.received,
+            self._closing, *frames.bell, self._near, frames.turns.reshape(-1), self._line,
+            batch.octets, batch.words, batch.sizes, frames.signals, frames.where, frames.opened, frames.whole, self.at,
             self.came, self._bits, self.infos, self._owner, self.heard, self.state, self.refused, self.fates,
             self.examples, self._ring, self._pitch, self._start, self._step, self._share_units,
         )  # fmt: skip
@@ -179,7 +186,7 @@ class DetectorStream:
             if int(size) in known and packets.is_own(header)  # before a shorter one is what was there before
         ]
         number = packets.read(rest[0], "frame_number")
-        reach = min(int(self._where["reach"][0]), len(self._opened) // 2)
+        reach = min(int(self._frames.where["reach"][0]), len(self._frames.opened) // 2)
         return min(
             (each for each in own if abs(packets.ahead(each, number)) <= reach),
             key=lambda each: packets.ahead(each, number),

@@ -2,8 +2,6 @@
 
 import collections
 import contextlib
-import threading
-from collections.abc import Iterator
 from time import monotonic
 from typing import Self
 
@@ -13,9 +11,10 @@ from numpy.typing import NDArray
 from framelane.base.errors import TransportError
 from framelane.models.placement.slots import SlotLayout
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer, immediate
-from framelane.receiver.detector._placing import FATES, REFUSED, RESTARTS, WHERE
+from framelane.receiver.detector._placing import FATES, REFUSED, RESTARTS
 from framelane.receiver.detector.detector_port import DetectorPort
 from framelane.receiver.detector.detector_stream import DetectorStream, Layout, explain
+from framelane.receiver.detector.open_frames import EXPECTED, OpenFrames
 from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.transport.transport import Completion, Counters
 
@@ -28,6 +27,8 @@ SILENT_S = 1.0
 """A frame of which nothing came for so long is over; a stream that is silent for so long is not waited for."""
 _TOGETHER_S = 0.02
 """So long a stream that begins anew waits for the others to do so."""
+_LISTEN_S = 0.01
+"""So often it is noted which streams have sent."""
 _MOST_AT_ONCE = 1024
 """Frames that one look closes."""
 
@@ -58,11 +59,10 @@ class DetectorTransport:
         """All frames below the first number are over, and so many were dropped, when the last poll began."""
         self.restarts = 0
         """How often the detector's numbers began anew."""
-        self._woken = threading.Event()
-        self._where: NDArray[np.void] = np.zeros(1, WHERE)
-        self._where["reach"] = self._reach = min(REACH, self.packets.header.frame_number.most // 4)
-        self._opened = np.full(layout.n_slots, -1, np.int64)
-        self._open_end = self._next = self._dropped = self._completions = self._arrived = 0
+        self._reach = min(REACH, self.packets.header.frame_number.most // 4)
+        self._frames = OpenFrames(layout.n_slots, len(port.sockets), self._reach)
+        self._where, self._opened = self._frames.where, self._frames.opened
+        self._next = self._dropped = self._completions = self._arrived = 0
         self._drops: int | None = None
         timestamp = self.packets.header.timestamp
         self._unit_ns = timestamp.unit_ns if timestamp else 1
@@ -80,14 +80,16 @@ class DetectorTransport:
         self._grown_at = np.full(layout.n_slots, now)
         """When that changed, or when the frame's number first was the newest or before it."""
         self._newest = -1
+        self._listened = 0.0
+        """When it was noted last which streams have sent."""
         words = memory.view("<u2").reshape(layout.n_slots, -1)
-        self._streams = [
-            DetectorStream(index, detector, words, self._where, self._opened, self._woken)
-            for index in range(len(port.sockets))
-        ]
+        self._streams = [DetectorStream(index, detector, words, self._frames) for index in range(len(port.sockets))]
+        self._never = layout.image_bytes // 2 - sum(stream.pixels for stream in self._streams)
+        """Pixels of the image that no stream sends: they stay holes."""
         self._seen = np.zeros(len(self._streams), np.int64)
         self._heard = np.full(len(self._streams), now)
-        self._open()
+        self._frames.open(0, self.credit)
+        self._open_end = self.credit
         for stream, sock in zip(self._streams, port.sockets, strict=True):
             stream.start(sock)
 
@@ -137,9 +139,8 @@ class DetectorTransport:
 
     def wake(self) -> None:
         """There is more credit. While half of the ring is open, that has time until a frame is over."""
-        newest = max(stream.newest for stream in self._streams)
-        if self._open_end - newest <= len(self._opened) // 2:
-            self._woken.set()
+        if self._few_are_open():
+            self._frames.ring()
 
     def poll(self, timeout_s: float) -> list[Completion]:
         """See `Transport`. TransportError where a socket can no longer be read."""
@@ -147,10 +148,8 @@ class DetectorTransport:
         end = monotonic() + timeout_s
         while True:
             left = max(0.0, end - monotonic())
-            self._woken.wait(left if self._restart_at is None else min(left, _TOGETHER_S / 4))
-            self._woken.clear()
-            with self._all_locks():
-                completions = self._look()
+            self._frames.wait(left if self._restart_at is None else min(left, _TOGETHER_S / 4))
+            completions = self._look()
             arrived = self.arrived
             if (
                 completions
@@ -165,22 +164,18 @@ class DetectorTransport:
         """See `Transport`."""
         for stream in self._streams:
             stream.stop()
+        for stream in self._streams:
+            stream.join()
         if self._drops is None:
             self._drops = self.port.queue_drops
         self.port.close()
+        self._frames.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    @contextlib.contextmanager
-    def _all_locks(self) -> Iterator[None]:
-        with contextlib.ExitStack() as locks:
-            for stream in self._streams:
-                locks.enter_context(stream.lock)
-            yield
 
     def _look(self) -> list[Completion]:
         """Decide what is over, and which slots are open."""
@@ -192,57 +187,66 @@ class DetectorTransport:
         now = monotonic()
         self._listen(now)
         completions: list[Completion] = []
-        newest = max(stream.newest for stream in self._streams)
         silence = self.ending or (bool(self._where["known"][0]) and now - self._last > SILENT_S)
-        first = self._next
-        while self._next <= newest and (self.ending or self._next < first + _MOST_AT_ONCE):
-            if not (silence or self._is_over(self._next, newest, now)):
-                break
-            if silence and not self._is_whole(self._next):
-                self._cut.append(self._number(self._next))
-            self._end(self._next, completions)
-        if silence and self._next > newest:
-            where = self._where[0]
-            where["known"], where["flushed"] = 0, bool(self._cut)
-            if self._cut:
-                where["flushed_first"], where["flushed_last"] = self._cut[0], self._cut[-1]
-            self._cut = []
-        wanting = [stream.wants for stream in self._streams if stream.wants is not None]
-        if wanting and not self.ending:
-            self._begin(wanting, now, completions)
-        if self.ending:
-            self._opened[:] = -1
-        else:
-            self._open()
+        with self._frames.held() if silence else contextlib.nullcontext():
+            newest = self._newest_frame
+            first = self._next
+            while self._next <= newest and (self.ending or self._next < first + _MOST_AT_ONCE):
+                if not (silence or self._is_over(self._next, newest, now)):
+                    break
+                if silence and not self._is_whole(self._next):
+                    self._cut.append(self._number(self._next))
+                self._end(self._next, completions)
+            if silence and self._next > newest:
+                where = self._where[0]
+                where["known"], where["flushed"] = 0, bool(self._cut)
+                if self._cut:
+                    where["flushed_first"], where["flushed_last"] = self._cut[0], self._cut[-1]
+                self._cut = []
+            if self.ending:
+                self._opened[:] = -1
+        if not self.ending:
+            wanting = [wants for stream in self._streams if (wants := stream.wants) is not None]
+            if wanting:
+                with self._frames.held():
+                    self._begin(wanting, now, completions)
+            if self.credit > self._open_end and self._few_are_open():
+                self._frames.open(self._open_end, self.credit)
+                self._open_end = self.credit
         self._completions += len(completions)
         return completions
 
-    def _listen(self, now: float) -> None:
-        """Note which streams have sent since the last look, and which frames have grown."""
-        good = np.array([stream.state["good"][0] for stream in self._streams])
-        wants = np.array([stream.wants is not None for stream in self._streams])
-        heard = (good != self._seen) | wants
-        self._seen = good
-        if heard.any():
-            self._last = now
-            if self._begun is None:
-                self._begun = now
-                self._heard[:] = now  # all of them are expected
-            self._heard[heard] = now
-        grown = sum(np.where(stream.at == self._opened, stream.came[:, 0], 0) for stream in self._streams)
-        self._grown_at[grown != self._grown] = now
-        self._grown = np.asarray(grown)
-        newest = max(stream.newest for stream in self._streams)
-        begun = np.arange(max(self._newest, newest - len(self._opened)) + 1, newest + 1)
-        self._grown_at[begun % len(self._opened)] = now  # also those of which nothing has come yet
-        self._newest = newest
+    @property
+    def _newest_frame(self) -> int:
+        """The newest frame of which a packet came."""
+        return max(stream.newest for stream in self._streams)
 
-    def _open(self) -> None:
-        """Open the slots that are free: for no frame of which a packet was refused before."""
-        refused = max(stream.newest for stream in self._streams) if self._streams else -1
-        for number in range(max(self._open_end, refused + 1), self.credit):
-            self._opened[number % len(self._opened)] = number
-        self._open_end = max(self._open_end, self.credit)
+    def _few_are_open(self) -> bool:
+        """Whether it is time to open slots that are free: at most half of the ring is open for frames to come."""
+        return self._open_end - self._newest_frame <= len(self._opened) // 2
+
+    def _listen(self, now: float) -> None:
+        """Note which frames have begun since the last look; now and then also who has sent, and what has grown."""
+        wants = np.array([stream.wants is not None for stream in self._streams])
+        if wants.any() or self.ending or not 0 <= now - self._listened < _LISTEN_S:
+            self._listened = now
+            good = np.array([stream.state["good"][0] for stream in self._streams])
+            heard = (good != self._seen) | wants
+            self._seen = good
+            if heard.any():
+                self._last = now
+                if self._begun is None:
+                    self._begun = now
+                    self._heard[:] = now  # all of them are expected
+                self._heard[heard] = now
+            self._frames.signals[EXPECTED] = max(1, int((now - self._heard < SILENT_S).sum()))
+            grown = sum(np.where(stream.at == self._opened, stream.came[:, 0], 0) for stream in self._streams)
+            self._grown_at[grown != self._grown] = now
+            self._grown = np.asarray(grown)
+        newest = self._newest_frame
+        for number in range(max(self._newest, newest - len(self._opened)) + 1, newest + 1):
+            self._grown_at[number % len(self._opened)] = now  # also those of which nothing has come yet
+        self._newest = newest
 
     def _is_over(self, number: int, newest: int, now: float) -> bool:
         slots = len(self._opened)
@@ -261,7 +265,8 @@ class DetectorTransport:
         """A frame is over: write its trailer, if anything of it is there."""
         slot = number % len(self._opened)
         if self._opened[slot] == number:
-            self._opened[slot] = -1
+            whole = self._is_whole(number)
+            self._frames.shut(number, whole)
             here = [s for s in self._streams if s.at[slot] == number and s.came[slot, 1]]
             if here:
                 header = here[0].infos[slot]
@@ -278,7 +283,8 @@ class DetectorTransport:
                 )
                 start = self._layout.trailer_place(number, 0)
                 self._memory[start : start + TRAILER_BYTES] = np.frombuffer(trailer.pack(), np.uint8)
-                completions.append(Completion(immediate(0, number)))
+                missing = 0 if whole else sum(stream.fill_missing(number) for stream in self._streams)
+                completions.append(Completion(immediate(0, number), holes=self._never + missing))
         elif any(stream.refused[number % REFUSED] == number for stream in self._streams):
             self._dropped += 1
         self._next = number + 1

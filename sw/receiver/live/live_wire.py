@@ -72,7 +72,7 @@ def _open_detector(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
     rows, columns = detector.shape
     plan = SessionPlan(source=node, receiver=node, n_slots=options.slots, rows=rows, columns=columns)
     session = Session.random(plan, plan.n_slots)
-    ring = Ring(session, memory(session))
+    ring = Ring(session, memory(session), fills_itself=True)
     with (
         DetectorPort(host, options.detector_ports) as port,
         DetectorTransport(port, detector, np.asarray(ring.memory), session.layout) as line,

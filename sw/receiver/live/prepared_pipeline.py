@@ -21,7 +21,7 @@ from framelane.receiver.pipeline.cpu_frame_pipeline import CpuFramePipeline
 from framelane.receiver.pipeline.frame_pipeline import FramePipeline
 from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.make_frame_pipeline import make_frame_pipeline
-from framelane.receiver.pipeline.pipeline import raw_words
+from framelane.receiver.pipeline.raw_words import RawWords
 from framelane.receiver.ring.memory import host_memory
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.ring.ring import Ring
@@ -68,7 +68,7 @@ class PreparedPipeline:
     def open(self, ring: Ring) -> FramePipeline:
         """The pipeline for the frames of `ring`. All that it runs is compiled, and not while frames come."""
         pipeline = self._make(ring)
-        if self.judging and not self._options.gpu:  # that of a GPU has compiled its kernels; raw words need no code
+        if self.judging and not self._options.gpu:  # that of a GPU has compiled its kernels, that of raw words its loop
             shape = self._session.rows, self._session.columns
             pipeline.put(ReceivedFrame(0, 0, np.zeros(shape, np.uint16), None, ()), keep=True)
             pipeline.take(0)
@@ -79,7 +79,7 @@ class PreparedPipeline:
     def _make(self, ring: Ring) -> FramePipeline:
         session, correction = self._session, self._correction
         if self.judging is None:
-            return CpuFramePipeline(raw_words)
+            return CpuFramePipeline(RawWords())
         if correction is None:
             shape = session.rows, session.columns
             return CpuFramePipeline(CorrectedImages(shape, self.judging, fraction_bits=session.fraction_bits))

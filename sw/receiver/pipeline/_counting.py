@@ -6,6 +6,14 @@ from numpy.typing import NDArray
 from framelane.base.compiled import compiled
 from framelane.base.lanes import LANES, TILE
 from framelane.base.vector_loops import inlined, put
+from framelane.models.jungfrau.jf_correct import (
+    ERROR_WORD,
+    FORBIDDEN_STAGE,
+    G1_ZERO_WORD,
+    SATURATED_WORD,
+    STAGE_SHIFT,
+)
+from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.pipeline._codes import HOLE, INVALID, MASKED, SATURATED
 from framelane.receiver.pipeline._correct_int16 import tile
 
@@ -51,6 +59,25 @@ def count(image: NDArray[np.int16], threshold: np.int16, first: int, end: int, c
         pixels = image[at : min(at + TILE, end)]
         _count(pixels, threshold, counts)
         _count_special(pixels, counts)
+
+
+@compiled
+def count_raw(words: NDArray[np.uint16], first: int, end: int, counts: NDArray[np.int64]) -> None:
+    """Count the codes of raw words `first` to `end`: nothing of them is masked, and nothing is a peak."""
+    counts[:] = 0
+    for at in range(first, end, TILE):
+        tile_words = words[at : min(at + TILE, end)]
+        holes, saturated, invalid = np.uint16(0), np.uint16(0), np.uint16(0)
+        for i in range(tile_words.size):
+            word = tile_words[i]
+            is_hole = word == HOLE_WORD
+            is_wrong = (word >> STAGE_SHIFT == FORBIDDEN_STAGE) | (word == ERROR_WORD) | (word == G1_ZERO_WORD)
+            holes = np.uint16(holes + np.uint16(is_hole))
+            saturated = np.uint16(saturated + np.uint16(word == SATURATED_WORD))
+            invalid = np.uint16(invalid + np.uint16(is_wrong))
+        counts[HOLES_AT] += holes
+        counts[SATURATED_AT] += saturated
+        counts[INVALID_AT] += invalid - holes
 
 
 @inlined

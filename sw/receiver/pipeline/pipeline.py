@@ -7,20 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.errors import ConfigError, InputError
-from framelane.models.jungfrau.jf_correct import (
-    ERROR_WORD,
-    FORBIDDEN_STAGE,
-    G1_ZERO_WORD,
-    SATURATED_WORD,
-    STAGE_SHIFT,
-)
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
-from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.pipeline import _correct_int16, _counting
 from framelane.receiver.pipeline.judge import Judge
 from framelane.receiver.pipeline.judging import Judging
-from framelane.receiver.pipeline.result import Counts, Result
-from framelane.receiver.pipeline.veto import Reason, Verdict, Veto
+from framelane.receiver.pipeline.result import Result
+from framelane.receiver.pipeline.veto import Veto
 
 Process = Callable[[NDArray[np.uint16]], Result]
 """What becomes of a raw image, uint16 (rows, columns), between the ring and the sinks."""
@@ -30,16 +22,6 @@ class KeepingProcess(Protocol):
     """A `Process` that can be told to `keep` a frame whatever the veto says."""
 
     def __call__(self, raw: NDArray[np.uint16], /, keep: bool = False) -> Result: ...
-
-
-def raw_words(raw: NDArray[np.uint16], /, keep: bool = False) -> Result:
-    """Leave an image as it is, where there is no calibration: every frame is accepted, no peaks are looked for."""
-    holes, saturated, error, zero = (
-        int(np.count_nonzero(raw == code)) for code in (HOLE_WORD, SATURATED_WORD, ERROR_WORD, G1_ZERO_WORD)
-    )
-    forbidden = int(np.count_nonzero(raw >> STAGE_SHIFT == FORBIDDEN_STAGE))
-    counts = Counts(holes, saturated, invalid=error + zero + forbidden - holes, masked=0, peaks=0)
-    return Result(raw, counts, Verdict(peaks=0, threshold=0, minimum=0, reason=Reason.ENOUGH_PEAKS))
 
 
 class Pipeline:

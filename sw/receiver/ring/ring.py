@@ -19,9 +19,14 @@ class Ring:
     when it is made: nothing may be placed before. A frame's slot is filled with holes again before its credit is
     returned. A free-running session (`window_end` all ones) gives credit for ever: there a slot may be overwritten
     while it is read, and `sound` tells whether it can have been. ConfigError where there is not so much memory.
+
+    With `fills_itself` whoever writes to it fills with holes what it leaves of a frame, before the trailer: then a slot
+    keeps the pixels of its last frame, and only its trailers are erased.
     """
 
-    def __init__(self, session: Session, memory: NDArray[np.uint8] | None = None) -> None:
+    def __init__(
+        self, session: Session, memory: NDArray[np.uint8] | None = None, *, fills_itself: bool = False
+    ) -> None:
         self.layout = session.layout
         self.window = Window(self.layout.n_slots, session.window_end)
         self.share_bytes = session.image_bytes // session.sources
@@ -32,6 +37,8 @@ class Ring:
             raise ConfigError(f"a ring of {self.layout.ring_bytes} bytes does not fit memory of {self.memory.nbytes}")
         self._slots: NDArray[np.uint16] = self.memory.view("<u2").reshape(self.layout.n_slots, -1)
         self._slots.fill(HOLE_WORD)
+        self._erased = self.layout.image_bytes // 2 if fills_itself else 0
+        """The first word of a slot that is filled with holes when it is given back."""
         first = self.window.next
         self._clean_for = {self.layout.slot(n): n for n in range(first, first + self.layout.n_slots)}
 
@@ -72,7 +79,9 @@ class Ring:
         sources = range(self.layout.sources)
         if any(self.trailer(frame, source) for source in sources):
             return False
-        return any(self.trailer_at(frame, source) for source in sources) or self.holes(frame) == self.image(frame).size
+        if self._erased or any(self.trailer_at(frame, source) for source in sources):
+            return True
+        return self.holes(frame) == self.image(frame).size
 
     def overwritten(self, frame: int) -> bool:
         """Whether a later frame may have begun in the frame's slot.
@@ -96,7 +105,7 @@ class Ring:
         intact = not self.overwritten(frame)
         slot = self.layout.slot(frame)
         if intact or not self.window.free_running:
-            self._slots[slot].fill(HOLE_WORD)
+            self._slots[slot, self._erased :].fill(HOLE_WORD)
             self._clean_for[slot] = frame + self.layout.n_slots
         self.window.release(frame)
         return intact

@@ -56,14 +56,24 @@ class Datagrams:
         headers["n_vectors"] = 1
 
     @property
+    def address(self) -> int:
+        """Where the kernel's description of them is, for a call of recvmmsg(2) by others."""
+        return int(self._messages.ctypes.data)
+
+    @property
+    def received(self) -> NDArray[np.uint32]:
+        """Bytes of every datagram, as the kernel writes them: a view."""
+        received: NDArray[np.uint32] = self._messages["bytes"]
+        return received
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """Bytes of every datagram."""
         return self._messages["bytes"].astype(np.int64)
 
     def receive(self, sock: socket.socket) -> int:
         """How many have come; nothing is waited for. OSError as `socket.recv`."""
-        at, count = self._messages.ctypes.data, len(self._messages)
-        came = int(_library.recvmmsg(sock.fileno(), at, count, socket.MSG_DONTWAIT, None))
+        came = int(_library.recvmmsg(sock.fileno(), self.address, len(self._messages), socket.MSG_DONTWAIT, None))
         if came >= 0:
             return came
         code = ctypes.get_errno()

@@ -1,8 +1,7 @@
 """When a live JUNGFRAU's frames are over, and what becomes of those that find no slot, no module, or no queue."""
 
-import errno
+import os
 import socket
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from framelane.models.placement.slots import HOLE_WORD
 from framelane.packets.detector_file import JUNGFRAU, shipped
 from framelane.receiver import Live, receive
 from framelane.receiver.detector import detector_transport
-from framelane.receiver.detector._placing import WHERE
 from framelane.receiver.detector.detector_stream import DetectorStream, Layout
+from framelane.receiver.detector.open_frames import OpenFrames
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 from jungfrau_live import free_ports, live_detector
@@ -57,12 +56,10 @@ def test_a_packet_of_two_rows_writes_no_more_than_its_rows(patient: None) -> Non
 
 
 def test_what_was_in_the_memory_before_a_truncated_packet_is_no_frame_to_begin_with() -> None:
-    where = np.zeros(1, WHERE)
-    where["reach"] = 100
     words = np.zeros((8, MODULE_ROWS * MODULE_COLUMNS), np.uint16)
-    stream = DetectorStream(
-        0, Layout(shipped(JUNGFRAU), 1, 1), words, where, np.full(8, -1, np.int64), threading.Event()
-    )
+    frames = OpenFrames(8, 1, 100)
+    stream = DetectorStream(0, Layout(shipped(JUNGFRAU), 1, 1), words, frames)
+    frames.close()
     for number in (11, 9, 10):
         stream._batch.add(sent(number)[0][1], 0)
     assert stream._lowest(0, 3) == 9, "packets may come in any order"
@@ -86,6 +83,28 @@ def test_a_slow_detector_s_modules_are_waited_for_also_when_the_ring_has_gone_ro
     assert live.order == list(range(1, 21))
     assert {number for number, holes in live.holes.items() if holes} == {skipped} - {0}
     assert live.run.counters.refused["late"] == 0
+
+
+def test_a_lost_packet_leaves_holes_and_not_the_pixels_of_the_frame_before_in_its_slot(patient: None) -> None:
+    """Once a packet in the middle, once the whole share of a module, when each slot has had other frames."""
+    lost = {number: (number % 2, 7 * number % 128) for number in range(1, 31)}
+    with live_detector(2, slots=8) as live:
+        for number in range(1, 36):
+            packets = sent(number, 2)
+            if number == 20:
+                packets = [each for each in packets if each[0] == 1]
+            elif number in lost:
+                module, packet = lost[number]
+                del packets[128 * module + packet]
+            live.send(packets)
+            live.until(lambda number=number: number - 5 <= len(live.order))
+        live.until(lambda: len(live.order) >= 30)
+    for number, (module, packet) in lost.items():
+        expected = raw(number, 2)
+        rows = slice(0, 512) if number == 20 else slice(512 * module + 4 * packet, 512 * module + 4 * packet + 4)
+        expected[rows] = HOLE_WORD
+        assert (live.images[number] == expected).all(), number
+        assert live.holes[number] == (expected == HOLE_WORD).sum()
 
 
 def test_modules_that_are_apart_by_many_frames_make_the_same_frames(patient: None) -> None:
@@ -173,7 +192,7 @@ def test_what_the_kernel_has_dropped_is_counted(patient: None) -> None:
         detector = live.run._wire.detector
         assert detector is not None
         detector.port.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-        with detector._streams[0].lock:
+        with detector._frames.held():
             live.send(sent(2) * 10, wait=False)
         live.until(lambda: live.run.counters.packets + live.run.counters.queue_drops == live.sent)
         sockets.lengthen_queue(detector.port.sockets[0])
@@ -203,19 +222,29 @@ def test_no_image_is_written_while_somebody_reads_it(patient: None) -> None:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (OSError(errno.ENETDOWN, ""), "cannot receive by UDP: Network is down"),
+        (None, "cannot receive by UDP: Socket operation on non-socket"),
         (ValueError("no"), "packets can no longer be placed: ValueError: no"),
     ],
 )
 def test_a_port_that_fails_ends_the_run_and_what_came_is_kept(
-    error: Exception, sentence: str, patient: None, monkeypatch: pytest.MonkeyPatch
+    error: Exception | None, sentence: str, patient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(datagrams: Datagrams, sock: socket.socket) -> int:
+        assert error is not None
         raise error
 
-    with live_detector() as live:
+    with live_detector() as live, Path(os.devnull).open("rb") as other:
         live.send([*sent(1), *sent(2)[:50]])
-        monkeypatch.setattr(Datagrams, "receive", fail)
+        if error is not None:
+            monkeypatch.setattr(Datagrams, "receive", fail)
+        detector = live.run._wire.detector
+        assert detector is not None
+        port = detector.port.sockets[0].fileno()
+        kept = os.dup(port)
+        os.dup2(other.fileno(), port)  # always ready, and no socket
+        live.until(lambda: detector._streams[0].error)
+        os.dup2(kept, port)
+        os.close(kept)
         live.until(lambda: live.run.fault)
         live.until(lambda: live.order == [1, 2])
     assert sentence in live.run.fault

@@ -19,7 +19,7 @@ from framelane.receiver.live.packet_source import Live
 from framelane.receiver.live.processing import Processing
 from framelane.receiver.pipeline.cpu_frame_pipeline import CpuFramePipeline
 from framelane.receiver.pipeline.frame_pipeline import Processed
-from framelane.receiver.pipeline.pipeline import raw_words
+from framelane.receiver.pipeline.raw_words import RawWords
 from framelane.receiver.ring.receiver import Receiver
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.transport.background import Background
@@ -37,7 +37,7 @@ MakeImages = Callable[..., list[NDArray[np.uint16]]]
 
 def work() -> Work:
     """Frames are left as they are."""
-    return Work(CpuFramePipeline(raw_words), Processing())
+    return Work(CpuFramePipeline(RawWords()), Processing())
 
 
 class Sluggish(SoftNic):
@@ -166,7 +166,7 @@ def test_all_that_is_placed_until_the_end_is_a_frame_however_long_the_writing_ta
 
         send(0)
         stop.wanted = True
-        for done in loop.frames(Work(pipeline(raw_words), Processing()), stop, print):
+        for done in loop.frames(Work(pipeline(RawWords()), Processing()), stop, print):
             frames.append(done.frame.number)
             if len(frames) < 3:
                 send(len(frames))

@@ -58,7 +58,7 @@ REFUSING = """
 from framelane.receiver.live import prepared_pipeline
 from framelane.base.errors import InputError
 
-words, calls = prepared_pipeline.raw_words, []
+words, calls = prepared_pipeline.RawWords(), []
 
 def refusing(raw, /, keep=False):
     calls.append(0)
@@ -66,12 +66,12 @@ def refusing(raw, /, keep=False):
         raise InputError("this image cannot be processed")
     return words(raw, keep)
 
-prepared_pipeline.raw_words = refusing
+prepared_pipeline.RawWords = lambda: refusing
 """
 RAISING = """
 from framelane.receiver.live import prepared_pipeline
 
-words, calls = prepared_pipeline.raw_words, []
+words, calls = prepared_pipeline.RawWords(), []
 
 def raising(raw, /, keep=False):
     calls.append(0)
@@ -79,7 +79,7 @@ def raising(raw, /, keep=False):
         raise ZeroDivisionError
     return words(raw, keep)
 
-prepared_pipeline.raw_words = raising
+prepared_pipeline.RawWords = lambda: raising
 """
 SLOW = """
 import time

@@ -15,7 +15,8 @@ from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pipeline._bands import BAND_PIXELS
 from framelane.receiver.pipeline.judging import Judging
-from framelane.receiver.pipeline.pipeline import Pipeline, raw_words
+from framelane.receiver.pipeline.pipeline import Pipeline
+from framelane.receiver.pipeline.raw_words import RawWords
 from framelane.receiver.pipeline.result import Counts
 from framelane.receiver.pipeline.veto import Reason, Veto
 
@@ -150,7 +151,7 @@ def test_one_photon_below_the_threshold_is_no_peak() -> None:
 
 def test_raw_words_are_kept_and_their_codes_counted() -> None:
     words = np.array([[0x8000, 0xFFFF, 0xC000, 0x4000, 0x9ABC, 0x8000, 0x1234]], np.uint16)
-    result = raw_words(words)
+    result = RawWords()(words)
     assert result.image is words
     assert result.counts == Counts(holes=2, saturated=1, invalid=3, masked=0, peaks=0)
     assert result.verdict.accepted

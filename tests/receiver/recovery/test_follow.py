@@ -14,7 +14,7 @@ from framelane.base.claim import Claim
 from framelane.base.errors import ConfigError, InputError
 from framelane.files.series import Series
 from framelane.receiver import follow
-from framelane.receiver.pipeline.pipeline import raw_words
+from framelane.receiver.pipeline.raw_words import RawWords
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.sinks import judged_frames
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
@@ -43,7 +43,7 @@ def write(series: Series[Hdf5Sink], numbers: range) -> None:
     for number in numbers:
         words = np.full((4, 32), number, np.uint16)
         with series.changing() as file:
-            file.write(ReceivedFrame(number, 0, words, number % 2, (None,)), raw_words(words))
+            file.write(ReceivedFrame(number, 0, words, number % 2, (None,)), RawWords()(words))
 
 
 def test_frames_are_followed_from_file_to_file_until_the_run_ends(tmp_path: Path, series: Series[Hdf5Sink]) -> None:

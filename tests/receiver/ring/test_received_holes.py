@@ -13,7 +13,8 @@ from framelane.models.placement.slots import HOLE_WORD
 from framelane.models.tx import tx
 from framelane.receiver.pipeline.corrected import CorrectedImages
 from framelane.receiver.pipeline.judging import Judging
-from framelane.receiver.pipeline.pipeline import Pipeline, raw_words
+from framelane.receiver.pipeline.pipeline import Pipeline
+from framelane.receiver.pipeline.raw_words import RawWords
 from framelane.receiver.ring.receiver import Receiver
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.ring.tally import Tally
@@ -75,7 +76,7 @@ def test_a_pipeline_counts_the_holes_that_the_ring_has_also_among_masked_pixels_
     assert (masked & (words != HOLE_WORD)).any()
     ring.image(0)[:] = words
     process: Any = {
-        "raw": raw_words,
+        "raw": RawWords(),
         "corrected": CorrectedImages(SHAPE, Judging()),
         "photons": Pipeline(fixed, Judging()),
     }[kind]

@@ -57,6 +57,21 @@ def test_credit_waits_for_the_oldest_frame_while_later_ones_are_released(make_se
     assert ends == [4, 4, 7, 8]
 
 
+def test_where_the_writer_fills_what_it_leaves_a_slot_without_a_trailer_is_blank_whatever_pixels_it_has(
+    make_session: MakeSession,
+) -> None:
+    ring = Ring(make_session(), fills_itself=True)
+    ring.window.close(4, range(4))
+    assert ring.blank(1)
+    ring.image(1)[:] = 7
+    write_trailer(ring, 1)
+    assert not ring.blank(1)
+    assert ring.release(1)
+    assert (ring.image(1) == 7).all(), "nothing needs to fill it"
+    assert ring.trailer_at(1, 0) is None
+    assert ring.blank(1 + 4)
+
+
 def test_a_slot_is_clean_to_its_last_byte_before_its_credit_returns(make_session: MakeSession) -> None:
     ring = Ring(make_session())
     ring.memory.fill(0x55)

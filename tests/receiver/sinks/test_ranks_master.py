@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from framelane.base.errors import InputError
 from framelane.models.placement.trailer import Trailer
-from framelane.receiver.pipeline.pipeline import raw_words
+from framelane.receiver.pipeline.raw_words import RawWords
 from framelane.receiver.ring.receiver import ReceivedFrame
 from framelane.receiver.sinks.frame_order import order, pieces
 from framelane.receiver.sinks.hdf5 import Hdf5Sink
@@ -42,7 +42,7 @@ def write(path: Path, numbers: Sequence[int | None], of: Session | None = None) 
             trailer = None if number is None else Trailer(0, 0, own, 5, 6, 48, 1, 0, detector_frame=number)
             image = np.full((of.rows, of.columns), 999 if number is None else number, np.uint16)
             frame = ReceivedFrame(own, own % 2, image, 0, (trailer,))
-            sink.write(frame, raw_words(image))
+            sink.write(frame, RawWords()(image))
     return Part(path, len(numbers), {"host": path.stem})
 
 
