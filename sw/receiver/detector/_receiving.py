@@ -24,11 +24,10 @@ NEAR = 4
 _WAIT_MS = 50
 _DONTWAIT = int(socket.MSG_DONTWAIT)
 
+_INT: Any = types.int32
 # recvmmsg(2), poll(2): pointers are numbers.
-_recvmmsg = types.ExternalFunction(
-    "recvmmsg", types.int32(types.int32, types.intp, types.uint32, types.int32, types.intp)
-)
-_poll = types.ExternalFunction("poll", types.int32(types.intp, types.uint64, types.int32))
+_recvmmsg: Any = types.ExternalFunction("recvmmsg", _INT(_INT, types.intp, types.uint32, _INT, types.intp))
+_poll: Any = types.ExternalFunction("poll", _INT(types.intp, types.uint64, _INT))
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import contextlib
 import os
 import select
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numba.core import types
@@ -31,8 +32,10 @@ _TURN, NEWEST = 0, 1
 """Words of a stream's line of `turns`."""
 _PAUSE_US = 20
 
-_usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
-_write = types.ExternalFunction("write", types.intp(types.int32, types.intp, types.intp))
+_INT: Any = types.int32
+_SIZE: Any = types.intp
+_usleep: Any = types.ExternalFunction("usleep", _INT(types.uint32))
+_write: Any = types.ExternalFunction("write", _SIZE(_INT, _SIZE, _SIZE))
 
 
 class OpenFrames:
