@@ -39,7 +39,7 @@ _STATUS = """Exit status 0: {good}.
 2: bad input, one sentence says what; nothing is written.
 
 128 + n: {signal}."""
-_DEMO_GOOD = "every frame is what was sent, but for exactly what --drop has lost"
+_DEMO_GOOD = "every frame is what was sent, except exactly what --drop lost"
 _DEMO_BAD = "something else is wrong, and is said"
 _DEMO_SIGNAL = "ended by signal n; nothing is written"
 _RECV_GOOD = (

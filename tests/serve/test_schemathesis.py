@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     negative_data_rejection,
@@ -53,7 +54,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def operations(here: Served) -> list[Any]:
     schema = schemathesis.openapi.from_url(f"{here.url}/openapi.json")
-    found = [operation.ok() for operation in schema.get_all_operations()]
+    found = [operation.ok() for operation in schema.get_all_operations() if isinstance(operation, Ok)]
     assert len(found) >= 15
     return found
 
@@ -68,7 +69,7 @@ def small(value: Any) -> Any:
     return {name: min(each, MOST[name]) if name in whole else small(each) for name, each in value.items()}
 
 
-def soon(case: schemathesis.Case) -> None:
+def soon(case: Any) -> None:
     """Let no call wait for long: only the waiting that the document allows is shortened."""
     case.body = small(case.body)
     if any(parameter.name == "wait_s" for parameter in case.operation.query):
