@@ -17,6 +17,9 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "rready: m_state_q == ISSUE && !word_q.write",
         "rready: m_state_q == ISSUE || !word_q.write",
     ): "a slave gives rvalid only for a read that it was asked for",
+    ("tlp_split", "((OFFSET_W - LOG2)'(1) << step_q);", "((OFFSET_W + LOG2)'(1) << step_q);"): (
+        "a wider 1: the sum is cut to the same bits"
+    ),
     ("cdc_word", "logic asked_q = 1'b0;", "logic asked_q = 1'b1;"): "the zeros of the start are handed over once",
     ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
     ("mac_rx", ".s_axis_tuser (1'b0),", ".s_axis_tuser (1'b1),"): "a mark that is not connected where it comes out",

@@ -98,7 +98,7 @@ async def a_lost_events_trailer_is_not_the_nexts(dut: Any) -> None:
     await bench.reset()
     trailers = [bench.trailer(number) for number in range(6)]
     for number, trailer in enumerate(trailers):
-        if number % 2:
+        if number % 2 == 0:
             bench.event(trailer, number, Status.OK)
         else:
             bench.waiting.append((bench.trailers.pop(0), LOST | PHASE))

@@ -96,6 +96,7 @@ class QueueBench(Bench):
         self.dut.status_i.value = status
 
     def _note(self) -> None:
+        assert not (self.kinds and now(self.dut.idle_o)), "it is idle with descriptors under way"
         if now(self.dut.status_valid_o):
             self.ended.append(Status(now(self.dut.status_o)))
         self.lost += now(self.dut.lost_o)
@@ -147,6 +148,7 @@ class QueueBench(Bench):
         await self.until(lambda: len(self.packets) == len(self.data) + self.events and not self.kinds)
         for _ in range(20):
             await self.step()
+        assert now(self.dut.idle_o)
 
     def check(self) -> None:
         """Data in their order, events in theirs, none before the end of its frame."""

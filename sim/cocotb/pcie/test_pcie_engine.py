@@ -21,7 +21,7 @@ PAGE_LOG2 = 12
 PAGES = SLOT * SLOTS // 4096
 """Pages with frames; the page behind them has the events."""
 LOG2 = 4
-FRAMES = 20_000 if os.environ.get("FRAMELANE_WIDTHS") == "all" else 150
+FRAMES = int(os.environ.get("FRAMELANE_EVENTS", "150"))
 """Small ones behind the switch, 20,000 in `make nightly`."""
 
 
