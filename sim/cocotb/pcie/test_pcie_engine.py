@@ -1,5 +1,6 @@
 """pcie_engine: software that reads the event queue in host memory finds each frame whole, and knows which is not."""
 
+import itertools
 import os
 from typing import Any
 
@@ -11,6 +12,7 @@ from framelane.models.pcie import page_map
 from framelane.models.pcie.event_queue import Consumer
 from framelane.models.pcie.tlp_split import Status
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
+from link import HIGH
 from link_bench import LinkBench
 from signals import now
 from widths import some_widths
@@ -28,8 +30,8 @@ FRAMES = int(os.environ.get("FRAMELANE_EVENTS", "150"))
 class EngineBench(LinkBench):
     """The engine with a host that reads events while frames come."""
 
-    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, peer: bool = False) -> None:
-        super().__init__(dut, stalls, peer=peer)
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, **link: bool) -> None:
+        super().__init__(dut, stalls, **link)
         dut.fence_i.value, dut.fence_limit_i.value = 0, 100_000
         dut.event_enabled_i.value, dut.event_consumed_i.value = 1, 0
         dut.failed_i.value, dut.completion_bad_i.value = 0, 0
@@ -163,6 +165,31 @@ async def without_fences_that_switch_lets_events_overtake(dut: Any) -> None:
     """So the test above can fail."""
     bench = EngineBench(dut, peer=True)
     assert await early_events(bench, 40) > 0
+
+
+@cocotb.test()
+async def behind_an_iommu_that_answers_late_events_wait_and_poisoned_answers_are_said(dut: Any) -> None:
+    """Each frame is whole at its event; the answer of every third is poisoned, and its event says so."""
+    bench = EngineBench(dut, iommu=True)
+    dut.fence_i.value = 1
+    await bench.start_engine()
+    table = bench.link.complex.table
+    table |= {(HIGH >> 12) + page: (HIGH >> 12) + page for page in range(PAGES + 1)}
+    answers = itertools.count(1)
+    bench.link.complex.delay = lambda: bench.random.choice([0, 40, 400, 3000])
+    bench.link.complex.poisons = lambda: next(answers) % 3 == 0
+    for number in range(24 + SLOTS - 1):
+        if number < 24:
+            bench.frame(number)
+        if number < SLOTS - 1:
+            continue
+        trailer, status = await bench.next_event()
+        assert trailer.frame_number == number - SLOTS + 1
+        assert status == (Status.FENCE_REFUSED if trailer.frame_number % 3 == 2 else Status.OK)
+        image = bench.frames[trailer.frame_number][1]
+        assert bench.slot(trailer.frame_number)[: len(image)] == image
+    assert bench.unanswered == 0
+    assert not bench.link.complex.faults
 
 
 @cocotb.test()

@@ -156,6 +156,11 @@ class PcieHost(Simulation):
         mps, stall, seed = self._link
         self._act("link", 3 if up else 0, mps, stall, seed)
 
+    def retrain(self, mps: int) -> None:
+        """From now on, another Max_Payload_Size."""
+        self._link = MPS.index(mps), *self._link[1:]
+        self.link_up()
+
     def mute(self, *, muted: bool = True) -> None:
         """From now on, whether no read is answered."""
         self._act("mute", muted)

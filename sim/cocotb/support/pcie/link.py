@@ -60,7 +60,10 @@ class Memory:
 
 
 class TranslatingRootComplex(RootComplex):  # type: ignore[misc]
-    """A root complex with an IOMMU: devices see pages of 4 KiB where its table says; all else is a fault, and lost."""
+    """A root complex with an IOMMU: devices see pages of 4 KiB where its table says; all else is a fault, and lost.
+
+    Reads are answered after `delay` ns, and those for which `poisons` says so by a poisoned completion.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,19 +71,36 @@ class TranslatingRootComplex(RootComplex):  # type: ignore[misc]
         """Pages of devices' addresses to pages of memory, both in units of 4 KiB."""
         self.faults: list[int] = []
         """Addresses that are not in the table."""
+        self.delay: Callable[[], int] = lambda: 0
+        self.poisons: Callable[[], bool] = lambda: False
         for kind in (TlpType.MEM_READ, TlpType.MEM_READ_64, TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
             self.register_rx_tlp_handler(kind, self._translate)
 
     async def _translate(self, packet: Packet) -> None:
         number, within = divmod(packet.address, 4096)
-        is_write = packet.fmt_type in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
-        if number in self.table:
+        known = number in self.table
+        if known:
             packet.address = self.table[number] * 4096 + within
-            await (self.handle_mem_write_tlp if is_write else self.handle_mem_read_tlp)(packet)
-            return
-        self.faults.append(packet.address)
-        if not is_write:
+        else:
+            self.faults.append(packet.address)
+        if packet.fmt_type not in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
+            cocotb.start_soon(self._answer(packet, known))
+        elif known:
+            await self.handle_mem_write_tlp(packet)
+
+    async def _answer(self, packet: Packet, known: bool) -> None:
+        if ns := self.delay():
+            await Timer(ns, "ns")
+        if known:
+            await self.handle_mem_read_tlp(packet)
+        else:
             await self.send(Packet.create_ur_completion_for_tlp(packet, PcieId(0, 0, 0)))
+
+    async def send(self, packet: Packet) -> None:
+        """As a root complex does; some completions are poisoned."""
+        if packet.fmt_type in (TlpType.CPL, TlpType.CPL_DATA):
+            packet.ep = self.poisons()
+        await super().send(packet)
 
 
 class Host:
