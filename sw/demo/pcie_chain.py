@@ -11,8 +11,9 @@ from framelane.demo.chain import Traffic
 from framelane.demo.losses import Loss
 from framelane.driver.pcie.engine import PcieEngine
 from framelane.driver.pcie.engine_endpoint import EngineEndpoint
+from framelane.driver.pcie.over_pcie import over_pcie
 from framelane.driver.pcie.page_plan import PagePlan
-from framelane.driver.simulated.verilated_pcie import PcieSimulator, over_pcie
+from framelane.driver.simulated.verilated_pcie import PcieSimulator
 from framelane.models.memory.frame_store import FrameInfo
 from framelane.receiver.ring.memory import host_memory
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver

@@ -85,6 +85,11 @@ def _listening(reception: Reception) -> str:
             f"listening on UDP {host}:{', '.join(map(str, ports))} for {name}, {session.rows} x "
             f"{session.columns} pixels, {session.n_slots} slots: Ctrl-C ends the run and keeps it"
         )
+    if isinstance(source, Live) and source.transport == "pcie":
+        return (
+            f"waiting for the board on PCIe, {session.rows} x {session.columns} pixels, {session.n_slots} slots: "
+            "Ctrl-C ends the run and keeps it"
+        )
     return (
         f"waiting for {session.source.ip} over {session.service}, {session.rows} x {session.columns} pixels, "
         f"{session.n_slots} slots; the sources find the session at TCP {host}:{port}: Ctrl-C ends the run and keeps it"

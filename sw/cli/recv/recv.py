@@ -28,10 +28,10 @@ def recv(
     ] = None,
     pcap: Annotated[Path | None, typer.Option(help="Capture to replay.", rich_help_panel=_CAPTURE)] = None,
     transport: Annotated[
-        Literal["udp", "packet", "verbs", "jungfrau", "detector"] | None,
+        Literal["udp", "packet", "verbs", "pcie", "jungfrau", "detector"] | None,
         typer.Option(
-            help="A UDP socket, AF_PACKET on an interface (as root), RDMA hardware or SoftRoCE, or a detector's own "
-            "packets: a JUNGFRAU's, or those that --detector describes.",
+            help="A UDP socket, AF_PACKET on an interface (as root), RDMA hardware or SoftRoCE, a board on PCIe in "
+            "this host, or a detector's own packets: a JUNGFRAU's, or those that --detector describes.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
@@ -108,7 +108,12 @@ def recv(
         typer.Option(help="Frames that the ring holds; 64, if not given.", rich_help_panel=_DETECTOR),
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="RDMA device, with --transport verbs; else it is found.", rich_help_panel=_LIVE)
+        str | None,
+        typer.Option(
+            help="RDMA device, with --transport verbs; else it is found. With --transport pcie the address of the "
+            "board's PCI device (0000:03:00.0), or sim: a simulated one that sends --frames frames, 10 if not given.",
+            rich_help_panel=_LIVE,
+        ),
     ] = None,
     gid_index: Annotated[
         int | None,

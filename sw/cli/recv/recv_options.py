@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from framelane.base.errors import OptionError
 from framelane.base.output import check_free, check_no_input
 from framelane.files.linked_files import with_linked
 from framelane.files.series import parts_of
 from framelane.receiver import Capture, FileOptions, Live, Processing, StreamOptions, Tally
+
+if TYPE_CHECKING:
+    from framelane.receiver.transport.pcie.card import OpenCard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +93,25 @@ def live_options(*, force: bool, **given: Any) -> Live | None:
     OptionError where one is given that only a live receiver has.
     """
     chosen = {name: value for name, value in given.items() if value is not None}
+    if chosen.get("transport") == "pcie" and "device" in chosen:
+        chosen["card"] = _card(chosen.pop("device"), chosen.get("frames"))
     if "transport" in chosen:
         return Live(**chosen, force=force)
     for name in chosen:
         if name != "session":  # that of a capture
             raise OptionError(
-                f"{{{name}}} is of a live receiver: give {{transport}} udp, packet, verbs, jungfrau or detector as well"
+                f"{{{name}}} is of a live receiver: give {{transport}} udp, packet, verbs, pcie, jungfrau or detector "
+                "as well"
             )
     return None
+
+
+def _card(device: str, frames: int | None) -> "OpenCard":
+    """The PCI device of that address, or the simulated one, which sends so many frames."""
+    if device == "sim":
+        from framelane.demo.simulated_card import simulated_card
+
+        return simulated_card(frames)
+    from framelane.driver.vfio.vfio_card import vfio_card
+
+    return vfio_card(device)

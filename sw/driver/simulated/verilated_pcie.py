@@ -1,6 +1,5 @@
 """The Verilated transmitter over PCIe as a board, `hw/rtl/pcie_tx.sv`; its root complex writes into this process."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,6 @@ from framelane.models.tx import TxConfig
 DESIGN = host_design("pcie_tx", {"offer": (None, [POINTER])})
 _PLACES = 4
 """Frames that its memory has at once."""
-
-
-def over_pcie(config: TxConfig, engine: int = 0) -> TxConfig:
-    """The same with offsets in the ring for addresses, and all destinations on one engine."""
-    on_ring = tuple(replace(destination, base=0, qp=engine) for destination in config.destinations)
-    return replace(config, destinations=on_ring, qps=config.qps[:1] * (engine + 1))
 
 
 class PcieSimulator(PcieHost):

@@ -7,6 +7,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from framelane.base.errors import OptionError
 from framelane.models.placement.slots import FREE_RUNNING
@@ -14,9 +15,12 @@ from framelane.models.roce_tx import wire
 from framelane.receiver.detector.detector_port import DetectorPort
 from framelane.receiver.detector.detector_transport import DetectorTransport
 from framelane.receiver.live.packet_source import Live
+from framelane.receiver.ring.memory import host_memory
 from framelane.receiver.ring.ring import Ring
 from framelane.receiver.transport.background import Background
 from framelane.receiver.transport.packet_port import PacketPort
+from framelane.receiver.transport.pcie.card import Card
+from framelane.receiver.transport.pcie.transport import PcieTransport
 from framelane.receiver.transport.rc_softnic import RcSoftNic
 from framelane.receiver.transport.softnic import Port, SoftNic
 from framelane.receiver.transport.transport import Transport
@@ -47,6 +51,8 @@ class LiveWire:
     """The counters of an RDMA device."""
     detector: DetectorTransport | None = None
     """What takes a detector's own packets."""
+    card: Card | None = None
+    """The board on PCIe of this host."""
 
 
 @contextmanager
@@ -54,6 +60,10 @@ def open_wire(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
     """Open the wire. Nobody hears of its session before it is `served`."""
     if options.detector_layout is not None:
         with _open_detector(options, memory) as wire:
+            yield wire
+        return
+    if options.transport == "pcie":
+        with _open_card(options) as wire:
             yield wire
         return
     session, ring, line = _open(options, memory)
@@ -79,6 +89,25 @@ def _open_detector(options: Live, memory: RingMemory) -> Iterator[LiveWire]:
         Background(line, lambda: line.arrived) as transport,
     ):
         yield LiveWire(session, ring, transport, detector=line)
+
+
+@contextmanager
+def _open_card(options: Live) -> Iterator[LiveWire]:
+    """A board of this host writes to memory that it wants in one piece: the ring, and a queue of events behind it."""
+    assert options.card is not None
+    assert options.plan is not None
+    plan = options.plan if isinstance(options.plan, SessionPlan) else load_plan(options.plan)
+    if plan.sources > 1:
+        raise OptionError("a board on PCIe is one source: leave sources out of the plan, with {transport} pcie")
+    session = Session.random(plan, FREE_RUNNING if options.free_running else plan.n_slots)
+
+    def pages(size: int) -> NDArray[np.uint8]:
+        return host_memory(size, options.huge_pages)
+
+    with options.card(session, pages) as card:
+        ring = Ring(session, card.ring)  # filled with holes, before it may send
+        with Background(PcieTransport(card.queue, card, session), lambda: 0) as transport:
+            yield LiveWire(session, ring, transport, card=card)
 
 
 @contextmanager

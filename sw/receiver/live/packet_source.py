@@ -9,6 +9,7 @@ from typing import Literal
 from framelane.base.errors import InputError, OptionError
 from framelane.packets.detector_file import JUNGFRAU, load_detector, names
 from framelane.receiver.detector.detector_stream import Layout
+from framelane.receiver.transport.pcie.card import OpenCard
 from framelane.session.plan_file import load_metadata
 from framelane.session.report_book import MAX_RATE
 from framelane.session.session_plan import SessionPlan
@@ -48,9 +49,10 @@ class Live:
     A new session is made of `plan`, or `session` is served again as it is, by a soft NIC. A detector knows of none.
     """
 
-    transport: Literal["udp", "packet", "verbs", "jungfrau", "detector"]
-    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), an RDMA device, a JUNGFRAU's own packets
-    (docs/reference/jungfrau_packets.md), or those of the `detector` that is named (docs/detectors/packets.md)."""
+    transport: Literal["udp", "packet", "verbs", "pcie", "jungfrau", "detector"]
+    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), an RDMA device, a board on PCIe of this host
+    (docs/integrating/pcie_host.md), a JUNGFRAU's own packets (docs/reference/jungfrau_packets.md), or those of the
+    `detector` that is named (docs/detectors/packets.md)."""
     detector: str | Path | None = None
     """A description of packets: one of this package by its name, or a TOML file. Of `detector`."""
     plan: Path | SessionPlan | None = None
@@ -82,6 +84,8 @@ class Live:
     """On which a module sends, each to its own port; None: as the description has it first, of a JUNGFRAU one."""
     slots: int = 64
     """Frames that the ring holds; others take it from the plan."""
+    card: OpenCard | None = field(default=None, repr=False, compare=False)
+    """Opens the board, such as `driver.vfio.vfio_card.vfio_card("0000:03:00.0")`; of `pcie`."""
     device: str | None = None
     """RDMA device; None: the one that has the receiver's address. Of `verbs`, as all that follow."""
     gid_index: int | None = None
@@ -105,7 +109,7 @@ class Live:
             if isinstance(given := getattr(self, name), str):  # as a notebook may have it
                 object.__setattr__(self, name, Path(given))
         object.__setattr__(self, "ports", tuple(self.ports))
-        needs = {"interface": "packet", "port": "udp or jungfrau or detector", "detector": "detector"}
+        needs = {"interface": "packet", "card": "pcie", "port": "udp or jungfrau or detector", "detector": "detector"}
         needs |= dict.fromkeys(("device", "gid_index", "polling", "ring"), "verbs")
         needs |= dict.fromkeys(("host", "ports", "modules", "interfaces", "slots"), "jungfrau or detector")
         for each in filter(lambda each: each.init, fields(self)):
@@ -176,12 +180,23 @@ class Live:
             raise OptionError("a live receiver serves a new session or an old one: give {plan}, or else {session}")
         if self.session is not None and self.transport == "verbs":
             raise OptionError("an RDMA device makes a QP and a region anew every time: give {plan}, not {session}")
+        if self.transport == "pcie":
+            self._check_card()
         if self.session is not None and (self.publish is not None or self.free_running):
             raise OptionError("{publish} and {free_running} are of a new session: give {plan}, or leave them out")
         if self.ring == "gpu" and self.huge_pages:
             raise OptionError("{huge_pages} are of the host: leave them out with {ring} gpu")
         if self.transport == "packet" and self.interface is None:
             raise OptionError("{transport} packet takes what comes in on an interface: give {interface}")
+
+    def _check_card(self) -> None:
+        if self.plan is None:
+            raise OptionError("a board on PCIe takes new memory every time: give {plan}, not {session}")
+        if self.card is None:
+            raise OptionError("{transport} pcie is a board in this host: give {device}, its PCI address, or sim")
+        for name in ("publish", "link_port", "link_tls", "max_rate"):
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise OptionError(f"a board on PCIe is told by its registers, no link is served: leave {{{name}}} out")
 
     @property
     def inputs(self) -> list[Path]:

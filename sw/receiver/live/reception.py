@@ -19,6 +19,7 @@ from framelane.base.errors import ConfigError, OptionError, TransportError
 from framelane.base.stopping import Stop
 from framelane.receiver.gpu._device import memory_in_use
 from framelane.receiver.gpu.gpu_error import GpuError
+from framelane.receiver.live.card_link import CardLink
 from framelane.receiver.live.detector_loop import DetectorLink, DetectorLoop
 from framelane.receiver.live.frame import Frame
 from framelane.receiver.live.live_loop import LiveLoop, Work
@@ -173,7 +174,8 @@ class Reception:
     def serve(self) -> tuple[str, int]:
         """Let the sources of a live run find its session, by its link and its file; the host and TCP port of the link.
 
-        Of a detector, which knows of no session, it is the address and UDP port of its first interface.
+        Of a detector, which knows of no session, it is the address and UDP port of its first interface. A board on PCIe
+        sends from now on.
 
         Asking for the first frame does this too. TransportError where nobody can listen there, ConfigError where
         another receiver has published in that file, or the run is of a capture or has ended.
@@ -181,10 +183,13 @@ class Reception:
         if not isinstance(self.source, Live) or self._tally is not None:
             raise ConfigError("nobody can be served: the packets are of a capture, or the run has ended")
         if self._address is None:
-            server: SessionServer | DetectorLink
+            server: SessionServer | DetectorLink | CardLink
             if self._wire.detector is not None:
                 server = DetectorLink(self._wire.detector)
                 self._loop = DetectorLoop(self._wire, self._receiver, server, self.source)
+            elif self._wire.card is not None:
+                server = CardLink(self._wire.card, self._ring.window_end)
+                self._loop = LiveLoop(self._wire, self._receiver, server, self.source)
             else:
                 server = self._link.enter_context(served(self.session, self.source))
                 self._loop = LiveLoop(self._wire, self._receiver, server, self.source)

@@ -173,7 +173,7 @@ def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive:
         ([], "packets come from a capture or from the wire: give --pcap, or else --transport"),
         (
             ["--plan", "x"],
-            "--plan is of a live receiver: give --transport udp, packet, verbs, jungfrau or detector as well",
+            "--plan is of a live receiver: give --transport udp, packet, verbs, pcie, jungfrau or detector as well",
         ),
         (["--link-port", 0], "--link-port is of a live receiver"),
         (["--transport", "udp"], "serves a new session or an old one: give --plan, or else --session"),

@@ -8,10 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from framelane.base.errors import TransportError
+from framelane.driver.pcie.over_pcie import over_pcie
 from framelane.driver.registers._pcie_register_map import REGISTERS
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import WORD
-from framelane.driver.simulated.verilated_pcie import PcieSimulator, over_pcie
+from framelane.driver.simulated.verilated_pcie import PcieSimulator
 from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.pcie import page_map
 from framelane.models.placement.slots import HOLE_WORD
@@ -25,7 +26,7 @@ MakeImages = Callable[..., list[NDArray[np.uint16]]]
 Plant = Callable[[Device[PcieSimulator]], None]
 PAGE = 4096
 ROWS = 64
-"""Of 12,800 bytes in all: a slot has four pages."""
+"""An image has 12,800 bytes, a slot four pages."""
 LOST = range(PAGE // 2, PAGE)
 """Pixels of the second page of slot 0."""
 FRAMES = 6

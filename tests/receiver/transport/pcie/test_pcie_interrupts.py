@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from framelane.driver.pcie.engine_endpoint import EngineEndpoint
+from framelane.driver.pcie.over_pcie import over_pcie
 from framelane.driver.registers._pcie_register_map import REGISTERS
 from framelane.driver.registers.register_file import RegisterFile
-from framelane.driver.simulated.verilated_pcie import PcieSimulator, over_pcie
+from framelane.driver.simulated.verilated_pcie import PcieSimulator
 from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.receiver.ring.memory import host_memory

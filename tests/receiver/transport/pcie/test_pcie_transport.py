@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from framelane.base.errors import BoardError, ConfigError, TransportError
 from framelane.driver.pcie import engine
 from framelane.driver.pcie.engine import PcieEngine
+from framelane.driver.pcie.over_pcie import over_pcie
 from framelane.driver.pcie.page_plan import PagePlan
 from framelane.driver.registers._pcie_register_map import REGISTERS
-from framelane.driver.simulated.verilated_pcie import PcieSimulator, over_pcie
+from framelane.driver.simulated.verilated_pcie import PcieSimulator
 from framelane.driver.simulated.verilated_pcie_lane import PcieLaneSimulator
 from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.placement.slots import FREE_RUNNING
