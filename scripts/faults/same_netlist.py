@@ -16,7 +16,9 @@ import yosys
 
 WIDTHS = (64, 512)
 """Those that the benches run: what is built at one of them only is a fault there."""
-FROM_128 = dict.fromkeys(("pcie_engine", "pcie_wr", "tlp_join", "tlp_split"), (128, 512))
+FROM_128 = dict.fromkeys(
+    ("pcie_core", "pcie_engine", "pcie_lane", "pcie_tx", "pcie_wr", "tlp_join", "tlp_split"), (128, 512)
+)
 """Blocks that have no narrower bus."""
 NETLIST = """
 proc

@@ -57,7 +57,7 @@ class QueueBench(Bench):
         self.endings: deque[Status] = deque()
         """How data descriptors will end, in their order."""
         self.ended: list[Status] = []
-        self.lost = self.events = 0
+        self.lost = self.events = self.written = 0
         self.passed: list[dict[str, int]] = []
         self._closed = self._taken = self._delay = 0
         self._packet = b""
@@ -101,6 +101,7 @@ class QueueBench(Bench):
             self.ended.append(Status(now(self.dut.status_o)))
         self.lost += now(self.dut.lost_o)
         self.events += now(self.dut.event_o)
+        self.written += now(self.dut.written_o)
         self.unanswered += now(self.dut.unanswered_o)
         for item in self.out.items[len(self.passed) :]:
             bd = BD_T.unpack(item["tdata"])
@@ -169,7 +170,7 @@ class QueueBench(Bench):
         expected = [self.model.event(*frame, self.consumed) for frame in self.frames]
         written = [(write.offset, entry) for each in expected if each for write, entry in [each]]
         assert events == written
-        assert (self.lost, self.events) == (self.model.lost, len(written))
+        assert (self.lost, self.events, self.written) == (self.model.lost, len(written), len(written))
         assert now(self.dut.produced_o) == self.model.produced
         assert len(self.ended) == len(self.data)
 

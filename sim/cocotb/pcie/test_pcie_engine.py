@@ -206,6 +206,17 @@ async def a_device_that_answers_no_reads_costs_the_status_and_nothing_hangs(dut:
     assert bench.unanswered == SLOTS
 
 
+@cocotb.test()
+async def what_ends_while_the_port_has_failed_says_so_and_keeps_a_reason_of_its_own(dut: Any) -> None:
+    bench = EngineBench(dut)
+    await bench.start_engine(hole=2)
+    dut.failed_i.value = 1
+    for offset, payload in ((0, bytes(500)), (0, b""), (2 << PAGE_LOG2, bytes(64)), (64, bytes(64))):
+        bench.write(offset, payload)
+    await bench.until(lambda: len(bench.statuses) == 4)
+    assert bench.statuses == [Status.LINK_DOWN, Status.BAD_LENGTH, Status.NO_PAGE, Status.LINK_DOWN]
+
+
 @pytest.mark.parametrize("width", some_widths("pcie_engine", (128, 256, 512)))
 def test_pcie_engine(width: int) -> None:
     run("pcie_engine", DataW=width, Entries=32)
