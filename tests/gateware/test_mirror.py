@@ -15,6 +15,7 @@ PARTS = {
     "config_table": "registers",
     "det_end": "det_send",
     "det_queue": "det_place",
+    "edge_stamp": "time_cross",
     "event_fence": "event_queue",
     "event_join": "event_queue",
     "jf_lane": "jf_correct",

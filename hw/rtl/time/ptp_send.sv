@@ -1,0 +1,57 @@
+// Holds a message of up to 128 bytes that software writes word by word, and sends it once.
+module ptp_send #(
+    parameter int unsigned DataW = 512,
+
+    localparam int unsigned KeepW = DataW / 8
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic        write_i,
+    input  logic [ 4:0] index_i,
+    input  logic [31:0] word_i,
+    input  logic        send_i,   // pulse
+    input  logic [ 7:0] bytes_i,  // 1 to 128, else nothing is sent; it stays until the message has left
+
+    output logic [DataW-1:0] m_axis_tdata,
+    output logic [KeepW-1:0] m_axis_tkeep,
+    output logic             m_axis_tlast,
+    output logic             m_axis_tvalid,
+    input  logic             m_axis_tready
+);
+
+  localparam int unsigned BYTES = 128;
+  localparam int unsigned BEATS = (BYTES + KeepW - 1) / KeepW;
+  localparam int unsigned BEAT_W = BEATS > 1 ? $clog2(BEATS) : 1;
+
+  logic [31:0][31:0] words_q;
+  logic [BEATS-1:0][DataW-1:0] beats;
+  logic [BEAT_W-1:0] beat_q;
+  logic [7:0] left_q;  // bytes from this beat on
+  logic sends_q;
+
+  always_comb begin
+    beats = '0;
+    for (int unsigned k = 0; k < 32; k++) beats[32*k/DataW][32*k%DataW+:32] = words_q[k];
+    for (int unsigned k = 0; k < KeepW; k++) m_axis_tkeep[k] = 8'(k) < left_q;
+  end
+
+  assign m_axis_tdata = beats[beat_q];
+  assign m_axis_tlast = 32'(left_q) <= KeepW;
+  assign m_axis_tvalid = sends_q;
+
+  always_ff @(posedge clk) begin
+    if (write_i) words_q[index_i] <= word_i;
+    if (!sends_q) begin
+      beat_q <= '0;
+      left_q <= bytes_i;
+      sends_q <= send_i && bytes_i != '0 && bytes_i <= 8'(BYTES);
+    end else if (m_axis_tready) begin
+      beat_q <= beat_q + 1'b1;
+      left_q <= left_q - 8'(KeepW);
+      sends_q <= !m_axis_tlast;
+    end
+    if (rst) sends_q <= 1'b0;
+  end
+
+endmodule
