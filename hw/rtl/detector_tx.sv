@@ -1,0 +1,245 @@
+// A detector on one side of the line, an RDMA device on the other: its UDP packets in, RoCEv2 WRITEs out, and a station that answers
+// ARP and ping between them. Settings are ports, steady while armed. Wiring only.
+//
+//   frames from the MAC -> detector_core -> roce_tx -> packets -> tx_station -> frames to the MAC
+//            '----------------------------------------------------^
+module detector_tx
+  import det_pkg::*;
+  import framelane_pkg::STATION_RESETS;
+  import neighbour_pkg::*;
+  import roce_pkg::*;
+#(
+    parameter int unsigned DataW       = 512,
+    parameter int unsigned HeaderBytes = 48,
+    parameter int unsigned PacketBytes = 8192,  // of pixels
+    parameter int unsigned Packets     = 128,   // of a module's frame
+    parameter int unsigned Modules     = 8,     // at most
+    parameter int unsigned Depth       = 0,     // beats that wait; 0: four packets
+
+    // The detector's description, as of det_header
+    parameter logic [31:0]      FrameField    = {16'd0, 8'd8, 8'd0},
+    parameter logic [31:0]      PacketField   = {16'd12, 8'd4, 8'd0},
+    parameter int unsigned      FirstPacket   = 0,
+    parameter logic [31:0]      ModuleField   = '0,
+    parameter int unsigned      FirstModule   = 0,
+    parameter logic [31:0]      BunchField    = {16'd16, 8'd8, 8'd0},
+    parameter logic [31:0]      TimeField     = {16'd24, 8'd8, 8'd0},
+    parameter int unsigned      TimeUnit      = 100,                  // ns
+    parameter logic [3:0][31:0] ConstantField = {64'd0, {16'd46, 8'd1, 8'd0}, {16'd47, 8'd1, 8'd0}},
+    parameter logic [3:0][31:0] ConstantValue = {64'd0, 32'd3, 32'd2},
+    parameter logic [3:0][31:0] IdentityField = {32'd0, {16'd36, 16'h200}, {16'd34, 16'h200}, {16'd32, 16'h200}},
+    parameter bit               Swapped       = 1'b0,
+    parameter bit               GainCode      = 1'b1,
+
+    parameter int unsigned NumQp       = 16,
+
+    localparam int unsigned KeepW = DataW / 8
+) (
+    input logic clk,
+    input logic rst,
+
+    // As of detector_core
+    input target_t     target_i,
+    input logic [15:0] first_port_i,
+    input logic        two_ports_i,
+    input logic [ 7:0] modules_i,
+    input logic        armed_i,
+    input logic [63:0] window_end_i,
+    input logic [15:0] timeout_i,
+    input logic        tick_i,
+    input logic        flush_i,
+
+    // The station, with the addresses of all that is sent; its link
+    input neighbour_config_t config_i,
+    input logic              link_up_i,
+    input logic              announce_i,
+
+    // QP table: a write is in force when tready is high again
+    input  qp_write_t s_axis_qp_tdata,
+    input  logic      s_axis_qp_tvalid,
+    output logic      s_axis_qp_tready,
+
+    // Frames without FCS from the MAC, which cannot wait
+    input logic [DataW-1:0] s_axis_tdata,
+    input logic [KeepW-1:0] s_axis_tkeep,
+    input logic             s_axis_tlast,
+    input logic             s_axis_tuser,   // with tlast: wrong FCS, or cut
+    input logic             s_axis_tvalid,
+
+    // Frames without FCS to the MAC
+    output logic [DataW-1:0] m_axis_tdata,
+    output logic [KeepW-1:0] m_axis_tkeep,
+    output logic             m_axis_tlast,
+    output logic             m_axis_tvalid,
+    input  logic             m_axis_tready,
+
+    output logic [FATES-1:0] fates_o,  // pulses, by det_fate_e
+    output errors_t          errors_o,
+    output logic             idle_o    // no frame is under way, and no packet
+);
+
+  message_t msg_tdata;
+  logic msg_tvalid, msg_tready, core_idle, roce_idle;
+  logic [DataW-1:0] payload_tdata, packet_tdata;
+  logic [KeepW-1:0] payload_tkeep, packet_tkeep;
+  logic payload_tlast, payload_tuser, payload_tvalid, payload_tready;
+  logic packet_tlast, packet_tvalid, packet_tready;
+
+  detector_core #(
+      .DataW        (DataW),
+      .HeaderBytes  (HeaderBytes),
+      .PacketBytes  (PacketBytes),
+      .Packets      (Packets),
+      .Modules      (Modules),
+      .Depth        (Depth),
+      .FrameField   (FrameField),
+      .PacketField  (PacketField),
+      .FirstPacket  (FirstPacket),
+      .ModuleField  (ModuleField),
+      .FirstModule  (FirstModule),
+      .BunchField   (BunchField),
+      .TimeField    (TimeField),
+      .TimeUnit     (TimeUnit),
+      .ConstantField(ConstantField),
+      .ConstantValue(ConstantValue),
+      .IdentityField(IdentityField),
+      .Swapped      (Swapped),
+      .GainCode     (GainCode)
+  ) u_core (
+      .clk,
+      .rst,
+      .target_i,
+      .local_mac_i          (config_i.mac),
+      .local_ip_i           (config_i.ip),
+      .first_port_i,
+      .two_ports_i,
+      .modules_i,
+      .armed_i,
+      .window_end_i,
+      .timeout_i,
+      .tick_i,
+      .flush_i,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .s_axis_tuser,
+      .s_axis_tvalid,
+      .m_axis_msg_tdata     (msg_tdata),
+      .m_axis_msg_tvalid    (msg_tvalid),
+      .m_axis_msg_tready    (msg_tready),
+      .m_axis_payload_tdata (payload_tdata),
+      .m_axis_payload_tkeep (payload_tkeep),
+      .m_axis_payload_tlast (payload_tlast),
+      .m_axis_payload_tuser (payload_tuser),
+      .m_axis_payload_tvalid(payload_tvalid),
+      .m_axis_payload_tready(payload_tready),
+      .fates_o,
+      .idle_o               (core_idle)
+  );
+
+  logic spend, rate_tready, status_valid;
+  logic [7:0] spend_index, status_qp, in_line;
+  logic [12:0] spend_bytes;
+  logic [3:0] mtu_log2;
+  status_e status;
+
+  roce_tx #(
+      .DataW(DataW),
+      .NumQp(NumQp)
+  ) u_roce_tx (
+      .clk,
+      .rst,
+      .local_mac_i          (config_i.mac),
+      .local_ip_i           (config_i.ip),
+      .s_axis_qp_tdata,
+      .s_axis_qp_tvalid,
+      .s_axis_qp_tready,
+      .spend_o              (spend),
+      .spend_index_o        (spend_index),
+      .spend_bytes_o        (spend_bytes),
+      .s_axis_rate_index    ('0),
+      .s_axis_rate_tdata    ('0),
+      .s_axis_rate_tvalid   (1'b0),
+      .s_axis_rate_tready   (rate_tready),
+      .default_burst_i      ('0),
+      .pace_all_i           (1'b0),
+      .mtu_index_i          ('0),
+      .mtu_log2_o           (mtu_log2),
+      .s_axis_msg_tdata     (msg_tdata),
+      .s_axis_msg_tvalid    (msg_tvalid),
+      .s_axis_msg_tready    (msg_tready),
+      .s_axis_payload_tdata (payload_tdata),
+      .s_axis_payload_tkeep (payload_tkeep),
+      .s_axis_payload_tlast (payload_tlast),
+      .s_axis_payload_tuser (payload_tuser),
+      .s_axis_payload_tvalid(payload_tvalid),
+      .s_axis_payload_tready(payload_tready),
+      .m_axis_tdata         (packet_tdata),
+      .m_axis_tkeep         (packet_tkeep),
+      .m_axis_tlast         (packet_tlast),
+      .m_axis_tvalid        (packet_tvalid),
+      .m_axis_tready        (packet_tready),
+      .status_valid_o       (status_valid),
+      .status_o             (status),
+      .status_qp_o          (status_qp),
+      .errors_o,
+      .in_line_o            (in_line),
+      .idle_o               (roce_idle)
+  );
+
+  logic [63:0] roce_tdata;
+  logic [7:0] roce_tkeep;
+  logic roce_tlast, roce_tvalid, resolve_tready, resolved_tvalid, held;
+  resolved_t resolved_tdata;
+  logic [47:0] conflict_mac;
+  tx_counters_pkg::neighbour_pulses_t pulses;
+
+  tx_station #(
+      .DataW(DataW)
+  ) u_station (
+      .clk,
+      .rst                   ({STATION_RESETS{rst}}),
+      .config_i,
+      .link_up_i,
+      .announce_i,
+      .resetting_i           (1'b0),
+      .s_axis_resolve_tdata  ('0),
+      .s_axis_resolve_tvalid (1'b0),
+      .s_axis_resolve_tready (resolve_tready),
+      .m_axis_resolved_tdata (resolved_tdata),
+      .m_axis_resolved_tvalid(resolved_tvalid),
+      .s_axis_rx_tdata       (s_axis_tdata),
+      .s_axis_rx_tkeep       (s_axis_tkeep),
+      .s_axis_rx_tlast       (s_axis_tlast),
+      .s_axis_rx_tuser       (s_axis_tuser),
+      .s_axis_rx_tvalid      (s_axis_tvalid),
+      .m_axis_roce_tdata     (roce_tdata),
+      .m_axis_roce_tkeep     (roce_tkeep),
+      .m_axis_roce_tlast     (roce_tlast),
+      .m_axis_roce_tvalid    (roce_tvalid),
+      .m_axis_roce_tready    (1'b1),
+      .s_axis_packet_tdata   (packet_tdata),
+      .s_axis_packet_tkeep   (packet_tkeep),
+      .s_axis_packet_tlast   (packet_tlast),
+      .s_axis_packet_tvalid  (packet_tvalid),
+      .s_axis_packet_tready  (packet_tready),
+      .m_axis_tdata,
+      .m_axis_tkeep,
+      .m_axis_tlast,
+      .m_axis_tvalid,
+      .m_axis_tready,
+      .held_o                (held),
+      .conflict_mac_o        (conflict_mac),
+      .pulses_o              (pulses)
+  );
+
+  assign idle_o = core_idle && roce_idle;
+
+  logic unused;
+  assign unused = ^{
+          spend, rate_tready, status_valid, spend_index, status_qp, in_line, spend_bytes, mtu_log2, status,
+          roce_tdata, roce_tkeep, roce_tlast, roce_tvalid, resolve_tready, resolved_tvalid, held, resolved_tdata,
+          conflict_mac, pulses
+      };
+
+endmodule
