@@ -70,7 +70,11 @@ async def a_reset_within_a_frame_begins_the_next_one(dut: Any) -> None:
         await bench.step()
         dut.tai_i.value = 11 << 16
         stamps: list[int] = []
-        bench.watch(lambda stamps=stamps: stamps.append(FRAME_INFO_T.unpack(now(dut.info_o))["timestamp_ns"]))
+
+        def look(stamps: list[int] = stamps) -> None:
+            stamps.append(FRAME_INFO_T.unpack(now(dut.info_o))["timestamp_ns"])
+
+        bench.watch(look)
         await bench.step()
         bench._watchers.clear()
         assert stamps == [9]
