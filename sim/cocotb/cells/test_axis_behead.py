@@ -32,15 +32,15 @@ def send(bench: Bench, source: Source, packet: bytes, more: bool, bad: bool) -> 
 class Behead(Bench):
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, stalls)
-        self.source, self.out = line(self, stalls), Sink(dut, "m_axis", lambda: False)
-        self.source._signals["more"] = dut.more_i
+        self.beats, self.out = line(self, stalls), Sink(dut, "m_axis", lambda: False)
+        self.beats._signals["more"] = dut.more_i
         self._sinks.append(self.out)
         dut.more_i.value = 0
 
     async def check(self, sent: list[tuple[bytes, bool, bool]]) -> None:
         for packet in sent:
-            send(self, self.source, *packet)
-        await self.until(lambda: not self.source.items, 1_000_000)
+            send(self, self.beats, *packet)
+        await self.until(lambda: not self.beats.items, 1_000_000)
         for _ in range(4):
             await self.step()
         left = [(cut(packet, more), bad) for packet, more, bad in sent if cut(packet, more)]
@@ -66,11 +66,11 @@ async def the_first_beat_comes_two_cycles_behind_what_fills_it_and_there_is_no_b
     lanes = len(dut.s_axis_tdata) // 8
     beats = 20 + BYTES // lanes
     await bench.check([(bytes(beats * lanes), False, False)] * 5)
-    assert bench.source.accepted[-1] - bench.source.accepted[0] == len(bench.source.accepted) - 1
+    assert bench.beats.accepted[-1] - bench.beats.accepted[0] == len(bench.beats.accepted) - 1
     first = (BYTES - 1) // lanes + 1
     per = beats - first
     assert per * 5 <= len(bench.out.taken) <= (per + 1) * 5
-    assert bench.out.taken[0] == bench.source.accepted[first] + 2
+    assert bench.out.taken[0] == bench.beats.accepted[first] + 2
 
 
 @cocotb.test()
@@ -78,7 +78,7 @@ async def a_reset_leaves_nothing_of_the_packet_under_way(dut: Any) -> None:
     bench = Behead(dut)
     for cycles in range(1, 14):
         await bench.reset(cycles=1)
-        send(bench, bench.source, bytes(300), True, True)
+        send(bench, bench.beats, bytes(300), True, True)
         for _ in range(cycles):
             await bench.step()
         await bench.reset(cycles=1)

@@ -190,4 +190,5 @@ def test_det_header(width: int) -> None:
 def test_another_description(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DETECTOR", "example")
     parameters, others = build_of(of_bench())
-    run("det_header", build_args=others, DataW=width, **parameters)
+    values: dict[str, Any] = {"DataW": width, **parameters}
+    run("det_header", build_args=others, **values)

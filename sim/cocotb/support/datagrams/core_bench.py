@@ -24,10 +24,11 @@ SMALL: DetectorPackets = JUNGFRAU.model_copy(
     }
 )
 """A JUNGFRAU of 16 rows, in packets of one."""
-PARAMETERS = {"PacketBytes": BYTES, "Packets": PACKETS, "Modules": MODULES}
+PARAMETERS: dict[str, Any] = {"PacketBytes": BYTES, "Packets": PACKETS, "Modules": MODULES}
 IMAGE = MODULES * PACKETS * BYTES
+# A leap of the numbers is no way round the ring: without credit a frame would be overwritten before its end.
 TARGET = Target(
-    **{"base": 0x7F00_0000_0000, "slot_bytes": 0x7000, "slots_log2": 3, "first": 1, "mask_offset": IMAGE},
+    **{"base": 0x7F00_0000_0000, "slot_bytes": 0x7000, "slots_log2": 13, "first": 1, "mask_offset": IMAGE},
     **{"trailer_offset": 0x7000 - 64 * MODULES, "first_source": 4, "qp": 2, "reach": 1000},
 )
 NEVER = 0xFFFF
