@@ -80,10 +80,10 @@ async def packets_are_those_of_the_model_and_only_good_ones_have_a_right_icrc(du
             sent[place] = b"\0\x80" * (BYTES // 2) if cut else data[-BYTES:]
     await bench.check()
     found = {}
-    for packet in bench.out.packets(bench.width):
-        if not roce_icrc.check(packet):
+    for written in bench.out.packets(bench.width):
+        if not roce_icrc.check(written):
             continue
-        headers, payload = wire.parse(packet)
+        headers, payload = wire.parse(written)
         assert headers.reth
         slot, place = divmod(headers.reth.address - TARGET.base, TARGET.slot_bytes)
         if place < MODULES * PACKETS * BYTES:
