@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doctor_cases import examine, impaired, make, respond, stream
@@ -22,6 +22,7 @@ STREAMS = {
 @pytest.mark.parametrize("form", STREAMS)
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 1 << 32))
+@example(seed=291615)  # a trailer's message that was written elsewhere ends no frame
 def test_on_any_accident_the_verdict_is_the_responders(form: tuple[str, int], seed: int) -> None:
     session, sent = STREAMS[form]
     damaged = impaired(sent, session, random.Random(seed))

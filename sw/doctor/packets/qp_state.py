@@ -50,7 +50,10 @@ class UcState:
     def __init__(self, target: Target, late: bool) -> None:
         self._mtu = target.mtu
         self._late = late and target.session.sources == 1
+        self._base, self._layout = target.session.base, target.session.layout
         self._trailer: int | None = None
+        self._end = 0
+        """Where the last packet ended, in the ring."""
         self._left = 0
         self._next = 0
         self._begun = 0
@@ -75,10 +78,11 @@ class UcState:
         if self._late and self._trailer is not None and distance(bth.psn, self._trailer) <= 0:
             return sequence.LATE, f"PSN {bth.psn:#x} is not after {self._trailer:#x}, the last trailer's"
         refused = None
-        left, self._left = self._left, 0
+        left, self._left, begins = self._left, 0, self._end
         if write.starts:
             self._begun = packet.number
             left = packet.reth.length if packet.reth else 0
+            begins = packet.reth.address - self._base if packet.reth and left else 0
         elif not left or bth.psn != self._next:
             refused = out_of_sequence(packet, left, self._next, self._begun, before)
         else:
@@ -86,7 +90,8 @@ class UcState:
         if refused is None and good:
             self._left = left - packet.payload_bytes
             self._next = bth.psn + 1 & _MASK
-            if packet.imm is not None:
+            self._end = begins + packet.payload_bytes
+            if packet.imm is not None and self._layout.ends_frame(packet.imm, packet.payload, self._end):
                 self._trailer = bth.psn
         return refused
 
