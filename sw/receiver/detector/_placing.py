@@ -5,7 +5,7 @@ they cost time in every packet (docs/detectors/packets.md has the figures).
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,63 @@ INFO = np.dtype([("identity", "u8"), ("bunch_id", "u8"), ("timestamp", "u8")])
 """The first packet of a frame. All fields of the identity are one number: they have 8 bytes at most."""
 OWNER = np.dtype([("identity", "u8"), ("known", "i8")])
 
+
+class Batch(NamedTuple):
+    """Packets as they were read (`PacketBatch`)."""
+
+    octets: NDArray[np.uint8]
+    """(n, bytes): each from byte `header_bytes` modulo 2 of its row on, so that pixels lie even."""
+    words: NDArray[np.uint16]
+    """The same memory."""
+    sizes: NDArray[np.int64]
+    """(n): bytes of each packet."""
+
+
+class Frames(NamedTuple):
+    """What holds for all streams, of `OpenFrames`."""
+
+    signals: NDArray[np.int64]
+    wheres: NDArray[np.void]
+    opened: NDArray[np.int64]
+    whole: NDArray[np.int64]
+
+
+class Stream(NamedTuple):
+    """What is of one stream alone. The ring is flat: as a view of two axes it would have strides, and words would be
+    copied one by one."""
+
+    at: NDArray[np.int64]
+    """(slots): the frame of which something is there."""
+    came: NDArray[np.int64]
+    """(slots, 2): units of it, and packets."""
+    bits: NDArray[np.bool_]
+    """(slots, units): which units."""
+    infos: NDArray[np.void]
+    """(slots): what its first packet says, `INFO`."""
+    owner: NDArray[np.void]
+    """(1): whose packets the stream's are, `OWNER`."""
+    heard: NDArray[np.int64]
+    """(modules): packets of each."""
+    states: NDArray[np.void]
+    """(1): `STATE`."""
+    refused: NDArray[np.int64]
+    """(REFUSED): frames of which a packet was refused because there was no slot."""
+    fates: NDArray[np.int64]
+    """(fates): packets of each."""
+    examples: NDArray[np.int64]
+    """(fates, EXAMPLE): the first packet of each."""
+    ring: NDArray[np.uint16]
+    """All slots."""
+    pitch: int
+    """Words of a slot."""
+    start: int
+    """The stream's first row lies so many words behind a slot's first."""
+    step: int
+    """Words from one of its rows to the next."""
+    share_units: int
+    """Units of each of its modules."""
+
+
 ALL, BEGINS, RESTARTS = 0, 1, 2
 """Why it stopped: at the end; before a packet with a number, and none is known; before a packet that begins anew."""
 
@@ -45,14 +102,7 @@ _LATE, _NUMBER, _DUPLICATE, _SLOT = int(Fate.LATE), int(Fate.NUMBER), int(Fate.D
 def placing(form: PlacingForm) -> Any:
     """The loop `place` for packets of this form.
 
-    It places the packets from `first` on, and counts their fates: where it stopped, and why. `octets` (n, bytes) has
-    them, each from byte `header_bytes` modulo 2 of its row on, so that pixels lie even; `words` is the same memory.
-    For all streams: `signals`, `wheres`, `opened` and `whole` of `OpenFrames`. For this one: `at`
-    (slots) the frame of which `came` (slots, 2) units and packets are there, `bits` (slots, units) which, `infos`
-    (slots) what its first packet says; `heard` (modules) the packets of each. The `ring` is flat: a slot has `pitch`
-    words, this stream's first row lies `start` behind its first, and the next one `step` words further. (As a view of
-    two axes it would have strides, and words would be copied one by one.) It has
-    `share_units` of each module.
+    It places packets `first` to `count` of a batch, and counts their fates: at which packet it stopped, and why.
     """
     header, unit_pixels = form.header_bytes, form.unit_pixels
     frame_number, packet_number, module_number = form.frame_number, form.packet_number, form.module_number
@@ -74,34 +124,15 @@ def placing(form: PlacingForm) -> Any:
     most_units = max(units_0, units_1, units_2, units_3)
     pad, above = header % 2, 64 - 8 * form.frame_number[1]
 
-    def place(
-        octets: NDArray[np.uint8],
-        words: NDArray[np.uint16],
-        sizes: NDArray[np.int64],
-        first: int,
-        signals: NDArray[np.int64],
-        wheres: NDArray[Any],
-        opened: NDArray[np.int64],
-        whole: NDArray[np.int64],
-        at: NDArray[np.int64],
-        came: NDArray[np.int64],
-        bits: NDArray[np.bool_],
-        infos: NDArray[Any],
-        owner: NDArray[Any],
-        heard: NDArray[np.int64],
-        states: NDArray[Any],
-        refused: NDArray[np.int64],
-        fates: NDArray[np.int64],
-        examples: NDArray[np.int64],
-        ring: NDArray[np.uint16],
-        pitch: int,
-        start: int,
-        step: int,
-        share_units: int,
-    ) -> tuple[int, int]:
+    def place(batch: Batch, first: int, count: int, frames: Frames, stream: Stream) -> tuple[int, int]:
+        octets, words, sizes = batch
+        signals, wheres, opened, whole = frames
+        at, came, bits, infos, owner, heard, states, refused, fates, examples, ring, pitch, start, step, share_units = (
+            stream
+        )
         where, state = wheres[0], states[0]
         modules = heard.size
-        for i in range(first, sizes.size):
+        for i in range(first, count):
             size, units, packets, fate = sizes[i], 0, 0, -1
             if size == size_0:
                 units, packets = units_0, share_units // units_0
@@ -227,7 +258,7 @@ def placing(form: PlacingForm) -> Any:
                             fates[_PLACED] -= came[other, 1]
                             fates[_MODULE] += came[other, 1]
                             at[other] = -1
-        return sizes.size, ALL
+        return count, ALL
 
     return compiled(place)
 
@@ -242,18 +273,15 @@ def fill_missing(
     columns: int,
     share_units: int,
     module_pixels: int,
-) -> int:
-    """Fill with holes what has not come of a stream's share of a frame; how many pixels that is.
+) -> None:
+    """Fill with holes what has not come of a stream's share of a frame.
 
     `bits` (units) says what has; all else is as `placing` has it, and `start` is in the frame's slot.
     """
-    missing = 0
     for unit in range(bits.size):
         if not bits[unit]:
             at = start + unit // share_units * module_pixels
             fill_rows(ring, at, unit % share_units * unit_pixels, unit_pixels, columns, step)
-            missing += unit_pixels
-    return missing
 
 
 @compiled

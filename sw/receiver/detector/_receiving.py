@@ -5,7 +5,7 @@ It goes on until somebody has to decide, or the stream is closed.
 
 import functools
 import socket
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from framelane.base.atomics import load
 from framelane.base.compiled import compiled
-from framelane.receiver.detector._placing import ALL, placing
+from framelane.receiver.detector._placing import ALL, Batch, Frames, Stream, placing
 from framelane.receiver.detector.open_frames import end_turn, ring, take_turn
 from framelane.receiver.detector.placing_form import PlacingForm
 
@@ -30,55 +30,41 @@ _recvmmsg: Any = types.ExternalFunction("recvmmsg", _INT(_INT, types.intp, types
 _poll: Any = types.ExternalFunction("poll", _INT(types.intp, types.uint64, _INT))
 
 
+class Port(NamedTuple):
+    """Where a stream's packets come from, and what its thread shares with others."""
+
+    descriptor: int
+    """The socket's."""
+    polled: int
+    """Where a pollfd of it is."""
+    messages: int
+    """Where an mmsghdr is for each packet of a batch."""
+    received: NDArray[np.uint32]
+    """Bytes of each packet, in those."""
+    closing: NDArray[np.int64]
+    """(1): not 0 when the thread is to end."""
+    bell: int
+    one: int
+    """See `OpenFrames.bell`."""
+    near: int
+    turns: NDArray[np.int64]
+    turn: int
+    """The word of `turns` at which the stream's line begins."""
+
+
 @functools.cache
 def receiving(form: PlacingForm) -> Any:
     """The loop `receive` for packets of this form.
 
     It places packets `at` to `count` of the batch, then receives other batches: at which packet of how many it stopped,
-    and why. `descriptor` is the socket's; at `polled` there is a pollfd of it, at `messages` as many mmsghdr as
-    the batch has packets, whose `received` are the bytes of each. `closing` (1) is not 0 when it is to end. The bell
-    (`bell`, `one`, see `OpenFrames.bell`) rings when a frame is whole, and for each frame of which the first packet
-    comes while one `near` before it is not over. The stream's line of `turns` begins at `turn`. All else is as
-    `placing` has it.
+    and why. The bell rings when a frame is whole, and for each frame of which the first packet comes while one `near`
+    before it is not over.
     """
     place = placing(form)
 
-    def receive(
-        at: int,
-        count: int,
-        descriptor: int,
-        polled: int,
-        messages: int,
-        received: NDArray[np.uint32],
-        closing: NDArray[np.int64],
-        bell: int,
-        one: int,
-        near: int,
-        turns: NDArray[np.int64],
-        turn: int,
-        octets: NDArray[np.uint8],
-        words: NDArray[np.uint16],
-        sizes: NDArray[np.int64],
-        signals: NDArray[np.int64],
-        wheres: NDArray[Any],
-        opened: NDArray[np.int64],
-        whole: NDArray[np.int64],
-        frames: NDArray[np.int64],
-        came: NDArray[np.int64],
-        bits: NDArray[np.bool_],
-        infos: NDArray[Any],
-        owner: NDArray[Any],
-        heard: NDArray[np.int64],
-        states: NDArray[Any],
-        refused: NDArray[np.int64],
-        fates: NDArray[np.int64],
-        examples: NDArray[np.int64],
-        ring_words: NDArray[np.uint16],
-        pitch: int,
-        start: int,
-        step: int,
-        share_units: int,
-    ) -> tuple[int, int, int]:
+    def receive(at: int, count: int, batch: Batch, port: Port, frames: Frames, stream: Stream) -> tuple[int, int, int]:
+        descriptor, polled, messages, received, closing, bell, one, near, turns, turn = port
+        sizes, states, signals, wheres = batch.sizes, stream.states, frames.signals, frames.wheres
         rung = np.int64(-1)
         while load(closing, 0) == 0:
             if at >= count:
@@ -94,10 +80,7 @@ def receiving(form: PlacingForm) -> Any:
                     sizes[i] = received[i]
             take_turn(signals, turns, turn)
             ready = states[0].ready
-            at, why = place(
-                octets[:count], words[:count], sizes[:count], at, signals, wheres, opened, whole, frames, came, bits,
-                infos, owner, heard, states, refused, fates, examples, ring_words, pitch, start, step, share_units,
-            )  # fmt: skip
+            at, why = place(batch, at, count, frames, stream)
             newest = states[0].newest
             end_turn(turns, turn, newest)
             if why != ALL:

@@ -11,8 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.models.detector.detector_packets import DetectorPackets
-from framelane.receiver.detector._placing import EXAMPLE, FATES, INFO, OWNER, REFUSED, STATE, fill_missing
-from framelane.receiver.detector._receiving import CLOSED, FAILED, NEAR, receiving
+from framelane.receiver.detector._placing import (
+    EXAMPLE,
+    FATES,
+    INFO,
+    OWNER,
+    REFUSED,
+    STATE,
+    Batch,
+    Frames,
+    Stream,
+    fill_missing,
+)
+from framelane.receiver.detector._receiving import CLOSED, FAILED, NEAR, Port, receiving
 from framelane.receiver.detector.open_frames import OpenFrames
 from framelane.receiver.detector.packet_batch import PacketBatch
 from framelane.receiver.detector.placing_form import PlacingForm
@@ -84,8 +95,6 @@ class DetectorStream:
         self.state["newest"] = -1
         self.units = len(self.modules) * self._share_units
         """Units of a share, in `came`."""
-        self.pixels = self.units * form.unit_pixels
-        """Pixels of a share."""
         self._bits, self._owner = np.zeros((slots, self.units), np.bool_), np.zeros(1, OWNER)
         self._ring, self._pitch = words.reshape(-1), words.shape[1]
         self._frames, self._line = frames, index * frames.turns.shape[1]
@@ -110,19 +119,12 @@ class DetectorStream:
         slot = frame % len(self.at)
         return bool(self.at[slot] == frame and self.came[slot, 0] == self.units)
 
-    def fill_missing(self, frame: int) -> int:
-        """Fill with holes what has not come of its share of a frame that is shut; how many pixels that is."""
-        slot, (unit_pixels, columns, share_units, module_pixels) = frame % len(self.at), self._geometry
-        if self.has_all(frame):
-            return 0
+    def fill_missing(self, frame: int) -> None:
+        """Fill with holes what has not come of its share of a frame that is shut."""
+        slot = frame % len(self.at)
         if self.at[slot] != frame:
             self._bits[slot] = False
-        start = slot * self._pitch + self._start
-        return int(
-            fill_missing(
-                self._ring, self._bits[slot], start, self._step, unit_pixels, columns, share_units, module_pixels
-            )
-        )
+        fill_missing(self._ring, self._bits[slot], slot * self._pitch + self._start, self._step, *self._geometry)
 
     def start(self, port: socket.socket) -> None:
         """Receive from this socket, in a thread, until `stop`."""
@@ -167,13 +169,22 @@ class DetectorStream:
     def _receive(self, at: int, count: int) -> tuple[int, int, int]:
         """Place the rest of the batch and what comes after it: where it stopped, and why (see `_receiving`)."""
         batch, frames, datagrams = self._batch, self._frames, self._datagrams
-        stopped: tuple[int, int, int] = self._loop(
-            at, count, int(self._polled["fd"][0]), self._polled.ctypes.data, datagrams.address, datagrams.received,
-            self._closing, *frames.bell, self._near, frames.turns.reshape(-1), self._line,
-            batch.octets, batch.words, batch.sizes, frames.signals, frames.where, frames.opened, frames.whole, self.at,
-            self.came, self._bits, self.infos, self._owner, self.heard, self.state, self.refused, self.fates,
+        port = Port(
+            int(self._polled["fd"][0]), self._polled.ctypes.data, datagrams.address, datagrams.received, self._closing,
+            *frames.bell, self._near, frames.turns.reshape(-1), self._line,
+        )  # fmt: skip
+        stream = Stream(
+            self.at, self.came, self._bits, self.infos, self._owner, self.heard, self.state, self.refused, self.fates,
             self.examples, self._ring, self._pitch, self._start, self._step, self._share_units,
         )  # fmt: skip
+        stopped: tuple[int, int, int] = self._loop(
+            at,
+            count,
+            Batch(batch.octets, batch.words, batch.sizes),
+            port,
+            Frames(frames.signals, frames.where, frames.opened, frames.whole),
+            stream,
+        )
         return stopped
 
     def _lowest(self, first: int, count: int) -> int:

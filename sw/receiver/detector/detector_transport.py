@@ -84,8 +84,6 @@ class DetectorTransport:
         """When it was noted last which streams have sent."""
         words = memory.view("<u2").reshape(layout.n_slots, -1)
         self._streams = [DetectorStream(index, detector, words, self._frames) for index in range(len(port.sockets))]
-        self._never = layout.image_bytes // 2 - sum(stream.pixels for stream in self._streams)
-        """Pixels of the image that no stream sends: they stay holes."""
         self._seen = np.zeros(len(self._streams), np.int64)
         self._heard = np.full(len(self._streams), now)
         self._frames.open(0, self.credit)
@@ -283,8 +281,10 @@ class DetectorTransport:
                 )
                 start = self._layout.trailer_place(number, 0)
                 self._memory[start : start + TRAILER_BYTES] = np.frombuffer(trailer.pack(), np.uint8)
-                missing = 0 if whole else sum(stream.fill_missing(number) for stream in self._streams)
-                completions.append(Completion(immediate(0, number), holes=self._never + missing))
+                if not whole:
+                    for stream in self._streams:
+                        stream.fill_missing(number)
+                completions.append(Completion(immediate(0, number)))
         elif any(stream.refused[number % REFUSED] == number for stream in self._streams):
             self._dropped += 1
         self._next = number + 1

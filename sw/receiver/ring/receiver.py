@@ -76,8 +76,6 @@ class Receiver:
         self._drops = [0] * ring.layout.sources
         self._ended: set[int] = set()
         self._arrived: set[int] = set()
-        self._holes: dict[int, int] = {}
-        """How many holes those of them have of which the transport has told."""
         self._wrong_size: set[int] = set()
         """Those of them of which a trailer says another size than the session."""
         self._out: dict[int, ReceivedFrame] = {}
@@ -167,8 +165,6 @@ class Receiver:
                 "give the source the session of this run"
             )
         self._arrived.add(number)
-        if completion.holes is not None:
-            self._holes[number] = completion.holes
         self._newest[source] = max(self._newest[source], number)
         window.newest = max(window.newest, number)
         if found and found.frame_number == number:
@@ -208,13 +204,12 @@ class Receiver:
         self._empty += stop - first - len(looked)
         frames = []
         for number in looked:
-            holes = self._holes.pop(number, None)
             sound = ring.sound(number)
             if sound and number in misfits:
                 self._withhold(number)
                 continue
             if sound and not ring.blank(number):
-                self._out[number] = self._frame(number, holes)
+                self._out[number] = self._frame(number)
                 frames.append(self._out[number])
                 continue
             if number in arrived:
@@ -245,7 +240,7 @@ class Receiver:
         live = ring.window.live(ring.window.next + ring.layout.n_slots) if trusted else range(0)
         return max(self._arrived.union(n for n in live if ring.sound(n) and not ring.blank(n)), default=-1)
 
-    def _frame(self, number: int, holes: int | None) -> ReceivedFrame:
+    def _frame(self, number: int) -> ReceivedFrame:
         ring = self._ring
         trailers = tuple(ring.trailer(number, source) for source in range(ring.layout.sources))
-        return ReceivedFrame(number, ring.layout.slot(number), ring.image(number), holes, trailers)
+        return ReceivedFrame(number, ring.layout.slot(number), ring.image(number), None, trailers)

@@ -9,13 +9,11 @@ from typing import Protocol, Self
 class Completion:
     """A message WITH_IMM has ended: its immediate. On UC it proves nothing about the messages before.
 
-    An `empty` message has no bytes: it needs no rkey, so that it proves nothing at all. `holes` is the number of pixels
-    of its frame that were never written, where the transport knows it; then these are holes, whatever was in the slot.
+    An `empty` message has no bytes: it needs no rkey, so that it proves nothing at all.
     """
 
     imm: int
     empty: bool = False
-    holes: int | None = None
 
 
 @dataclass(slots=True)

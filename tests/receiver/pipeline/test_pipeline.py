@@ -10,8 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 from framelane.base.errors import ConfigError, InputError
-from framelane.models.jungfrau.jf_correct import PixelCode, correct_int16
+from framelane.models.jungfrau.jf_correct import (
+    ERROR_WORD,
+    G1_ZERO_WORD,
+    SATURATED_WORD,
+    PixelCode,
+    correct_int16,
+)
 from framelane.models.jungfrau.jf_fixed import FixedCalibration, quantize
+from framelane.models.placement.slots import HOLE_WORD
 from framelane.receiver.jungfrau.jungfrau_file import JungfrauFile
 from framelane.receiver.pipeline._bands import BAND_PIXELS
 from framelane.receiver.pipeline.judging import Judging
@@ -147,6 +154,19 @@ def test_the_veto_rejects_a_whole_frame_with_too_few_peaks_and_says_why(
 def test_one_photon_below_the_threshold_is_no_peak() -> None:
     fixed, raw = flat(5)
     assert Pipeline(fixed, Judging(veto=Veto(51)))(raw).counts.peaks == 0
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_code_of_raw_words_is_counted_once_by_however_many_threads(threads: int) -> None:
+    words = np.random.default_rng(threads).integers(0, 1 << 16, (1537, 1024), np.uint16)
+    words[:40] = HOLE_WORD  # more of one code than 16 bits count
+    words[-1, -3:] = SATURATED_WORD, ERROR_WORD, G1_ZERO_WORD
+    counts = RawWords(threads)(words).counts
+    forbidden = (words >> 14 == 2) & (words != HOLE_WORD)
+    assert counts.holes == (words == HOLE_WORD).sum()
+    assert counts.saturated == (words == SATURATED_WORD).sum()
+    assert counts.invalid == (forbidden | (words == ERROR_WORD) | (words == G1_ZERO_WORD)).sum()
+    assert (counts.masked, counts.peaks) == (0, 0)
 
 
 def test_raw_words_are_kept_and_their_codes_counted() -> None:
