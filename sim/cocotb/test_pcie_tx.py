@@ -135,6 +135,32 @@ async def interrupts_come_behind_their_events(dut: Any) -> None:
     assert now(dut.idle_o)
 
 
+@cocotb.test()
+async def memory_that_stands_still_is_said_whichever_it_is(dut: Any) -> None:
+    """The frame store's, by each of its two words; what an abort has left to it; and frame memory itself."""
+    bench = PcieTxBench(dut)
+    await bench.start()
+    idle = 1 << 10
+    for name, bit in {"stuck": 1 << 3, "left": 1 << 1}.items():
+        dut.store_i.value = idle | bit
+        assert await bench.get("status.memory_stuck") == 1, name
+        dut.store_i.value = idle
+        assert await bench.get("status.memory_stuck") == 0
+    bench.silent = True
+    bench.offer(0)
+    await bench.until(lambda: bool(now(dut.m_axi_arvalid)), 500)
+    for _ in range(20):
+        await bench.step()
+    assert await bench.get("status.memory_stuck") == 0, "it may be slow"
+    await bench.put("command", abort=1)
+    while await bench.get("status.resetting"):
+        pass
+    assert await bench.get("status.memory_stuck") == 1, "it owes what the abort has given up"
+    bench.silent = False
+    await bench.quiet()
+    assert await bench.get("status.memory_stuck") == 0
+
+
 @pytest.mark.parametrize("width", some_widths("pcie_tx", (128, 256, 512)))
 def test_pcie_tx(width: int) -> None:
     run("pcie_tx", DataW=width, Entries=16)

@@ -6,7 +6,7 @@ import cocotb
 import pytest
 
 from bench import Stalls, run
-from framelane.models.pcie.tlp_split import Status
+from framelane.models.pcie.tlp_split import MPS, Status
 from pcie_tx_bench import ENGINES, IMAGE, PcieTxBench
 from signals import now
 from widths import some_widths
@@ -120,6 +120,21 @@ async def a_reset_does_not_end_before_what_is_under_way_but_an_abort_does(dut: A
         trailer, status = await bench.next_event(engine)
         assert (trailer.detector_frame, status) == (10 + engine, Status.OK)
         assert bench.slot(engine, (10 + engine) // ENGINES)[:IMAGE] == images[engine]
+
+
+@cocotb.test()
+async def a_trailer_counts_packets_of_its_own_engine_s_max_payload_size(dut: Any) -> None:
+    bench = PcieTxBench(dut)
+    sizes = (128, 512)
+    await bench.start()
+    for engine, size in enumerate(sizes):
+        await bench.put(f"pcie[{engine}].link", mps=MPS.index(size))
+    for number in range(4):
+        bench.offer(number)
+    for number in range(4):
+        trailer, status = await bench.next_event(number % ENGINES)
+        assert status is Status.OK
+        assert trailer.packets == -(-IMAGE // sizes[number % ENGINES])
 
 
 @pytest.mark.parametrize("width", some_widths("pcie_tx", (128, 256, 512)))

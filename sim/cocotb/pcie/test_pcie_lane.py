@@ -133,6 +133,16 @@ async def another_max_payload_size_counts_from_the_next_descriptor_on(dut: Any) 
 
 
 @cocotb.test()
+async def cycles_in_which_the_port_waits_are_counted(dut: Any) -> None:
+    bench = PcieTxBench(dut, Stalls.SINK)
+    await bench.start()
+    await frames(bench, 2, Status.OK)
+    assert min(bench.stalled) > 10
+    for engine in range(ENGINES):
+        assert await bench.counters(engine, "stall_cycles") == {"stall_cycles": bench.stalled[engine]}
+
+
+@cocotb.test()
 async def interrupts_that_are_masked_wait(dut: Any) -> None:
     bench = PcieTxBench(dut)
     await bench.start(interrupts=1)

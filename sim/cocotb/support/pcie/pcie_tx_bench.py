@@ -64,7 +64,11 @@ class PcieTxBench(Bench):
         self.images: dict[int, bytes] = {}
         self.bad_reads: set[int] = set()
         """Addresses of beats that memory answers with an error."""
+        self.silent = False
+        """Memory that takes requests and answers none."""
         self.released = 0
+        self.stalled = [0] * ENGINES
+        """Cycles in which a port was offered a beat and did not take it."""
         dut.store_i.value = 1 << 10  # idle
         dut.link_up_i.value = 3
         dut.mps_i.value = 0b1010
@@ -91,7 +95,7 @@ class PcieTxBench(Bench):
         """Answers of the frame memory, ready of the ports, completions."""
         dut = self.dut
         for e in range(ENGINES):
-            if self._offered[e] is None and self._reads[e] and not self._stall(self._stalls.source):
+            if self._offered[e] is None and self._reads[e] and not self.silent and not self._stall(self._stalls.source):
                 self._offered[e] = self._reads[e].popleft()
         offers = [each or (0, 0, 0) for each in self._offered]
         dut.m_axi_arready.value = 3
@@ -120,6 +124,7 @@ class PcieTxBench(Bench):
                 self._ask(e)
             if valid >> e & 1 and self.tlp_ready[e]:
                 self._take(e)
+            self.stalled[e] += valid >> e & 1 and not self.tlp_ready[e]
 
     def _ask(self, engine: int) -> None:
         size = self.width // 8
