@@ -173,6 +173,7 @@ def test_assembled_images_are_judged_as_they_are_in_the_file(corrected: Any, raw
         assert (data["data"][:] == images).all()
         assert data["holes"][:].tolist() == (images == -32768).sum((1, 2)).tolist()
         assert data["masked"][:].tolist() == (images == -32767).sum((1, 2)).tolist()
+        assert (sparse.attrs["threshold"], sparse.attrs["threshold_units"]) == (10, "photons")
         for frame, image in enumerate(images):
             pointers = sparse["pointers"][frame]
             assert np.diff(pointers).tolist() == ((image >= 10) & (image <= 32700)).sum(1).tolist()

@@ -45,7 +45,7 @@ def begin(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(judged_frames, "MOST_CHUNKS", MOST)
 
     def make(path: Path | Claim, before: Hdf5Sink | None) -> Hdf5Sink:
-        judging = Judging(rungs=(1, 2), bragg=PeakSettings(limit=3))
+        judging = Judging(sparse=1, rungs=(1, 2), bragg=PeakSettings(limit=3))
         return Hdf5Sink(path, session, photon_energy_kev=12.4, judging=judging, sparse=True, before=before)
 
     return lambda: Series(tmp_path / "frames.h5", make)
@@ -75,6 +75,7 @@ def check(path: Path, n: int) -> None:
         assert data["data"].fillvalue == -32768
         check_peaks(file, range(n))
         assert sparse.attrs["first_value"] == 0, "pointers count through all files"
+        assert (sparse.attrs["threshold"], sparse.attrs["threshold_units"]) == (1, "photons")
         for f in range(n):
             pointers = sparse["pointers"][f]
             assert (pointers - pointers[0]).tolist() == [0, 0, 2, 4, 5]

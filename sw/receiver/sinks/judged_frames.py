@@ -19,11 +19,11 @@ _SPARSE_CHUNK = 1 << 16
 class JudgedFrames:
     """The datasets of frames in `entry`, in which `data/data` is there already, for images of the unit `unit`.
 
-    Beside it come the `records` of every frame, of which names and types are in `nxmx.RECORD`; with `judging` its
-    ladder, Bragg peaks and where they are, and with `sparse`, or from the first frame that has them, sparse rows, whose
-    pointers begin at `first_value`. `share`, the rejected frames that are kept, is said; so is since when times count,
-    by the source's `clock` or the first frame. A rejected frame has records and peaks, and no image: its pixels all
-    read as the fill value.
+    Every frame has its `records`, whose names and types are in `nxmx.RECORD`. `judging` adds its ladder, its Bragg
+    peaks and their places. Sparse rows are there from the beginning with `sparse`, else from the first frame that has
+    them. Their pointers begin at `first_value`, and their threshold is that of `judging`. `share` is recorded: the
+    rejected frames that are kept. So is the epoch of the time stamps, from the source's `clock` or the first frame. A
+    rejected frame has records and peaks but no image: all of its pixels read as the fill value.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class JudgedFrames:
         self._peaks: PeakTable | None = None
         self._sparse: Any = None
         self._first_value, self._values = first_value, 0
+        self._sparse_threshold = judging.sparse if judging else None
         if sparse:
             self._make_sparse()
         if judging and judging.rungs:
@@ -125,6 +126,8 @@ class JudgedFrames:
     def _make_sparse(self) -> None:
         self._sparse = self._entry.create_group("sparse")
         self._sparse.attrs["first_value"] = self._first_value
+        if self._sparse_threshold is not None:
+            self._sparse.attrs.update({"threshold": self._sparse_threshold, "threshold_units": self._unit})
         nxmx.extensible(self._sparse, "pointers", "i8", (self._data.shape[1] + 1,), chunk=1, **nxmx.packed())
         for name, dtype in (("columns", "i4"), ("values", "i2")):
             nxmx.extensible(self._sparse, name, dtype, (), chunk=_SPARSE_CHUNK, **nxmx.packed())

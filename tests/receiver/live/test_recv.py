@@ -109,6 +109,8 @@ def test_the_veto_rejects_and_sparse_rows_are_written(replay: RunCli, live: Path
     assert 0 < accepted.sum() < 3
     assert dataset(out, "data/peaks").tolist() == peaks.tolist()
     pointers, columns, values = (dataset(out, f"sparse/{name}") for name in ("pointers", "columns", "values"))
+    with h5py.File(out) as file:
+        assert file["entry/sparse"].attrs["threshold"] == 5
     for frame, row in np.ndindex(3, 32):
         line = photons[frame, row]
         kept = np.flatnonzero((line >= 5) & (line <= 32700)) if accepted[frame] else np.array([], int)
