@@ -5,7 +5,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from framelane.bench.receiver import bench_detector, detector_receivers
 from framelane.bench.receiver.detector_receivers import HOST, Taken
@@ -13,6 +15,7 @@ from framelane.bench.receiver.detector_sender import Share, senders
 from framelane.bench.receiver.lossless import highest
 from framelane.models.jungfrau.jf_packet import PACKETS
 from framelane.receiver.detector.detector_port import DetectorPort
+from framelane.receiver.transport._recvmmsg import Datagrams
 
 CORE = min(os.sched_getaffinity(0))
 
@@ -21,6 +24,32 @@ CORE = min(os.sched_getaffinity(0))
 def ports() -> list[int]:
     with DetectorPort(HOST, [0, 0]) as port:
         return [number for _, number in port.addresses]
+
+
+@pytest.mark.parametrize("addresses", [1, 129, 400])
+def test_packets_are_thrown_away_at_so_many_addresses(
+    addresses: int, ports: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as were asked for, in calls of at most 128 packets: 129 need two."""
+    monkeypatch.setattr(bench_detector, "_QUIET_S", 60.0)
+    places: set[int] = set()
+    calls: set[int] = set()
+
+    class Seen(Datagrams):
+        def __init__(self, memory: NDArray[np.uint8], starts: NDArray[np.int64], size: int) -> None:
+            super().__init__(memory, starts, size)
+            places.update(map(int, starts))
+            calls.add(len(starts))
+
+    monkeypatch.setattr(detector_receivers, "Datagrams", Seen)
+    with (
+        detector_receivers.throwing_away(ports[:1], addresses) as taken,
+        senders([Share(0, CORE, (ports[0],))]) as sender,
+    ):
+        _, lost = bench_detector.Packets(taken, sender, 1).trial(5 * PACKETS, 5000.0)
+        assert (lost, taken()) == (0, 5 * PACKETS)
+    assert len(places) == addresses
+    assert max(calls) <= 128
 
 
 @pytest.mark.parametrize("what", bench_detector.RECEIVERS)
@@ -81,13 +110,16 @@ def test_a_receiver_that_is_slower_misses_its_promise_and_the_page_says_on_how_m
     assert f"This machine had {len(before)} cores" in measurement.page
     assert "promised >= 0.85: MISSED" in measurement.page
     assert measurement.page.count("| 1 | placed in the ring |") == 1
+    assert "| framelane, placed in the ring | 100,096 |" in measurement.page
+    assert [row["addresses"] for row in measurement.rows] == [128, 4096, 4096, 1, 100_096, 100_096]
 
 
 def test_more_modules_than_a_machine_has_cores_for_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     measured: list[int] = []
 
-    def rows(modules: int, receiving: int, sending: list[int]) -> list[dict[str, object]]:
-        measured.append(modules)
+    def rows(modules: int, receiving: int, sending: list[int], receivers: object) -> list[dict[str, object]]:
+        if receivers is not bench_detector.ADDRESSES:
+            measured.append(modules)
         return []
 
     monkeypatch.setattr(bench_detector, "_rows", rows)

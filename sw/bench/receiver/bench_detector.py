@@ -1,21 +1,23 @@
 """The highest rate of a JUNGFRAU's own packets without loss: the live receiver, beside one that throws them away."""
 
 import contextlib
+import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from statistics import median
 from typing import Any
 
 from framelane.bench.receiver import detector_receivers
 from framelane.bench.receiver.detector_page import page
-from framelane.bench.receiver.detector_receivers import HOST, Taken
+from framelane.bench.receiver.detector_receivers import HOST, SLOTS, Taken
 from framelane.bench.receiver.detector_sender import Senders, Share, senders
 from framelane.bench.receiver.lossless import highest
 from framelane.bench.runner import Measurement, Target
-from framelane.models.jungfrau.jf_packet import PACKET_WORDS, PACKETS
+from framelane.models.jungfrau.jf_packet import PACKET_BYTES, PACKET_WORDS, PACKETS
 from framelane.receiver.detector.detector_port import DetectorPort
+from framelane.receiver.detector.packet_batch import BATCH
 
 MODULES = (1, 2, 4, 8)
 MANY_CORES = 8
@@ -31,11 +33,20 @@ _QUIET_S = 0.2
 _STEP_S = 0.005
 
 THROWN, PLACED, HANDED = "thrown away", "placed in the ring", "handed out by `recv`"
-RECEIVERS: dict[str, Callable[[list[int]], AbstractContextManager[Taken]]] = {
+Receiver = Callable[[list[int]], AbstractContextManager[Taken]]
+RECEIVERS: dict[str, Receiver] = {
     THROWN: detector_receivers.throwing_away,
     PLACED: detector_receivers.placing,
     HANDED: detector_receivers.handing_out,
 }
+MANY = 782
+"""Slots of the largest ring: one module's packets have 100,096 addresses in it, the JSR 2020 paper's 100,000."""
+ADDRESSES: dict[tuple[str, int], Receiver] = {
+    (THROWN, 1): functools.partial(detector_receivers.throwing_away, addresses=1),
+    (THROWN, MANY * PACKETS): functools.partial(detector_receivers.throwing_away, addresses=MANY * PACKETS),
+    (PLACED, MANY * PACKETS): functools.partial(detector_receivers.placing, slots=MANY),
+}
+"""Of one module: what becomes of its packets, and to how many addresses they come by turns."""
 
 
 def measure() -> Measurement:
@@ -47,7 +58,10 @@ def measure() -> Measurement:
         os.sched_setaffinity(0, receiving)
         for modules in MODULES:
             if modules < MANY_CORES or len(cores) >= MANY_CORES:
-                rows += _rows(modules, len(receiving), sending)
+                addresses = {THROWN: BATCH, PLACED: SLOTS * PACKETS * modules, HANDED: SLOTS * PACKETS * modules}
+                receivers = {(what, addresses[what]): receiver for what, receiver in RECEIVERS.items()}
+                rows += _rows(modules, len(receiving), sending, receivers)
+        spread = _rows(1, len(receiving), sending, ADDRESSES)
     finally:
         os.sched_setaffinity(0, cores)
     targets = [
@@ -61,34 +75,41 @@ def measure() -> Measurement:
         for row in rows
         if row["what"] == PLACED
     ]
-    return Measurement(rows, targets, page=page(rows, targets, len(cores), ROUNDS, TRIAL_S))
+    return Measurement(rows + spread, targets, page=page(rows, spread, targets, len(cores), ROUNDS, TRIAL_S))
 
 
-def _rows(modules: int, receiving: int, sending: list[int]) -> list[dict[str, Any]]:
-    """Each round measures all receivers one after the other, every other round in the other order."""
+def _rows(
+    modules: int, receiving: int, sending: list[int], receivers: Mapping[tuple[str, int], Receiver]
+) -> list[dict[str, Any]]:
+    """Each round measures all receivers one after the other, every other round in the other order.
+
+    The first of them throws away, and the others are compared with it.
+    """
     ports = _free_ports(modules)
     used = sending[:modules]
     shares = [Share(index, core, tuple(ports[index :: len(used)])) for index, core in enumerate(used)]
-    found: dict[str, list[tuple[float, float, float]]] = {what: [] for what in RECEIVERS}
+    found: dict[tuple[str, int], list[tuple[float, float, float]]] = {each: [] for each in receivers}
     with senders(shares) as sender:
         for turn in range(ROUNDS):
-            for what in list(RECEIVERS)[:: -1 if turn % 2 else 1]:
-                with RECEIVERS[what](ports) as taken:
+            for each in list(receivers)[:: -1 if turn % 2 else 1]:
+                with receivers[each](ports) as taken:
                     packets = Packets(taken, sender, modules)
-                    found[what].append((*highest(packets.trial, TRIAL_S, STEPS, TRIES), packets.cpu_us))
-    thrown = [rate for rate, _, _ in found[THROWN]]
+                    found[each].append((*highest(packets.trial, TRIAL_S, STEPS, TRIES), packets.cpu_us))
+    thrown = [rate for rate, _, _ in next(iter(found.values()))]
     rows = []
-    for what, of in found.items():
+    for (what, addresses), of in found.items():
         rate = median(rate for rate, _, _ in of)
         ratios = [reached / beside for (reached, _, _), beside in zip(of, thrown, strict=True)]
         rows.append(
             {
                 "what": what,
                 "modules": modules,
+                "addresses": addresses,
                 "receiving_cores": receiving,
                 "sending_cores": len(used),
                 "packets_per_s": rate,
                 "frames_per_s": rate / modules / PACKETS,
+                "gbit_per_s": rate * 8 * PACKET_BYTES / 1e9,
                 "gb_per_s": rate * 2 * PACKET_WORDS / 1e9,
                 "of_thrown": median(ratios),
                 "of_thrown_least": min(ratios),

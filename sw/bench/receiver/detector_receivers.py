@@ -14,7 +14,7 @@ from framelane.receiver import Live, receive
 from framelane.receiver.detector.detector_port import DetectorPort
 from framelane.receiver.detector.detector_stream import Layout
 from framelane.receiver.detector.detector_transport import DetectorTransport
-from framelane.receiver.detector.packet_batch import PacketBatch
+from framelane.receiver.detector.packet_batch import BATCH, PacketBatch
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 
@@ -27,39 +27,43 @@ Taken = Callable[[], int]
 
 
 @contextlib.contextmanager
-def throwing_away(ports: list[int]) -> Iterator[Taken]:
-    """A thread for each port, which reads many packets in one call and forgets them."""
+def throwing_away(ports: list[int], addresses: int = BATCH) -> Iterator[Taken]:
+    """A thread for each port, which reads many packets in one call and forgets them.
+
+    They come to so many `addresses` by turns; with one, all of them to the same memory.
+    """
     counts, closing = [0] * len(ports), threading.Event()
 
-    def run(index: int) -> None:
-        batch, sock = PacketBatch(shipped(JUNGFRAU)), port.sockets[index]
-        datagrams = Datagrams(batch.octets.reshape(-1), batch.starts, batch.room)
+    def run(index: int, datagrams: list[Datagrams]) -> None:
+        sock = port.sockets[index]
         while not closing.is_set():
-            count = datagrams.receive(sock)
-            counts[index] += count
-            if not count:
-                sockets.wait(sock, _WAIT_S)
+            for each in datagrams:
+                while not (count := each.receive(sock)):
+                    sockets.wait(sock, _WAIT_S)
+                    if closing.is_set():
+                        return
+                counts[index] += count
 
     with DetectorPort(HOST, ports) as port, contextlib.ExitStack() as stack:
         for index in range(len(ports)):
-            stack.callback(_started(run, index).join)
+            stack.callback(_started(run, index, _buffers(addresses)).join)
         stack.callback(closing.set)
         yield lambda: sum(counts)
 
 
 @contextlib.contextmanager
-def placing(ports: list[int]) -> Iterator[Taken]:
-    """The transport, with a ring whose slots are free again as soon as their frames are over."""
+def placing(ports: list[int], slots: int = SLOTS) -> Iterator[Taken]:
+    """The transport, with a ring of so many `slots`, which are free again as soon as their frames are over."""
     image_bytes = len(ports) * MODULE_ROWS * MODULE_COLUMNS * 2
-    layout = SlotLayout(SLOTS, SlotLayout.needed(image_bytes), image_bytes)
+    layout = SlotLayout(slots, SlotLayout.needed(image_bytes), image_bytes)
     memory = np.full(layout.ring_bytes // 2, HOLE_WORD, np.uint16).view(np.uint8)
     closing = threading.Event()
 
     def run(detector: DetectorTransport) -> None:
         while not closing.is_set():
             detector.poll(_WAIT_S)
-            if detector.told[0] + SLOTS > detector.credit:
-                detector.credit = detector.told[0] + SLOTS
+            if detector.told[0] + slots > detector.credit:
+                detector.credit = detector.told[0] + slots
                 detector.wake()
 
     with (
@@ -87,6 +91,14 @@ def handing_out(ports: list[int]) -> Iterator[Taken]:
         stack.callback(_started(take).join)
         stack.callback(setattr, stop, "wanted", True)
         yield lambda: run.counters.placed
+
+
+def _buffers(addresses: int) -> list[Datagrams]:
+    """Memory for packets at so many addresses, `BATCH` a call."""
+    room = PacketBatch(shipped(JUNGFRAU)).octets.shape[1]
+    memory = np.zeros(addresses * room, np.uint8)
+    calls = np.array_split(np.arange(addresses) * room, -(-addresses // BATCH))
+    return [Datagrams(memory, starts if len(starts) > 1 else np.repeat(starts, BATCH), room) for starts in calls]
 
 
 def _started(run: Callable[..., None], *arguments: object) -> threading.Thread:
