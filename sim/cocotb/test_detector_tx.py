@@ -8,9 +8,9 @@ import pytest
 
 from bench import Bench, Stalls, assert_same_packets, run
 from core_bench import BYTES, MODULES, PACKETS, PARAMETERS, SMALL, TARGET
-from det_packets import FIRST_PORT, frame_of, target_bits
+from det_packets import FIRST_PORT, frame_of
 from framelane.driver.simulated.neighbour_ports import NEIGHBOUR_CONFIG_T
-from framelane.driver.simulated.ports import qp_write_t
+from framelane.driver.simulated.ports import qp_write_t, target_t
 from framelane.models.cells import axis
 from framelane.models.detector.det_header import DetHeader
 from framelane.models.detector_tx import DetectorTx
@@ -29,7 +29,7 @@ class TxBench(Bench):
         super().__init__(dut, stalls)
         self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
         self.qps, self.out = self.source("s_axis_qp", stalls=False), self.sink("m_axis")
-        dut.target_i.value = target_bits(TARGET)
+        dut.target_i.value = target_t(TARGET)
         config = dict.fromkeys(NEIGHBOUR_CONFIG_T.fields, 0) | {"mac": LOCAL.mac, "ip": LOCAL.ip}
         dut.config_i.value = NEIGHBOUR_CONFIG_T.pack(config)
         dut.link_up_i.value, dut.announce_i.value = 1, 0

@@ -9,7 +9,8 @@ import cocotb
 import pytest
 
 from bench import ALL_STALLS, Bench, Stalls, run
-from det_packets import head_bits, item_of, target_bits
+from det_packets import head_bits, item_of
+from framelane.driver.simulated.ports import target_t
 from framelane.models.detector.det_header import DetFate, Head
 from framelane.models.detector.det_place import DetPlace, Item, Target
 from framelane.models.placement.slots import FREE_RUNNING
@@ -39,7 +40,7 @@ class PlaceBench(Bench):
         self.watch(self._look)
 
     def begin(self, target: Target) -> None:
-        self.dut.target_i.value = target_bits(target)
+        self.dut.target_i.value = target_t(target)
         self.model = DetPlace(target, MODULES, PACKETS, BYTES, self.bits, UNIT_NS)
 
     def credit(self, window_end: int) -> None:

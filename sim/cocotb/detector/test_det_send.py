@@ -7,7 +7,8 @@ import pytest
 
 from bench import ALL_STALLS, Bench, Stalls, run
 from core_bench import BYTES, PACKETS, TARGET, writes_of
-from det_packets import end_bits, item_bits, target_bits
+from det_packets import end_bits, item_bits
+from framelane.driver.simulated.ports import target_t
 from framelane.models.detector.det_place import End, Item, Kind
 from framelane.models.detector.det_send import Write, writes
 from widths import some_widths
@@ -21,7 +22,7 @@ async def each_item_is_its_messages_with_their_payload(dut: Any, stalls: Stalls)
     bench = Bench(dut, stalls)
     items, pixels = bench.source("s_axis_item"), bench.source("s_axis_pixel")
     messages, payload = bench.sink("m_axis_msg"), bench.sink("m_axis_payload")
-    dut.target_i.value, width, chance = target_bits(TARGET), len(dut.s_axis_pixel_tdata), bench.random
+    dut.target_i.value, width, chance = target_t(TARGET), len(dut.s_axis_pixel_tdata), bench.random
     await bench.reset()
     expected: list[Write] = []
     for number in range(60):
@@ -48,7 +49,7 @@ async def each_item_is_its_messages_with_their_payload(dut: Any, stalls: Stalls)
 async def a_message_is_on_offer_with_its_item(dut: Any) -> None:
     bench = Bench(dut)
     items, messages = bench.source("s_axis_item"), bench.sink("m_axis_msg")
-    dut.target_i.value = target_bits(TARGET)
+    dut.target_i.value = target_t(TARGET)
     await bench.reset()
     items.items.append({"tdata": item_bits(Item(Kind.PIXELS, 0x1000)), "tuser": 0})
     await bench.drain(messages, 1)

@@ -82,7 +82,7 @@ class Design:
                 *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal", *IN_PIECES),
                 *("--prefix", "Vtop", "--top-module", self.top, "-Mdir", work, "-o", "design.so"),
                 *("-CFLAGS", compiler_flags(), "-LDFLAGS", "-shared", "-MAKEFLAGS", COMPILED),
-                *(f"-G{name}={value}" for name, value in parameters.items()),
+                *(f"-G{name}={_literal(value)}" for name, value in parameters.items()),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, packages(root)),
                 *map(str, (top, *(root / "sim" / "dpi" / source for source in self.sources))),
@@ -108,3 +108,8 @@ class Design:
     def owns(self, function: str) -> bool:
         """Whether a C function acts on one instance."""
         return function.startswith(f"{self.name}_")
+
+
+def _literal(value: int) -> str:
+    """A parameter as Verilator takes it: one that does not fit 31 bits is of a packed type."""
+    return f"{-(-value.bit_length() // 32) * 32}'h{value:x}" if value >> 31 else str(value)

@@ -1,7 +1,9 @@
 """The packed structs of `hw/` as integers: field by field, the first field most significant (IEEE 1800, 7.2.1)."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
+from framelane.models.detector.det_place import Target
 from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.memory.image_writer import Correction
 from framelane.models.placement.flow import Destination, Flow, FrameEvent
@@ -98,6 +100,12 @@ HEADER_USER_T = Struct(
 ERRORS_T = Struct(bad_payload=32, too_long=32, too_short=32, bad_length=32, bad_qp=32)
 PACKET_USER_T = Struct(poisoned=1, has_vlan=1)
 
+# hw/rtl/detector/det_pkg.sv
+TARGET_T = Struct(
+    **{"mask_offset": 32, "trailer_offset": 32, "reach": 32, "first": 64, "learn": 1, "base": 64, "slot_bytes": 32},
+    **{"slots_log2": 5, "first_source": 8, "qp": 8},
+)
+
 # hw/rtl/pcie/pcie_pkg.sv
 WRITE_T = Struct(fence=1, tag=5, length=32, offset=64)
 _REQUEST = {"fence": 1, "tag": 5, "address": 64, "dwords": 8, "last_be": 4, "first_be": 4}
@@ -170,3 +178,8 @@ def correction_t(correction: Correction) -> int:
     named = {name: getattr(correction, name) for name in ("offset", "image_bytes", "pitch", "base")}
     shift = sum(bits << 5 * stage for stage, bits in enumerate(fixed.shift))
     return CORRECTION_T.pack(named | {"shift": shift, "guard": 1, "high_gain": fixed.high_gain, "enabled": 1})
+
+
+def target_t(target: Target) -> int:
+    """Where a detector's frames go."""
+    return TARGET_T.pack(asdict(target) | {"learn": target.first is None, "first": target.first or 0})

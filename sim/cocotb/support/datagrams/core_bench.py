@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 from bench import Bench, Stalls
-from det_packets import FIRST_PORT, JUNGFRAU, frame_of, target_bits
-from framelane.driver.simulated.ports import MESSAGE_T
+from det_packets import FIRST_PORT, JUNGFRAU, frame_of
+from framelane.driver.simulated.ports import MESSAGE_T, target_t
 from framelane.models.cells import axis
 from framelane.models.detector.det_header import DetFate, DetHeader
 from framelane.models.detector.det_place import Target
@@ -40,7 +40,7 @@ class CoreBench(Bench):
         self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
         self.header = header or DetHeader(SMALL, MODULES)
         self.messages, self.payload = self.sink("m_axis_msg"), self.sink("m_axis_payload")
-        dut.target_i.value = target_bits(TARGET)
+        dut.target_i.value = target_t(TARGET)
         dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
         dut.first_port_i.value, dut.two_ports_i.value = FIRST_PORT, self.header.interfaces - 1
         dut.modules_i.value, dut.armed_i.value = self.header.modules, 1

@@ -7,16 +7,12 @@ from scapy.packet import Raw
 
 from framelane.driver.simulated.ports import Struct
 from framelane.models.detector.det_header import DetHeader, Head
-from framelane.models.detector.det_place import End, Item, Kind, Target
+from framelane.models.detector.det_place import End, Item, Kind
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.packets.detector_file import shipped
 from receive_bench import LOCAL, PEER, ethernet, ip
 
 DATAGRAM_T = Struct(bytes=16, stream=8)
-TARGET_T = Struct(
-    **{"mask_offset": 32, "trailer_offset": 32, "reach": 32, "first": 64, "learn": 1, "base": 64, "slot_bytes": 32},
-    **{"slots_log2": 5, "first_source": 8, "qp": 8},
-)
 ITEM_T = Struct(kind=2, address=64)
 END_T = Struct(
     **{"mask": 256, "packets": 16, "frames_dropped": 64, "detector_frame": 64, "bunch_id": 64, "timestamp_ns": 64},
@@ -43,13 +39,6 @@ def head_of(bits: int) -> Head:
 def head_bits(head: Head) -> int:
     """Its bits."""
     return HEAD_T.pack(asdict(head))
-
-
-def target_bits(target: Target) -> int:
-    """The bits of target_t."""
-    fields = asdict(target)
-    fields |= {"learn": target.first is None, "first": target.first or 0}
-    return TARGET_T.pack(fields)
 
 
 def end_bits(end: End) -> int:

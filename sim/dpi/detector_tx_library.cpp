@@ -1,0 +1,203 @@
+// A detector's packets through the FPGA as a C library: what framelane.driver.simulated.verilated_detector loads. Frames
+// come from a MAC, which cannot wait, as far apart as is said; the MAC that takes packets never pauses.
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "Vtop.h"
+#include "mac_line.hpp"
+#include "verilated.h"
+#include "verilated_port.hpp"
+
+double sc_time_stamp() { return 0; }
+
+namespace {
+
+constexpr uint64_t LANES = sizeof(Vtop::m_axis_tdata);
+constexpr uint64_t HEADERS = 54 + 16;  // Ethernet, IPv4, UDP, BTH, RETH
+constexpr int FATES = 12;
+constexpr int QUIET = 600;  // cycles without a beat after which all that came has been dealt with
+
+// Cycles in which of a packet that leaves the first beat went, the one with its first pixel, and the last.
+struct Left {
+    uint64_t first, pixel, last;
+};
+
+struct Simulation {
+    VerilatedContext context;
+    Vtop top{&context};
+    MacLine line;
+    std::deque<uint64_t> gaps;  // cycles without a beat before each frame of the line that has not begun
+    uint64_t gap = 0;           // of them, before the next beat
+    bool inside = false;        // a frame of the line has begun
+    uint64_t cycle = 0, last_activity = 0;
+
+    std::vector<uint64_t> begun;    // cycle of the first beat of each frame that came
+    std::vector<uint8_t> packets;   // that left, one after the other
+    std::vector<uint32_t> lengths;  // of each, in bytes
+    std::vector<Left> left;
+    uint64_t complete = 0, beat = 0;  // bytes of whole packets; beats of the one that is coming
+    uint64_t fates[FATES] = {};
+
+    ~Simulation() { top.final(); }
+
+    void drive() {
+        top.s_axis_tvalid = 0;
+        if (line.frames.empty()) return;
+        if (!inside) {
+            if (gap < gaps.front()) {
+                gap++;
+                return;
+            }
+            gaps.pop_front();
+            gap = 0;
+            begun.push_back(cycle);
+        }
+        line.drive(top.s_axis_tdata, top.s_axis_tkeep, top.s_axis_tlast, top.s_axis_tuser, top.s_axis_tvalid);
+        inside = !top.s_axis_tlast;
+        last_activity = cycle;
+    }
+
+    void take() {
+        for (int k = 0; k < FATES; k++) fates[k] += top.fates_o >> k & 1;
+        if (!top.m_axis_tvalid) return;
+        const auto* data = reinterpret_cast<const uint8_t*>(&top.m_axis_tdata);
+        const auto* keep = reinterpret_cast<const uint8_t*>(&top.m_axis_tkeep);
+        uint64_t n = 0;
+        while (n < LANES && (keep[n / 8] >> n % 8 & 1)) n++;
+        if (beat == 0) left.push_back({cycle, cycle, cycle});
+        if (beat == HEADERS / LANES) left.back().pixel = cycle;
+        packets.insert(packets.end(), data, data + n);
+        beat++;
+        last_activity = cycle;
+        if (!top.m_axis_tlast) return;
+        left.back().last = cycle;
+        lengths.push_back(packets.size() - complete);
+        complete = packets.size();
+        beat = 0;
+    }
+
+    void step() {
+        drive();
+        top.clk = 0;
+        top.eval();
+        if (!top.rst) take();
+        top.clk = 1;
+        top.eval();
+        cycle++;
+    }
+
+    void reset() {
+        line = {};
+        gaps.clear();
+        gap = beat = 0;
+        inside = false;
+        top.rst = 1;
+        for (int k = 0; k < 4; k++) step();
+        top.rst = 0;
+        forget();
+    }
+
+    void forget() {
+        packets.clear();
+        lengths.clear();
+        left.clear();
+        begun.clear();
+        complete = 0;
+        std::memset(fates, 0, sizeof fates);
+    }
+
+    // Until nothing waits and no beat has moved for a while; false where beats move for `patience` cycles after the
+    // line has become empty.
+    bool run(uint64_t patience) {
+        while (!line.frames.empty()) step();
+        const uint64_t end = cycle + patience;
+        last_activity = cycle;
+        while (cycle - last_activity < QUIET) {
+            if (cycle > end) return false;
+            step();
+        }
+        return true;
+    }
+};
+
+}  // namespace
+
+extern "C" {
+
+Simulation* detector_tx_new() {
+    auto* s = new Simulation;
+    s->top.m_axis_tready = 1;
+    s->top.link_up_i = 1;
+    return s;
+}
+void detector_tx_delete(Simulation* s) { delete s; }
+
+void detector_tx_reset(Simulation* s) { s->reset(); }
+
+// Settings, before a reset: target_t, neighbour_config_t, and which ports the modules send to.
+void detector_tx_configure(Simulation* s, const uint32_t* target, const uint32_t* station, uint16_t first_port,
+                           bool two_ports, uint8_t modules) {
+    assign(s->top.target_i, target);
+    assign(s->top.config_i, station);
+    s->top.first_port_i = first_port;
+    s->top.two_ports_i = two_ports;
+    s->top.modules_i = modules;
+    s->top.timeout_i = 0xffff;
+}
+
+void detector_tx_arm(Simulation* s, bool armed) { s->top.armed_i = armed; }
+void detector_tx_credit(Simulation* s, uint64_t window_end) { s->top.window_end_i = window_end; }
+
+// `write` is a qp_write_t. Returns when it is in force; false where that takes too long.
+bool detector_tx_write_qp(Simulation* s, const uint32_t* write) {
+    s->top.s_axis_qp_tvalid = 1;
+    assign(s->top.s_axis_qp_tdata, write);
+    s->step();
+    s->top.s_axis_qp_tvalid = 0;
+    for (int k = 0; k < QUIET; k++) {
+        s->step();
+        if (s->top.s_axis_qp_tready) return true;
+    }
+    return false;
+}
+
+// A frame of `n` bytes without FCS comes, so many cycles behind the one before.
+void detector_tx_receive(Simulation* s, const uint8_t* bytes, uint64_t n, bool bad, uint64_t gap) {
+    s->line.push(bytes, n, bad);
+    s->gaps.push_back(gap);
+}
+
+bool detector_tx_run(Simulation* s, uint64_t patience) { return s->run(patience); }
+
+void detector_tx_step(Simulation* s, uint64_t cycles) {
+    for (uint64_t k = 0; k < cycles; k++) s->step();
+}
+
+// Ends all frames that are under way.
+bool detector_tx_flush(Simulation* s, uint64_t patience) {
+    s->top.flush_i = 1;
+    const bool done = s->run(patience) && s->top.idle_o;
+    s->top.flush_i = 0;
+    return done;
+}
+
+// Of what came and left since the last take: frames, packets, their bytes; then how many packets had each fate.
+void detector_tx_counts(Simulation* s, uint64_t* values) {
+    const uint64_t all[] = {s->begun.size(), s->lengths.size(), s->complete};
+    std::memcpy(values, all, sizeof all);
+    std::memcpy(values + 3, s->fates, sizeof s->fates);
+}
+
+// Copies the packets, their lengths, when they left and when frames began, and forgets them.
+void detector_tx_take(Simulation* s, uint8_t* bytes, uint32_t* lengths, uint64_t* left, uint64_t* begun) {
+    std::memcpy(bytes, s->packets.data(), s->complete);
+    std::memcpy(lengths, s->lengths.data(), s->lengths.size() * sizeof s->lengths[0]);
+    std::memcpy(left, s->left.data(), s->lengths.size() * sizeof s->left[0]);
+    std::memcpy(begun, s->begun.data(), s->begun.size() * sizeof s->begun[0]);
+    s->forget();
+}
+
+}  // extern "C"
