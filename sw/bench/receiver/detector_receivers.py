@@ -15,6 +15,7 @@ from framelane.receiver.detector.detector_port import DetectorPort
 from framelane.receiver.detector.detector_stream import Layout
 from framelane.receiver.detector.detector_transport import DetectorTransport
 from framelane.receiver.detector.packet_batch import BATCH, PacketBatch
+from framelane.receiver.ring.memory import host_memory
 from framelane.receiver.transport import sockets
 from framelane.receiver.transport._recvmmsg import Datagrams
 
@@ -56,7 +57,8 @@ def placing(ports: list[int], slots: int = SLOTS) -> Iterator[Taken]:
     """The transport, with a ring of so many `slots`, which are free again as soon as their frames are over."""
     image_bytes = len(ports) * MODULE_ROWS * MODULE_COLUMNS * 2
     layout = SlotLayout(slots, SlotLayout.needed(image_bytes), image_bytes)
-    memory = np.full(layout.ring_bytes // 2, HOLE_WORD, np.uint16).view(np.uint8)
+    memory = host_memory(layout.ring_bytes)
+    memory.view(np.uint16).fill(HOLE_WORD)
     closing = threading.Event()
 
     def run(detector: DetectorTransport) -> None:

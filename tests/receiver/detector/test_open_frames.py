@@ -62,6 +62,9 @@ def test_what_is_changed_while_the_gate_is_closed_changes_in_nobody_s_turn(frame
             time.sleep(0.0005)
             assert (seen[:, 1] == turns).all(), "somebody has a turn while the gate is closed"
             frames.shut(number, whole=False)
+    deadline = time.monotonic() + 30  # a thread may not have had a core yet
+    while not (seen[:, 1] > 0).all() and time.monotonic() < deadline:
+        time.sleep(0.001)
     goes_on[0] = False
     for thread in threads:
         thread.join()
