@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from framelane.base.errors import InputError
 from framelane.driver.config.board_document import BoardDocument
+from framelane.packets.detector_file import names
 from framelane.receiver import FileOptions, Live, Metadata, Processing, StreamOptions
 from framelane.session.session_plan import SessionPlan
 
@@ -28,10 +29,15 @@ class Table(BaseModel):
 class SourceSetting(Table):
     """Where packets come from: the options of `framelane recv`, by the same names (docs/howto/receiving.md)."""
 
-    transport: Literal["udp", "packet", "verbs", "jungfrau"] = "udp"
+    transport: Literal["udp", "packet", "verbs", "jungfrau", "detector"] = "udp"
     plan: SessionPlan | None = None
-    """The plan of a new session for each run; not for a JUNGFRAU's own packets."""
+    """The plan of a new session for each run; not for a detector's own packets."""
+    detector: FileName | None = None
+    """With `detector`: whose packets these are, `eiger` for example, or a description in the service's folder
+    (docs/detectors/packets.md)."""
     port: Port | None = None
+    ports: Annotated[list[Port], Field(min_length=1, max_length=1024)] | None = None
+    """The port of each interface of each module, where they are not consecutive."""
     link_port: Port | None = None
     link_tls: bool = False
     max_rate: Seconds | None = None
@@ -136,8 +142,11 @@ class Configuration(Table):
 
     def live(self, folder: Path) -> Live:
         """Where packets come from. OptionError for what cannot be."""
-        publish = None if self.source.transport == "jungfrau" else folder / SESSION
-        return Live(**_given(self.source), publish=publish)
+        given = _given(self.source)
+        if self.source.detector is not None and self.source.detector not in names():
+            given["detector"] = folder / self.source.detector
+        own_packets = self.source.transport in ("jungfrau", "detector")
+        return Live(**given, publish=None if own_packets else folder / SESSION)
 
     def processing(self, folder: Path) -> Processing:
         """What becomes of the frames. OptionError for what cannot be."""

@@ -54,6 +54,31 @@ def test_probe_says_what_the_board_is(run_cli: RunCli, transmitter: RecordingReg
     assert writes(transmitter) == []
 
 
+def test_probe_and_configure_tell_programs_the_same_in_json(
+    run_cli: RunCli, transmitter: RecordingRegisters, example: Path
+) -> None:
+    found = json.loads(run_cli("board", "probe", "--json")[1])
+    assert found["wrong"] == []
+    able = found["capabilities"]
+    assert (able["version"], able["build"], able["data_width"]) == ([1, 3, 0], 7, 512)
+    assert (able["flows"], able["destinations"], able["qps"]) == (4, 16, 16)
+    assert found["state"]["idle"] is True
+    assert writes(transmitter) == []
+    status, out, err = run_cli("board", "configure", example, "--json")
+    assert (status, err) == (0, "")
+    document = json.loads(out)
+    assert [(flow["name"], flow["width"], flow["height"], flow["corrected"]) for flow in document["flows"]] == [
+        *(("all", 1024, 512, False), ("roi", 512, 256, False), ("dark", 1024, 512, False))
+    ]
+    targets = [each for flow in document["flows"] for each in flow["destinations"]]
+    assert [(each["index"], each["name"], each["credit"]) for each in targets] == [
+        *((0, "disk1", 4), (1, "disk2", 5), (2, "monitor", 6), (3, "pedestal", 7))
+    ]
+    regs = registers(transmitter)
+    assert [each["queue_pair"] for each in targets] == [regs[f"destination[{k}].control.qp"] for k in range(4)]
+    assert (document["constants"], document["armed"]) == (None, False)
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -1,6 +1,7 @@
 """`framelane board` and the correction: the constants as a file, and the registers that belong to them."""
 
 import hashlib
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -121,6 +122,10 @@ def test_the_file_holds_the_constants_that_the_registers_belong_to(
     status, out, err = run_cli("board", "configure", config)
     assert (status, err) == (0, "")
     assert out == f"flow 0: all, 100 x 16 corrected pixels\n  destination 0: a, credit 4\n{line}configured, not armed\n"
+    document = json.loads(run_cli("board", "configure", config, "--json")[1])
+    digest = hashlib.sha256(constants).hexdigest()
+    assert document["constants"] == {"address": 0x100000000, "bytes": 6 * pitch, "sha256": digest}
+    assert document["flows"][0]["corrected"] is True
     regs = RegisterFile(transmitter)
     assert regs.read_register("correction") == {
         **{"enabled": 1, "guard": 1, "high_gain": 0},

@@ -65,6 +65,10 @@ def test_configure_says_when_a_queue_pair_gives_up(run_cli: RunCli, link: RcLink
     assert (status, err) == (0, "")
     line = "gives up after 0.000229 to 0.000459 s of silence, settles for 6.55e-05 s\n"
     assert f"  two: RC, queue pair number 3, window 24 packets, {line}" in out
+    pairs = json.loads(run_cli("board", "configure", file, "--json")[1])["queue_pairs"]
+    two = next(pair for pair in pairs if pair["name"] == "two")
+    assert (two["service"], two["number"], two["window"], two["mac_by_arp"]) == ("RC", 3, 24, False)
+    assert [*two["gives_up_after_s"], two["settles_s"]] == pytest.approx([0.000229, 0.000459, 6.55e-05], rel=3e-3)
 
 
 def test_at_night_a_dead_queue_pair_is_named_with_its_reason_and_is_mended_by_one_command(

@@ -1,6 +1,7 @@
 """`framelane board serve`: the rehearsal of docs/howto/board.md with the real processes, raw and corrected."""
 
 import contextlib
+import json
 import re
 import shlex
 import signal
@@ -105,7 +106,7 @@ def test_the_rehearsal_of_the_page_is_what_happens(tmp_path: Path, terminals: Te
     (tmp_path / "photons.toml").write_text(other)
     (tmp_path / "board.toml").write_text(board)
     for words, said in commands(blocks("console")[0]):
-        terminals.run(words, said)
+        terminals.run([*words, "--json", "served.json"] if words[1:3] == ["board", "serve"] else words, said)
     serving, *receiving = terminals.kept
     for process in receiving:
         assert process.wait(DEADLINE_S) == 0
@@ -124,6 +125,9 @@ def test_the_rehearsal_of_the_page_is_what_happens(tmp_path: Path, terminals: Te
     out, _ = serving.communicate(timeout=DEADLINE_S)
     assert serving.returncode == 0
     assert "ended: the detector has sent 40 frames, the board 2641 packets\n" in out, "one announces its address"
+    told = json.loads((tmp_path / "served.json").read_text())
+    assert (told["command"], told["good"], told["frames"]) == ("board serve", True, 40)
+    assert (told["packets"], told["packets_lost"], told["faults"]) == (2641, 0, [])
     assert not (tmp_path / "board.sock").exists()
 
 

@@ -9,6 +9,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
+from importlib import resources
 from typing import Any
 
 import h5py
@@ -26,6 +27,7 @@ from framelane.session.session import Session
 from framelane.source.emulate_images import images
 from jungfrau_live import free_ports
 from live_recv import wait_until
+from made_up_detector import EXAMPLE_COLUMNS, EXAMPLE_ROWS, counts, example
 from served import COLUMNS, ROWS, Served, configuration, served
 
 
@@ -250,6 +252,10 @@ def test_a_configuration_that_cannot_be_is_said_in_a_sentence(here: Served, clie
         ({"source": {"plan": plan}, "name": "../run"}, "name"),
         ({"source": {"plan": plan}, "metadata": {"distance_mm": -3}}, "distance_mm"),
         ({"source": {"transport": "jungfrau", "plan": plan}}, "a detector knows of no session"),
+        ({"source": {"transport": "detector"}}, "give detector, which describes them"),
+        ({"source": {"transport": "detector", "detector": "none.toml"}}, "none.toml"),
+        ({"source": {"transport": "detector", "detector": "../example"}}, "source.detector"),
+        ({"source": {"transport": "jungfrau", "detector": "eiger"}}, "detector is of transport detector"),
         ({"source": {"plan": plan | {"pixels": "raw"}}, "judging": {"threshold": 3}}, "give calibration as well"),
     ]
     before = client.status()
@@ -318,6 +324,29 @@ def test_the_detectors_own_packets_are_served_and_a_module_that_does_not_send_is
     data = frames_of(here, status)["data"]
     assert (data[5][:512] == jungfrau_packets.raw(5, 2)[:512]).all()
     assert (data[5][512:] == 0x8000).all()
+
+
+@pytest.mark.parametrize("described", ["example", "mine.toml"])
+def test_packets_of_a_described_detector_are_served(here: Served, client: Client, described: str) -> None:
+    """By a description of the package, or by one in the service's folder, with a port that the list gives."""
+    folder = here.service.folder
+    shipped = resources.files("framelane.packets") / "detectors" / "example.toml"
+    (folder / "mine.toml").write_text(shipped.read_text())
+    port = free_ports(1)
+    source = {"transport": "detector", "detector": described, "host": "127.0.0.1", "modules": 2, "ports": [port]}
+    client.configure({"source": {**source, "frames": 3}})
+    assert client.arm()["address"] == f"127.0.0.1:{port}"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as detector:
+        for number in range(7, 10):
+            for at, (_, packet) in enumerate(example(number, modules=2)):
+                detector.sendto(packet, ("127.0.0.1", port))
+                if at % 8 == 7:
+                    time.sleep(0.002)
+    status = client.wait_for("ended", 30)
+    data = frames_of(here, status)
+    assert data["detector_frame"][:].tolist() == [7, 8, 9]
+    for number, image in zip((7, 8, 9), data["data"][:], strict=True):
+        assert (image == counts(number, (2 * EXAMPLE_ROWS, EXAMPLE_COLUMNS))).all()
 
 
 def test_viewers_that_ask_and_never_read_cost_the_run_nothing(here: Served, client: Client) -> None:

@@ -1,7 +1,6 @@
 """`framelane board`: bring up a transmitter and look into it. What the commands do is imported when it is needed."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 from framelane.base.errors import OptionError
 from framelane.cli.force import Force
 from framelane.cli.terminal import Terminal, compiling
+from framelane.cli.told import Json, Told
 
 if TYPE_CHECKING:
     from framelane.driver import Board
@@ -27,6 +27,8 @@ Address = Annotated[
     ),
 ]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
 
 def _opened(address: str) -> "Board":
     from framelane.base.telling import show_long_work
@@ -37,11 +39,14 @@ def _opened(address: str) -> "Board":
 
 
 @app.command()
-def probe(board: Address) -> None:
+def probe(board: Address, as_json: AsJson = False) -> None:
     """Say what the board is and does, and what went wrong."""
-    from framelane.cli.board import board_status, board_tables
+    from framelane.cli.board import board_documents, board_status, board_tables
 
     with _opened(board) as opened:
+        if as_json:
+            board_documents.show(board_documents.probed(opened), Terminal())
+            return
         board_tables.show_probe(opened, Terminal())
         board_status.show_troubles(opened, Terminal())
 
@@ -55,7 +60,7 @@ def status(
     file: Annotated[
         Path | None, typer.Argument(help="TOML file that the board was configured with, for its names.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how the link and the queue pairs of RC are, why one is in error, and what to do."""
     from framelane.cli.board import board_status
@@ -99,14 +104,18 @@ def rearm(
 def configure(
     board: Address,
     file: Annotated[Path, typer.Argument(help="TOML file (docs/howto/board.md).")],
+    as_json: AsJson = False,
 ) -> None:
     """Disarm, reset, and write the whole configuration, with the credit that its sessions give."""
     from framelane.base.progress import say
-    from framelane.cli.board import board_constants, board_status, board_tables
+    from framelane.cli.board import board_constants, board_documents, board_status, board_tables
     from framelane.driver import configure as write
 
     with _opened(board) as opened:
         config = write(opened, file)
+        if as_json:
+            board_documents.show(board_documents.configured(config), Terminal())
+            return
         board_tables.show_configured(config, Terminal())
         board_status.show_configured(config, Terminal())
         if config.correction:
@@ -135,6 +144,7 @@ def serve(
     calibration: Annotated[
         Path | None, typer.Option(help="File to write: the detector's calibration, for [correction].")
     ] = None,
+    json: Json = None,
     force: Force = False,
 ) -> None:
     """Keep a simulated board, all of the gateware, for the other commands, until Ctrl-C.
@@ -159,7 +169,8 @@ def serve(
         calibration=calibration,
         force=force,
     )
-    run(socket, options, Terminal())
+    told = Told(json, "board serve", inputs=[options.input, calibration, socket], force=force)
+    run(socket, options, Terminal(), told)
 
 
 @app.command()
@@ -224,12 +235,11 @@ def disarm(board: Address) -> None:
 @app.command()
 def counters(
     board: Address,
-    as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+    as_json: AsJson = False,
     clear_errors: Annotated[bool, typer.Option("--clear-errors", help="Forget the errors that are shown.")] = False,
 ) -> None:
     """Print all counters since the reset, of one moment, and what went wrong."""
-    from framelane.base.progress import say
-    from framelane.cli.board import board_status, board_tables
+    from framelane.cli.board import board_documents, board_status, board_tables
 
     with _opened(board) as opened:
         read, errors = opened.counters(), opened.errors()
@@ -237,7 +247,7 @@ def counters(
             opened.clear_errors()
         if as_json:
             document = dataclasses.asdict(read) | {"errors": dataclasses.asdict(errors)}
-            say(Terminal(), json.dumps(document, indent=2))
+            board_documents.show(document, Terminal())
         else:
             board_tables.show_counters(read, errors, Terminal())
             board_status.show_troubles(opened, Terminal())

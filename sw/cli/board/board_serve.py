@@ -11,6 +11,7 @@ from framelane.base.output import check_free, check_no_input
 from framelane.base.progress import say
 from framelane.base.stopping import stop_on_signals
 from framelane.calibration import write_calibration
+from framelane.cli.told import Told
 from framelane.driver.board.lonely_board import LonelyTop
 from framelane.driver.simulated.board_server import BoardServer
 from framelane.driver.simulated.board_socket import listening
@@ -53,8 +54,8 @@ class ServeOptions:
             raise OptionError("{memory}: {0} MiB cannot be: give 1 to {1}", self.memory, _MOST_MEMORY_MIB)
 
 
-def run(socket: Path, options: ServeOptions, console: Console) -> None:
-    """Serve a board at `socket` until a signal comes.
+def run(socket: Path, options: ServeOptions, console: Console, told: Told) -> None:
+    """Serve a board at `socket` until a signal comes; `told` says then what was sent.
 
     OptionError and InputError for what cannot be; SimulationError where none can be simulated.
     """
@@ -89,6 +90,9 @@ def run(socket: Path, options: ServeOptions, console: Console) -> None:
             said = len(wire.faults)
     lost = f" ({wire.lost} of them lost)" if wire.lost else ""
     say(console, f"ended: the detector has sent {served.offered} frames, the board {served.packets} packets{lost}")
+    told.write(
+        good=True, frames=served.offered, packets=served.packets, packets_lost=wire.lost, faults=list(wire.faults)
+    )
 
 
 _ATTENDS_S = 0.01
