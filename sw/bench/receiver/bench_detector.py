@@ -46,7 +46,7 @@ ADDRESSES: dict[tuple[str, int], Receiver] = {
     (THROWN, MANY * PACKETS): functools.partial(detector_receivers.throwing_away, addresses=MANY * PACKETS),
     (PLACED, MANY * PACKETS): functools.partial(detector_receivers.placing, slots=MANY),
 }
-"""Of one module: what becomes of its packets, and to how many addresses they come by turns."""
+"""The bench of one module: what becomes of its packets, and to how many addresses they come by turns."""
 
 
 def measure() -> Measurement:
