@@ -27,6 +27,7 @@ rtl/jungfrau/jf_correct.sv
 rtl/memory/image_writer.sv
 rtl/placement/slot_ring.sv
 rtl/memory/frame_store.sv
+rtl/memory/guarded_store.sv
 rtl/station/neighbour_pkg.sv
 rtl/rc/dcqcn_pkg.sv
 rtl/rc/rc_pkg.sv

@@ -3,7 +3,6 @@
 //   pixels -> frame_store -> memory -> tx -> packets
 //                  '------- frames ----^
 module tx_stream
-  import axi_pkg::*;
   import framelane_pkg::*;
   import jf_pkg::PLANES;
 #(
@@ -176,164 +175,19 @@ module tx_stream
   store_control_t store;
   store_report_t store_report;
 
-  axi_write_request_t raw_request, corrected_request;
-  axi_write_response_t raw_response, corrected_response;
-  axi_read_request_t [PLANES-1:0] constant_request;
-  axi_read_response_t [PLANES-1:0] constant_response;
-
-  // The tops' ports are flat; data return in order
-  assign raw_response = '{awready: m_axi_awready, wready: m_axi_wready, bresp: m_axi_bresp, bvalid: m_axi_bvalid};
-  assign m_axi_awid = '0;
-  assign m_axi_awaddr = AddrW'(raw_request.awaddr);
-  assign m_axi_awlen = raw_request.awlen;
-  assign m_axi_awsize = raw_request.awsize;
-  assign m_axi_awburst = raw_request.awburst;
-  assign m_axi_awcache = raw_request.awcache;
-  assign m_axi_awprot = raw_request.awprot;
-  assign m_axi_awvalid = raw_request.awvalid;
-  assign m_axi_wlast = raw_request.wlast;
-  assign m_axi_wvalid = raw_request.wvalid;
-  assign m_axi_bready = raw_request.bready;
-
-  assign corrected_response = '{
-          awready: m_axi_corrected_awready,
-          wready: m_axi_corrected_wready,
-          bresp: m_axi_corrected_bresp,
-          bvalid: m_axi_corrected_bvalid
-      };
-  assign m_axi_corrected_awid = '0;
-  assign m_axi_corrected_awaddr = AddrW'(corrected_request.awaddr);
-  assign m_axi_corrected_awlen = corrected_request.awlen;
-  assign m_axi_corrected_awsize = corrected_request.awsize;
-  assign m_axi_corrected_awburst = corrected_request.awburst;
-  assign m_axi_corrected_awcache = corrected_request.awcache;
-  assign m_axi_corrected_awprot = corrected_request.awprot;
-  assign m_axi_corrected_awvalid = corrected_request.awvalid;
-  assign m_axi_corrected_wlast = corrected_request.wlast;
-  assign m_axi_corrected_wvalid = corrected_request.wvalid;
-  assign m_axi_corrected_bready = corrected_request.bready;
-
-  for (genvar k = 0; k < PLANES; k++) begin : gen_plane
-    assign constant_response[k] = '{
-            arready: m_axi_constant_arready[k], rresp: m_axi_constant_rresp[k],
-            rlast: m_axi_constant_rlast[k], rvalid: m_axi_constant_rvalid[k]
-        };
-    assign m_axi_constant_arid[k] = '0;
-    assign m_axi_constant_araddr[k] = AddrW'(constant_request[k].araddr);
-    assign m_axi_constant_arlen[k] = constant_request[k].arlen;
-    assign m_axi_constant_arsize[k] = constant_request[k].arsize;
-    assign m_axi_constant_arburst[k] = constant_request[k].arburst;
-    assign m_axi_constant_arcache[k] = constant_request[k].arcache;
-    assign m_axi_constant_arprot[k] = constant_request[k].arprot;
-    assign m_axi_constant_arvalid[k] = constant_request[k].arvalid;
-    assign m_axi_constant_rready[k] = constant_request[k].rready;
-  end
-
-  logic unused;
-  assign unused = ^{m_axi_bid, m_axi_corrected_bid, m_axi_constant_rid};
-
   if (Store) begin : gen_store
-    axi_read_request_t [PLANES-1:0] store_request;
-    axi_read_response_t [PLANES-1:0] store_response;
-    logic [PLANES-1:0][DataW-1:0] store_rdata;
-    axi_write_request_t [1:0] write_request;  // {corrected images, raw ones}
-    axi_write_response_t [1:0] write_response;
-    logic [1:0][DataW-1:0] write_data;
-    logic [1:0][KeepW-1:0] write_strb;
-    logic [PLANES+1:0] late, owes, left, fired;  // {writers, planes}
-
-    assign store_report.stuck = late != '0;
-    assign store_report.owes = owes != '0;
-    assign store_report.left = left != '0;
-    assign store_report.timeout = fired != '0;
-
-    for (genvar k = 0; k < PLANES; k++) begin : gen_guard
-      read_guard #(
-          .DataW(DataW)
-      ) u_guard (
-          .clk,
-          .rst,
-          .limit_i    (store.memory_limit),
-          .drain_i    (store.drain),
-          .s_axi_i    (store_request[k]),
-          .s_axi_o    (store_response[k]),
-          .s_axi_rdata(store_rdata[k]),
-          .m_axi_o    (constant_request[k]),
-          .m_axi_i    (constant_response[k]),
-          .m_axi_rdata(m_axi_constant_rdata[k]),
-          .late_o     (late[k]),
-          .owes_o     (owes[k]),
-          .left_o     (left[k]),
-          .fired_o    (fired[k])
-      );
-    end
-
-    write_guard #(
-        .DataW(DataW)
-    ) u_raw_guard (
-        .clk,
-        .rst,
-        .limit_i    (store.memory_limit),
-        .drain_i    (store.drain),
-        .s_axi_i    (write_request[0]),
-        .s_axi_o    (write_response[0]),
-        .s_axi_wdata(write_data[0]),
-        .s_axi_wstrb(write_strb[0]),
-        .m_axi_o    (raw_request),
-        .m_axi_i    (raw_response),
-        .m_axi_wdata,
-        .m_axi_wstrb,
-        .late_o     (late[PLANES]),
-        .owes_o     (owes[PLANES]),
-        .left_o     (left[PLANES]),
-        .fired_o    (fired[PLANES])
-    );
-
-    if (Correct) begin : gen_corrected_guard
-      write_guard #(
-          .DataW(DataW)
-      ) u_guard (
-          .clk,
-          .rst,
-          .limit_i    (store.memory_limit),
-          .drain_i    (store.drain),
-          .s_axi_i    (write_request[1]),
-          .s_axi_o    (write_response[1]),
-          .s_axi_wdata(write_data[1]),
-          .s_axi_wstrb(write_strb[1]),
-          .m_axi_o    (corrected_request),
-          .m_axi_i    (corrected_response),
-          .m_axi_wdata(m_axi_corrected_wdata),
-          .m_axi_wstrb(m_axi_corrected_wstrb),
-          .late_o     (late[PLANES+1]),
-          .owes_o     (owes[PLANES+1]),
-          .left_o     (left[PLANES+1]),
-          .fired_o    (fired[PLANES+1])
-      );
-    end else begin : gen_no_corrected_guard
-      assign {corrected_request, m_axi_corrected_wdata, m_axi_corrected_wstrb} = '0;
-      assign write_response[1] = '0;
-      assign {late[PLANES+1], owes[PLANES+1], left[PLANES+1], fired[PLANES+1]} = '0;
-
-      logic unused_corrected;
-      assign unused_corrected = ^{write_request[1], write_data[1], write_strb[1], corrected_response};
-    end
-
-    frame_store #(
+    guarded_store #(
         .DataW   (DataW),
         .AddrW   (AddrW),
+        .IdW     (IdW),
         .MaxSlots(MaxSlots),
         .Correct (Correct),
         .MaxBurst(MaxBurst)
     ) u_store (
         .clk,
-        .rst                (store.rst),
-        .base_i             (store.base),
-        .slot_bytes_i       (store.slot_bytes),
-        .slots_i            (store.slots),
-        .armed_i            (store.armed),
-        .abort_i            (store.aborting),
-        .correction_i       (store.correction),
+        .rst,
+        .store_i            (store),
+        .store_o            (store_report),
         .s_axis_pixel_tdata,
         .s_axis_pixel_tkeep,
         .s_axis_pixel_tlast,
@@ -342,28 +196,61 @@ module tx_stream
         .s_axis_pixel_tready,
         .pixel_cut_i,
         .pixel_restart_i,
-        .m_axi_o            (write_request[0]),
-        .m_axi_i            (write_response[0]),
-        .m_axi_wdata        (write_data[0]),
-        .m_axi_wstrb        (write_strb[0]),
-        .m_axi_corrected_o  (write_request[1]),
-        .m_axi_corrected_i  (write_response[1]),
-        .m_axi_corrected_wdata(write_data[1]),
-        .m_axi_corrected_wstrb(write_strb[1]),
-        .m_axi_constant_o   (store_request),
-        .m_axi_constant_i   (store_response),
-        .m_axi_constant_rdata(store_rdata),
+        .m_axi_awid,
+        .m_axi_awaddr,
+        .m_axi_awlen,
+        .m_axi_awsize,
+        .m_axi_awburst,
+        .m_axi_awcache,
+        .m_axi_awprot,
+        .m_axi_awvalid,
+        .m_axi_awready,
+        .m_axi_wdata,
+        .m_axi_wstrb,
+        .m_axi_wlast,
+        .m_axi_wvalid,
+        .m_axi_wready,
+        .m_axi_bid,
+        .m_axi_bresp,
+        .m_axi_bvalid,
+        .m_axi_bready,
+        .m_axi_corrected_awid,
+        .m_axi_corrected_awaddr,
+        .m_axi_corrected_awlen,
+        .m_axi_corrected_awsize,
+        .m_axi_corrected_awburst,
+        .m_axi_corrected_awcache,
+        .m_axi_corrected_awprot,
+        .m_axi_corrected_awvalid,
+        .m_axi_corrected_awready,
+        .m_axi_corrected_wdata,
+        .m_axi_corrected_wstrb,
+        .m_axi_corrected_wlast,
+        .m_axi_corrected_wvalid,
+        .m_axi_corrected_wready,
+        .m_axi_corrected_bid,
+        .m_axi_corrected_bresp,
+        .m_axi_corrected_bvalid,
+        .m_axi_corrected_bready,
+        .m_axi_constant_arid,
+        .m_axi_constant_araddr,
+        .m_axi_constant_arlen,
+        .m_axi_constant_arsize,
+        .m_axi_constant_arburst,
+        .m_axi_constant_arcache,
+        .m_axi_constant_arprot,
+        .m_axi_constant_arvalid,
+        .m_axi_constant_arready,
+        .m_axi_constant_rid,
+        .m_axi_constant_rdata,
+        .m_axi_constant_rresp,
+        .m_axi_constant_rlast,
+        .m_axi_constant_rvalid,
+        .m_axi_constant_rready,
         .m_axis_frame_tdata (frame_tdata),
         .m_axis_frame_tvalid(frame_tvalid),
         .m_axis_frame_tready(frame_tready),
-        .release_i          (release_frame),
-        .lost_o             (store_report.lost),
-        .bad_o              (store_report.bad),
-        .ignored_o          (store_report.ignored),
-        .mismatch_o         (store_report.mismatch),
-        .constant_error_o   (store_report.constant_error),
-        .stall_o            (store_report.stall),
-        .idle_o             (store_report.idle)
+        .release_i          (release_frame)
     );
 
     assign release_o = 1'b0;
@@ -378,13 +265,22 @@ module tx_stream
     assign release_o = release_frame;
     assign store_report = '{idle: 1'b1, default: 1'b0};
     assign s_axis_pixel_tready = 1'b0;
-    assign {raw_request, m_axi_wdata, m_axi_wstrb} = '0;
-    assign {corrected_request, m_axi_corrected_wdata, m_axi_corrected_wstrb, constant_request} = '0;
+    assign {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awcache, m_axi_awprot,
+            m_axi_awvalid, m_axi_wdata, m_axi_wstrb, m_axi_wlast, m_axi_wvalid, m_axi_bready, m_axi_corrected_awid,
+            m_axi_corrected_awaddr, m_axi_corrected_awlen, m_axi_corrected_awsize, m_axi_corrected_awburst,
+            m_axi_corrected_awcache, m_axi_corrected_awprot, m_axi_corrected_awvalid, m_axi_corrected_wdata,
+            m_axi_corrected_wstrb, m_axi_corrected_wlast, m_axi_corrected_wvalid, m_axi_corrected_bready,
+            m_axi_constant_arid, m_axi_constant_araddr, m_axi_constant_arlen, m_axi_constant_arsize,
+            m_axi_constant_arburst, m_axi_constant_arcache, m_axi_constant_arprot, m_axi_constant_arvalid,
+            m_axi_constant_rready} = '0;
 
     logic unused_pixel;
     assign unused_pixel = ^{s_axis_pixel_tdata, s_axis_pixel_tkeep, s_axis_pixel_tlast, s_axis_pixel_tuser,
-                            s_axis_pixel_tvalid, pixel_cut_i, pixel_restart_i, store, raw_response, corrected_response,
-                            constant_response, m_axi_constant_rdata};
+                            s_axis_pixel_tvalid, pixel_cut_i, pixel_restart_i, store, m_axi_awready, m_axi_wready,
+                            m_axi_bid, m_axi_bresp, m_axi_bvalid, m_axi_corrected_awready, m_axi_corrected_wready,
+                            m_axi_corrected_bid, m_axi_corrected_bresp, m_axi_corrected_bvalid,
+                            m_axi_constant_arready, m_axi_constant_rid, m_axi_constant_rdata, m_axi_constant_rresp,
+                            m_axi_constant_rlast, m_axi_constant_rvalid};
   end
 
   tx #(

@@ -45,7 +45,7 @@ struct WritePort {
 struct Board {
     std::vector<uint8_t> memory;      // from address 0; accesses behind its end are answered by DECERR
     uint64_t end = 0;                 // reads from here on are answered by DECERR too, if it is not 0
-    std::array<ReadPort, 7> reads;    // frames, then the planes of the constants
+    std::array<ReadPort, 8> reads;    // frames, by each of up to two readers, then the planes of the constants
     std::array<WritePort, 2> writes;  // raw images, corrected ones
     std::vector<uint8_t> packets;     // one after the other
     std::vector<uint32_t> lengths;    // of each, in bytes

@@ -3,56 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
-#include <deque>
-#include <type_traits>
-#include <vector>
 
 #include "Vtop.h"
 #include "axil_master.hpp"
 #include "board.hpp"
 #include "mac_line.hpp"
+#include "pixel_feed.hpp"
 #include "verilated.h"
 #include "verilated_port.hpp"
 
 double sc_time_stamp() { return 0; }
 
 namespace {
-
-constexpr uint64_t LANES = sizeof(Vtop::s_axis_pixel_tdata);
-
-struct Frame {
-    std::remove_reference_t<decltype(Vtop::s_axis_pixel_tuser)> info;
-    std::vector<uint8_t> bytes;
-};
-
-// A detector whose frames follow each other without a pause.
-struct PixelFeed {
-    std::deque<Frame> frames;
-    uint64_t at = 0;  // first byte of the beat that is offered
-
-    void offer(Vtop& top) {
-        top.s_axis_pixel_tvalid = !frames.empty();
-        if (frames.empty()) return;
-        const Frame& frame = frames.front();
-        const uint64_t n = std::min(LANES, frame.bytes.size() - at);
-        auto* data = reinterpret_cast<uint8_t*>(&top.s_axis_pixel_tdata);
-        auto* keep = reinterpret_cast<uint8_t*>(&top.s_axis_pixel_tkeep);
-        std::memset(data, 0, LANES);
-        std::memcpy(data, frame.bytes.data() + at, n);
-        for (uint64_t lane = 0; lane < LANES; lane += 8)
-            keep[lane / 8] = lane + 8 <= n ? 0xff : lane < n ? (1 << (n - lane)) - 1 : 0;
-        top.s_axis_pixel_tlast = at + LANES >= frame.bytes.size();
-        top.s_axis_pixel_tuser = frame.info;
-    }
-    // The beat that was offered is taken.
-    void next(const Vtop& top) {
-        at += LANES;
-        if (!top.s_axis_pixel_tlast) return;
-        frames.pop_front();
-        at = 0;
-    }
-};
 
 // Times in ps.
 struct Clock {
@@ -84,7 +46,7 @@ struct Top {
         }
         bool offered = false;
         if (clocks[PIXEL].next == now) {
-            offered = !pixels.frames.empty();
+            offered = !pixels.empty();
             pixels.offer(top);
             if (offered) top.eval();
             offered = offered && top.s_axis_pixel_tready && !top.pixel_rst;
@@ -140,7 +102,7 @@ struct Top {
         board.last_activity = board.cycle;
         for (int quiet = 0; quiet < CROSSING; step()) {
             if (board.cycle - board.last_activity > patience) return false;
-            const bool busy = !pixels.frames.empty() || !top.idle_o || top.core_ends_o != top.line_ends_o;
+            const bool busy = !pixels.empty() || !top.idle_o || top.core_ends_o != top.line_ends_o;
             quiet = busy ? 0 : quiet + 1;
         }
         return true;
@@ -183,8 +145,7 @@ void framelane_top_step(Top* s, uint64_t cycles) {
 
 // Queues a frame of `n` bytes, not 0, with its frame_info_t.
 void framelane_top_frame(Top* s, const uint32_t* info, const uint8_t* bytes, uint64_t n) {
-    s->pixels.frames.push_back({{}, {bytes, bytes + n}});
-    assign(s->pixels.frames.back().info, info);
+    s->pixels.push(info, bytes, n);
 }
 
 // A frame arrives at the MAC, behind those that wait.

@@ -93,10 +93,6 @@ class DemoOptions:
             raise ConfigError(f"--width {self.width} is impossible with --transport pcie: choose one of {widths}")
         if self.drop:
             raise ConfigError("--drop loses packets of a network, PCIe repeats what is lost: leave out one of them")
-        if self.correct == "gateware":
-            raise ConfigError(
-                "--correct gateware: the simulated transmitter over PCIe has no frame store: leave out one of them"
-            )
 
 
 def run(options: DemoOptions, console: Console) -> Summary:

@@ -2,6 +2,8 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +11,17 @@ from numpy.typing import NDArray
 from framelane.base.errors import SimulationError
 from framelane.demo.chain import Traffic
 from framelane.demo.losses import Loss
+from framelane.driver.board.board import Board
 from framelane.driver.pcie.engine import PcieEngine
 from framelane.driver.pcie.engine_endpoint import EngineEndpoint
 from framelane.driver.pcie.over_pcie import over_pcie
 from framelane.driver.pcie.page_plan import PagePlan
+from framelane.driver.registers.entries import FrameRing
+from framelane.driver.simulated.pcie_host import LinkCounts
 from framelane.driver.simulated.verilated_pcie import PcieSimulator
+from framelane.driver.simulated.verilated_pcie_stream import PcieStreamSimulator
 from framelane.models.memory.frame_store import FrameInfo
+from framelane.models.memory.image_writer import Correction
 from framelane.receiver.ring.memory import host_memory
 from framelane.receiver.ring.receiver import ReceivedFrame, Receiver
 from framelane.receiver.ring.ring import Ring
@@ -29,11 +36,25 @@ _HEADER_BYTES = 24
 """Bytes of a TLP with a 64-bit address beside its payload: header, sequence number, LCRC, framing."""
 
 
+class PcieTransmitter(Protocol):
+    """One that takes raw images, and writes into memory."""
+
+    board: Board
+    cycles: int
+
+    @property
+    def counts(self) -> LinkCounts: ...
+
+    def frame(self, info: FrameInfo, image: NDArray[np.uint16]) -> None: ...
+
+    def run(self) -> None: ...
+
+
 class PcieChain:
     """Sends frame after frame; nothing is lost on the way. `traffic` counts TLPs as `Chain` does packets."""
 
     def __init__(
-        self, simulator: PcieSimulator, engine: PcieEngine, transport: PcieTransport, ring: Ring, width: int
+        self, simulator: PcieTransmitter, engine: PcieEngine, transport: PcieTransport, ring: Ring, width: int
     ) -> None:
         self.receiver = Receiver(ring, transport)
         self.traffic = Traffic()
@@ -62,7 +83,8 @@ class PcieChain:
         self._simulator.run()
         now, counters = self._simulator.counts, self._simulator.board.counters()
         here, flow = counters.destinations[0], counters.flows[0]
-        if here.failed or flow.refused or now.faults or now.nullified:
+        wrong = (here.failed, flow.refused, counters.frames_bad, counters.mismatches, counters.constant_errors)
+        if any(wrong) or now.faults or now.nullified:
             raise SimulationError(f"frame {info.number} did not leave as it should: {counters}, {now}")
         self._offered += 1
         tlps, payload = now.tlps - before.tlps, now.payload_bytes - before.payload_bytes
@@ -76,18 +98,27 @@ class PcieChain:
 
 
 @contextlib.contextmanager
-def open_pcie(session: Session, width: int, mps: int = 256) -> Iterator[PcieChain]:
-    """A simulated endpoint on a link of Max_Payload_Size `mps`, with its pages in memory of this process."""
+def open_pcie(
+    session: Session, width: int, store: tuple[FrameRing, Correction] | None = None, mps: int = 256
+) -> Iterator[PcieChain]:
+    """A simulated endpoint on a link of Max_Payload_Size `mps`, with its pages in memory of this process.
+
+    With `store`, frames pass the transmitter's frame store there, and are corrected on their way into it.
+    """
     plan = PagePlan.of(session.layout, _PAGE_LOG2)
     memory = host_memory(plan.total_bytes)
     pages = [_BUS + (plan.pages - 1 - index) * plan.page_bytes for index in range(plan.pages)]
-    with PcieSimulator(width, mps=mps) as simulator:
+    config = over_pcie(session.tx_config())
+    if store:
+        flows = tuple(replace(flow, source_offset=store[1].offset) for flow in config.flows)
+        config = replace(config, flows=flows)
+    with PcieStreamSimulator(*store, width, mps=mps) if store else PcieSimulator(width, mps=mps) as simulator:
         for index, address in enumerate(pages):
             simulator.map(memory[index * plan.page_bytes : (index + 1) * plan.page_bytes], address)
         ring = Ring(session, memory[: plan.ring_bytes])
         engine = PcieEngine(simulator)
         engine.open(plan, pages)
-        simulator.start(over_pcie(session.tx_config()), session.window_end)
+        simulator.start(config, session.window_end)
         queue = memory[plan.event_offset : plan.event_offset + plan.queue_bytes]
         with PcieTransport(queue, EngineEndpoint(engine), session) as transport:
             yield PcieChain(simulator, engine, transport, ring, width)

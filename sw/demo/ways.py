@@ -53,7 +53,7 @@ def ready(
     if options.transport == "pcie":
 
         def over_pcie(work: Path) -> contextlib.AbstractContextManager[PcieChain]:
-            return open_pcie(session, width)
+            return open_pcie(session, width, None if session.pixels == "raw" else lay_out(fixed))
 
         yield over_pcie
         return

@@ -10,7 +10,7 @@ from framelane.driver.board.network import Network
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.pcie_host import PcieHost, host_design
 from framelane.driver.simulated.simulation import words
-from framelane.driver.simulated.verilated_board import POINTER
+from framelane.driver.simulated.verilated_board import POINTER, give_credit
 from framelane.models.memory.frame_store import KINDS, FrameInfo
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slots import SLOT_ALIGN
@@ -35,8 +35,7 @@ class PcieSimulator(PcieHost):
     def start(self, config: TxConfig, window_end: int) -> None:
         """Configure flows and destinations (see `over_pcie`), give them credit, and arm. The engine comes first."""
         self.board.configure(config, network=Network(unacknowledged=True))
-        for destination in range(len(config.destinations)):
-            self.board.publish_credit(destination, window_end)
+        give_credit(self.board, config, window_end)
         self.board.arm()
 
     def frame(self, info: FrameInfo, image: NDArray[np.uint16]) -> None:

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Any
 
 from axi_lite import AxiLite
-from bench import STALL_SHARE, Bench, Stalls
+from bench import STALL_SHARE, Bench, Source, Stalls
 from framelane.driver.registers._pcie_register_map import REGISTERS as PCIE_REGISTERS
 from framelane.driver.registers._register_map import REGISTERS
 from framelane.driver.registers.register_file import RegisterFile
@@ -54,7 +54,7 @@ class PcieTxBench(Bench):
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, mps: int = 256) -> None:
         super().__init__(dut, stalls)
         self.width = int(dut.DataW.value)
-        self.registers, self.frames = AxiLite(self), self.source("s_axis_frame")
+        self.registers = AxiLite(self)
         self._user = ports.TLP_USER_T.width
         self.hosts = [Host(1 << PAGE_LOG2, self.addresses(engine)) for engine in range(ENGINES)]
         self.consumers = [Consumer(EVENT_LOG2) for _ in range(ENGINES)]
@@ -69,7 +69,7 @@ class PcieTxBench(Bench):
         self.released = 0
         self.stalled = [0] * ENGINES
         """Cycles in which a port was offered a beat and did not take it."""
-        dut.store_i.value = 1 << 10  # idle
+        self.frames = self.feed()
         dut.link_up_i.value = 3
         dut.mps_i.value = 0b1010
         self.mps = mps
@@ -84,6 +84,19 @@ class PcieTxBench(Bench):
     def addresses(engine: int) -> list[int]:
         """Pages of an engine's ring on its bus, in no order."""
         return [HIGH + (engine << 28) + ((4 * k + 3) % (2 * PAGES + 3) << PAGE_LOG2) for k in range(PAGES + 1)]
+
+    def feed(self) -> Source:
+        """What frames come by: none of them out of a frame store."""
+        self.dut.store_i.value = 1 << 10  # idle
+        self.watch(self._count_releases)
+        return self.source("s_axis_frame")
+
+    def _count_releases(self) -> None:
+        self.released += now(self.dut.release_o)
+
+    def memory_at(self, address: int, size: int) -> bytes:
+        """What lies in the frame memory; behind images, less."""
+        return self.images.get(address // STRIDE, b"")[address % STRIDE :][:size]
 
     def _port(self, name: str, width: int) -> Port:
         return Port(getattr(self.dut, name), width)
@@ -115,7 +128,6 @@ class PcieTxBench(Bench):
 
     def _sample(self) -> None:
         dut = self.dut
-        self.released += now(dut.release_o)
         valid, rready, arvalid = now(dut.m_axis_tlp_tvalid), now(dut.m_axi_rready), now(dut.m_axi_arvalid)
         for e in range(ENGINES):
             if self._offered[e] and rready >> e & 1:
@@ -132,7 +144,7 @@ class PcieTxBench(Bench):
         beats = self._port("m_axi_arlen", 8).get(engine) + 1
         for k in range(beats):
             where = at + k * size
-            data = self.images.get(where // STRIDE, b"")[where % STRIDE :][:size]
+            data = self.memory_at(where, size)
             error = 2 if where in self.bad_reads else 0
             self._reads[engine].append((int.from_bytes(data, "little"), int(k == beats - 1), error))
 
