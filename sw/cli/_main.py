@@ -36,23 +36,23 @@ _STATUS = """Exit status 0: {good}.
 
 1: {bad}.
 
-2: bad input, one sentence says what; nothing is written.
+2: bad input; one sentence says what. Nothing is written.
 
 128 + n: {signal}."""
-_DEMO_GOOD = "every frame is what was sent, except exactly what --drop lost"
-_DEMO_BAD = "something else is wrong, and is said"
+_DEMO_GOOD = "every frame is as it was sent, except for exactly the packets that --drop lost"
+_DEMO_BAD = "something else is wrong; the output says what"
 _DEMO_SIGNAL = "ended by signal n; nothing is written"
 _RECV_GOOD = (
-    "frames were received and the loss identity holds; incomplete ones and refused packets are said. With --strict "
-    "every frame that was sent is complete, with --expect there are exactly so many"
+    "frames were received and the loss identity holds; incomplete frames and refused packets are reported. With "
+    "--strict, every frame that was sent is complete. With --expect, there are also exactly so many"
 )
 _RECV_BAD = (
-    "nothing was received, the identity does not hold, not all is as --strict or --expect demands, or the run failed; "
-    "all that could be written is"
+    "nothing was received, the identity does not hold, --strict or --expect is not met, or the run failed; what "
+    "could be written is written"
 )
 _RECV_SIGNAL = (
-    "ended by signal n while a capture was read, or before frames could come; nothing is written. From the wire a "
-    "signal ends the run in order: what has arrived is written, and the status is 0 or 1"
+    "ended by signal n while a capture was read, or before frames could come; nothing is written. A signal ends a "
+    "live run in order: what has arrived is written, and the status is 0 or 1"
 )
 
 
@@ -88,7 +88,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -104,26 +104,27 @@ def demo(
     calibration: Annotated[
         Path | None, typer.Option(help="HDF5 file with the calibration, where --input has none.")
     ] = None,
-    frames: Annotated[int | None, typer.Option(help="Frames to send; all, but at most 6, if not given.")] = None,
+    frames: Annotated[int | None, typer.Option(help="Frames to send; default all, but at most 6.")] = None,
     modules: Annotated[int | None, typer.Option(help="Simulate a detector of so many modules of 512 x 1024.")] = None,
     correct: Annotated[
-        Literal["host", "gateware"], typer.Option(help="Where raw words become photons: behind the wire, or before it.")
+        Literal["host", "gateware"],
+        typer.Option(help="Where raw words become photons: on the host, or in the gateware."),
     ] = "host",
     drop: Annotated[float, typer.Option(help="Share of the packets that is lost on the way, 0 to 1.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the simulated detector and of the losses.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated detector and of the losses.")] = 1,
     mtu: Annotated[int, typer.Option(help="Path MTU: bytes of payload in a packet.")] = 4096,
     segmentation: Annotated[
         Literal["only", "message"], typer.Option(help="Every packet a WRITE ONLY, or FIRST, MIDDLE, LAST.")
     ] = "only",
     slots: Annotated[int, typer.Option(help="Slots of the receiver's ring.")] = 4,
-    slot_bytes: Annotated[int | None, typer.Option(help="Bytes of a slot; what a frame needs, if not given.")] = None,
+    slot_bytes: Annotated[int | None, typer.Option(help="Bytes of a slot; default what a frame needs.")] = None,
     transport: Annotated[
         Literal["udp", "packet", "pcie"],
         typer.Option(help="A UDP socket, AF_PACKET on an interface (as root), or PCIe: no packets, no --drop."),
     ] = "udp",
     port: Annotated[int, typer.Option(help="UDP port to listen on; 0: any that is free.")] = 0,
     interface: Annotated[str, typer.Option(help="Interface to receive on, with --transport packet.")] = "lo",
-    send_interface: Annotated[str | None, typer.Option(help="Interface to send on; the same, if not given.")] = None,
+    send_interface: Annotated[str | None, typer.Option(help="Interface to send on; default the same.")] = None,
     width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/demo"),
     threshold: Annotated[int, typer.Option(help="Photons from which a pixel is a peak.")] = 20,
@@ -175,7 +176,7 @@ app.command(epilog=correct.STATUS)(correct.correct)
 
 @app.command()
 def bench(
-    name: Annotated[str | None, typer.Argument(help="Which bench; all, if not given.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Which bench; default all.")] = None,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("build/bench"),
     docs: Annotated[Path | None, typer.Option(help="Folder for the pages that some benches write, if wanted.")] = None,
     force: Force = False,

@@ -8,7 +8,7 @@ import typer
 STATUS = """Exit status 0: ended by a signal.
 
 2: bad input, or an extra is missing: one sentence says which."""
-Url = Annotated[str, typer.Argument(help="Of the service, http://HOST:8470.")]
+Url = Annotated[str, typer.Argument(help="Address of the service, http://HOST:8470.")]
 TokenFile = Annotated[Path | None, typer.Option(help="File with the service's token, where it has one.")]
 ReadOnly = Annotated[
     bool, typer.Option("--read-only", help="No commands and no thresholds: whoever reaches it can only look.")
@@ -17,13 +17,15 @@ ReadOnly = Annotated[
 
 def epics(
     url: Url,
-    prefix: Annotated[str, typer.Option(help="Of the records' names, BL9:FRAMELANE:.")] = "FRAMELANE:",
+    prefix: Annotated[
+        str, typer.Option(help="Prefix of the records' names, BL9:FRAMELANE: for example.")
+    ] = "FRAMELANE:",
     token_file: TokenFile = None,
     read_only: ReadOnly = False,
 ) -> None:
     """Serve records of a service for EPICS, by Channel Access and PVAccess (docs/howto/control_systems.md).
 
-    Needs the extra: pip install "framelane[epics]".
+    Needs the extra epics (docs/howto/install.md).
     """
     from framelane.base.errors import ConfigError
     from framelane.base.progress import say
@@ -54,7 +56,7 @@ def tango(
 ) -> None:
     """Serve a service as a Tango device, until Ctrl-C (docs/howto/control_systems.md).
 
-    Needs the extra: pip install "framelane[tango]".
+    Needs the extra tango (docs/howto/install.md).
     """
     from framelane.base.errors import ConfigError
     from framelane.base.progress import say

@@ -35,10 +35,10 @@ def correct(
     output_type: Annotated[
         Literal["int16", "float32"] | None, typer.Option(help="Whole numbers with codes, or not; int16, if not given.")
     ] = None,
-    unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values.")] = "photons",
+    unit: Annotated[Literal["photons", "keV"], typer.Option(help="Unit of the values.")] = "photons",
     gain_mode: Annotated[
         Literal["normal", "hg0"] | None,
-        typer.Option(help="Of the frames; needed where --calibration has both, and they do not say it."),
+        typer.Option(help="Gain mode of the frames; needed if --calibration has both and the frames do not say it."),
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Dataset of the raw frames; found, if not given.")] = None,
     judging: dict[str, Any],

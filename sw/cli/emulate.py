@@ -51,7 +51,7 @@ def emulate(
         typer.Option(help="A UDP socket, or AF_PACKET on an interface (as root).", rich_help_panel=_WHERE),
     ] = "udp",
     interface: Annotated[
-        str | None, typer.Option(help="To send on, with --transport packet.", rich_help_panel=_WHERE)
+        str | None, typer.Option(help="Interface to send on, with --transport packet.", rich_help_panel=_WHERE)
     ] = None,
     port: Annotated[
         int | None,
@@ -63,12 +63,12 @@ def emulate(
     rate: Annotated[
         float | None,
         typer.Option(
-            help="Frames per second; a frame without credit is dropped. Else as fast as wire and credit permit.",
+            help="Frames per second; a frame without credit is dropped. Default: as fast as wire and credit permit.",
             rich_help_panel=_WHAT,
         ),
     ] = None,
     frames: Annotated[
-        int | None, typer.Option(help="How many; until Ctrl-C, if not given.", rich_help_panel=_WHAT)
+        int | None, typer.Option(help="Frames to send; default until Ctrl-C.", rich_help_panel=_WHAT)
     ] = None,
     input: Annotated[
         str,
@@ -78,13 +78,17 @@ def emulate(
     ] = "simulated",
     calibration: Annotated[
         Path | None,
-        typer.Option(help="For a session of corrected pixels, where --input has none.", rich_help_panel=_WHAT),
+        typer.Option(
+            help="HDF5 file with the calibration, for a session of corrected pixels if --input has none.",
+            rich_help_panel=_WHAT,
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the simulated detector.", rich_help_panel=_WHAT)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated detector.", rich_help_panel=_WHAT)] = 1,
     impair: Annotated[
         str | None,
         typer.Option(
-            help="Impairments of the packets, as drop=0.01 (docs/howto/fault_injection.md).", rich_help_panel=_WHAT
+            help="Impairments of the packets, drop=0.01 for example (docs/howto/fault_injection.md).",
+            rich_help_panel=_WHAT,
         ),
     ] = None,
     impair_seed: Annotated[int, typer.Option(help="Seed of the impairments.", rich_help_panel=_WHAT)] = 0,

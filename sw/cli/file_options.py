@@ -56,7 +56,9 @@ def shown(command: Command, parameters: list[inspect.Parameter]) -> Command:
 
 
 def _experiment() -> Iterator[inspect.Parameter]:
-    yield _option("metadata", Path, "TOML file whose table metadata has what no option says.", _EXPERIMENT)
+    yield _option(
+        "metadata", Path, "TOML file whose table metadata describes the experiment; options override it.", _EXPERIMENT
+    )
     for name, field in FIELDS.items():
         kind: Any = float if isinstance(field, Number) else Literal[field.choices] if field.choices else str
         said = field.wanted if isinstance(field, Number) else field.said
@@ -64,10 +66,12 @@ def _experiment() -> Iterator[inspect.Parameter]:
 
 
 def _readers() -> Iterator[inspect.Parameter]:
-    as_ = "Pixels of a type without codes (docs/reference/files.md), for viewers that do not know them."
+    as_ = "Write pixels in a type without codes (docs/reference/files.md), for viewers that do not know the codes."
     yield _option("photons_as", Literal["float32", "int32", "uint16"], as_, _READERS)
     checksum = typer.Option(
-        "--no-checksum", help="Of images: for readers that refuse it, as plugins of XDS.", rich_help_panel=_READERS
+        "--no-checksum",
+        help="Write images without checksum, for readers that refuse it, such as XDS plugins.",
+        rich_help_panel=_READERS,
     )
     yield inspect.Parameter("no_checksum", _KIND, default=False, annotation=Annotated[bool, checksum])
 

@@ -26,9 +26,11 @@ def export(
     metadata: "Metadata",
     images: Annotated[
         Literal["assembled", "stacked"],
-        typer.Option(help="Of framelane correct --geometry, or frames as they come, module above module."),
+        typer.Option(help="Images of framelane correct --geometry, or frames as they come, module above module."),
     ] = "assembled",
-    unit: Annotated[Literal["photons", "keV"], typer.Option(help="Of the values in images; for CrystFEL.")] = "photons",
+    unit: Annotated[
+        Literal["photons", "keV"], typer.Option(help="Unit of the values in images; for CrystFEL.")
+    ] = "photons",
     force: Force = False,
 ) -> None:
     """Write where the pixels are, for CrystFEL or pyFAI.

@@ -19,18 +19,18 @@ def _asked(kind: Any, said: str) -> Any:
 
 _OPTIONS = {
     "threshold": _asked(
-        int, "Photons, or keV where the images are in keV, from which a pixel is a peak; 20, of Bragg peaks 5."
+        int, "Photons (or keV, if the images are in keV) that a peak's pixel must reach; default 20, for Bragg peaks 5."
     ),
     "minimum_peaks": _asked(int, "Reject frames with fewer peaks."),
     "peaks": _asked(
         Literal["pixels", "bragg"],
-        "What the veto counts: pixels, or Bragg peaks of such pixels (docs/reference/peaks.md); else pixels.",
+        "What the veto counts: pixels (default), or Bragg peaks made of such pixels (docs/reference/peaks.md).",
     ),
-    "snr": _asked(float, "Of a Bragg peak's pixels; 6, if not given."),
-    "keep_rejected": _asked(float, "Keep this share of the rejected frames all the same, 0 to 1."),
-    "keep_seed": _asked(int, "Of the draw of those frames; 0, if not given."),
-    "ladder": _asked(str, "Thresholds for framelane whatif, as 5,10,20; powers of two, if not given."),
-    "sparse": _asked(int, "Also write pixels of at least so many photons, or keV as above."),
+    "snr": _asked(float, "Signal-to-noise ratio that a Bragg peak's pixels must reach; default 6."),
+    "keep_rejected": _asked(float, "Keep this share of the rejected frames anyway, 0 to 1."),
+    "keep_seed": _asked(int, "Seed of the draw of those frames; default 0."),
+    "ladder": _asked(str, "Thresholds for framelane whatif, 5,10,20 for example; default powers of two."),
+    "sparse": _asked(int, "Also write, as sparse rows, the pixels of at least so many photons (or keV)."),
 }
 
 

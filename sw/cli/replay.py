@@ -19,13 +19,13 @@ STATUS = """Exit status 0: all packets were sent as they are, or with the faults
 
 
 def replay(
-    capture: Annotated[Path, typer.Argument(help="In pcap format, of Ethernet.")],
+    capture: Annotated[Path, typer.Argument(help="Ethernet capture in pcap format.")],
     transport: Annotated[
         Literal["udp", "packet"] | None,
         typer.Option(help="A UDP socket, or AF_PACKET on an interface (as root).", rich_help_panel=_WHERE),
     ] = None,
     interface: Annotated[
-        str | None, typer.Option(help="To send on, with --transport packet.", rich_help_panel=_WHERE)
+        str | None, typer.Option(help="Interface to send on, with --transport packet.", rich_help_panel=_WHERE)
     ] = None,
     session: Annotated[
         Path | None, typer.Option(help="Session with the addresses of a UDP socket.", rich_help_panel=_WHERE)

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from framelane.receiver import RunStatistics
 
-Json = Annotated[Path | None, typer.Option("--json", help="Write what came of it to this file, for machines.")]
+Json = Annotated[Path | None, typer.Option("--json", help="Write the results to this file, for programs.")]
 FORMAT = "framelane result 1"
 
 

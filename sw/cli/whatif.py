@@ -27,7 +27,7 @@ def whatif(
     keep_rejected: Annotated[
         float | None, typer.Option(help="Share of the rejected frames that is kept; as the run did, if not given.")
     ] = None,
-    keep_seed: Annotated[int | None, typer.Option(help="Of the draw; as the run did, if not given.")] = None,
+    keep_seed: Annotated[int | None, typer.Option(help="Seed of the draw; default: as in the run.")] = None,
     json: Json = None,
     force: Force = False,
 ) -> None:

@@ -30,10 +30,10 @@ def test_the_table_has_the_keys_and_choices_that_options_have() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"distance_mm": -1}, "distance_mm cannot be -1, wanted is: from the sample to the detector, mm, 1 to 100000"),
+        ({"distance_mm": -1}, "distance_mm cannot be -1, wanted is: distance from sample to detector, mm, 1 to 100000"),
         ({"energy_kev": float("nan")}, "energy_kev cannot be nan, wanted is: energy of a photon, keV, 0.1 to 200"),
         ({"beam_x": "12{0}"}, "beam_x cannot be '12{0}', wanted is: where the beam hits, pixels from the outer edge"),
-        ({"material": "Ge"}, "material cannot be 'Ge', wanted is: of the sensor: Si or CdTe or GaAs"),
+        ({"material": "Ge"}, "material cannot be 'Ge', wanted is: material of the sensor: Si or CdTe or GaAs"),
         ({"sample": "a\nb"}, "sample cannot be 'a\\nb', wanted is: name of the sample, up to 200 letters"),
         ({"distance": 3}, "'distance' is no key here: did you mean distance_mm?"),
         ({"energy_kev": 1.0, "wavelength_angstrom": 1.0}, "energy_kev and wavelength_angstrom say the same"),
@@ -56,7 +56,8 @@ def test_a_plan_has_a_table_of_it_which_is_checked_when_the_plan_is_read(tmp_pat
     for table, sentence in [
         (
             "[metadata]\ndistance_mm = 0\n",
-            "[metadata]: distance_mm cannot be 0, wanted is: from the sample to the detector, mm, 1 to 100000 (line 8)",
+            "[metadata]: distance_mm cannot be 0, wanted is: "
+            "distance from sample to detector, mm, 1 to 100000 (line 8)",
         ),
         (
             "[metadata]\ndistance_cm = 1\n",

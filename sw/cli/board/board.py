@@ -22,8 +22,8 @@ Address = Annotated[
         "--board",
         envvar="FRAMELANE_BOARD",
         metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|udp:HOST[:PORT]|sim:SOCKET|sim|sim:rc",
-        help="Which board; sim:SOCKET: that of `framelane board serve`; sim: a fresh simulated one, for this one "
-        "command; sim:rc: one without frame store and correction.",
+        help="Which board. sim:SOCKET: the one of `framelane board serve`. sim: a new simulated board for this "
+        "command only. sim:rc: the same without frame store and correction.",
     ),
 ]
 
@@ -58,11 +58,12 @@ def probe(board: Address, as_json: AsJson = False) -> None:
 def status(
     board: Address,
     file: Annotated[
-        Path | None, typer.Argument(help="TOML file that the board was configured with, for its names.")
+        Path | None,
+        typer.Argument(help="TOML file that the board was configured with, for the names of its receivers."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how the link and the queue pairs of RC are, why one is in error, and what to do."""
+    """Show the state of the link and of the RC queue pairs, why one is in error, and what to do."""
     from framelane.cli.board import board_status
 
     with _opened(board) as opened:
@@ -93,7 +94,7 @@ def rearm(
         Path | None, typer.Option(help="The session that it publishes now, if it is not where the file says.")
     ] = None,
 ) -> None:
-    """Start the queue pair of one RC receiver anew, which was started anew itself; the others go on."""
+    """Restart the queue pair of one RC receiver that was itself restarted; the others go on."""
     from framelane.cli.board import board_status
 
     with _opened(board) as opened:
@@ -127,16 +128,16 @@ def configure(
 def serve(
     socket: Annotated[Path, typer.Option(metavar="PATH", help="Local socket to make, for `--board sim:PATH`.")],
     rows: Annotated[int, typer.Option(help="Pixels of the detector's image, from top to bottom.")] = 512,
-    columns: Annotated[int, typer.Option(help="The same from left to right.")] = 1024,
+    columns: Annotated[int, typer.Option(help="Pixels of the image, from left to right.")] = 1024,
     input: Annotated[
         str, typer.Option(metavar="FILE|simulated", help="HDF5 file with raw frames, sent again and again.")
     ] = "simulated",
-    seed: Annotated[int, typer.Option(help="Of the simulated detector.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated detector.")] = 1,
     rate: Annotated[
-        float | None, typer.Option(help="Frames per second, as far as they are simulated; else as fast as that.")
+        float | None, typer.Option(help="Frames per second, at most; default as fast as the simulation.")
     ] = None,
     frames: Annotated[
-        int | None, typer.Option(help="How many after each reset; as long as the board is armed, if not given.")
+        int | None, typer.Option(help="Frames after each reset; default as long as the board is armed.")
     ] = None,
     port: Annotated[int, typer.Option(help="UDP port that the receivers listen on.")] = 4791,
     width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
@@ -176,15 +177,15 @@ def serve(
 @app.command()
 def constants(
     file: Annotated[Path, typer.Argument(help="TOML file, with the table of the correction (docs/howto/board.md).")],
-    output: Annotated[Path | None, typer.Option(help="File to write: what belongs into the board's memory.")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write: the contents of the board's memory.")] = None,
     board: Annotated[
-        str | None, typer.Option(metavar="sim:SOCKET", help="Bring them into the memory of this simulated board.")
+        str | None, typer.Option(metavar="sim:SOCKET", help="Write them to the memory of this simulated board.")
     ] = None,
     force: Force = False,
 ) -> None:
     """Write the constants of the correction to a file, and say to which address of the board's memory they belong.
 
-    With --board they are brought there, if it is the one of `framelane board serve`.
+    With --board they are written there; it must be a board of `framelane board serve`.
     """
     from framelane.cli.board.board_constants import bring, export
 
@@ -236,7 +237,7 @@ def disarm(board: Address) -> None:
 def counters(
     board: Address,
     as_json: AsJson = False,
-    clear_errors: Annotated[bool, typer.Option("--clear-errors", help="Forget the errors that are shown.")] = False,
+    clear_errors: Annotated[bool, typer.Option("--clear-errors", help="Clear the errors that are shown.")] = False,
 ) -> None:
     """Print all counters since the reset, of one moment, and what went wrong."""
     from framelane.cli.board import board_documents, board_status, board_tables
@@ -257,7 +258,7 @@ def counters(
 def regs(
     board: Address,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME | NAME=VALUE]...", help="All but the tables, if not given.")
+        list[str] | None, typer.Argument(metavar="[NAME | NAME=VALUE]...", help="Default: all except the tables.")
     ] = None,
 ) -> None:
     """Print registers with their fields and what they mean; write those that are given a value.

@@ -12,7 +12,9 @@ from framelane.cli.told import Json, Told
 app = typer.Typer(help="Record the packets of a real JUNGFRAU, or send those of a simulated one.", no_args_is_help=True)
 
 Modules = Annotated[int, typer.Option(min=1, max=64, help="Modules of the detector.")]
-Interfaces = Annotated[int, typer.Option(min=1, max=2, help="On which each sends: with 2, half of its rows on each.")]
+Interfaces = Annotated[
+    int, typer.Option(min=1, max=2, help="Interfaces on which each module sends; with 2, half of its rows on each.")
+]
 
 _DARK = "HDF5 file with raw frames without light, {0}, to write."
 
@@ -26,7 +28,7 @@ _STATUS = """Exit status 0: every packet of every frame came.
 @app.command(epilog=_STATUS)
 def record(
     output: Annotated[Path, typer.Option(help="HDF5 file to write.")],
-    pcap: Annotated[Path | None, typer.Option(help="Capture to read; listen if not given.")] = None,
+    pcap: Annotated[Path | None, typer.Option(help="Capture to read; default: listen.")] = None,
     host: Annotated[str, typer.Option(help="Address of this machine to listen on.")] = "0.0.0.0",
     port: Annotated[
         list[int] | None, typer.Option(help="UDP port: the first of consecutive ones (50001), or each of them.")
@@ -35,7 +37,8 @@ def record(
     interfaces: Interfaces = 1,
     frames: Annotated[int | None, typer.Option(help="Stop after so many frames.")] = None,
     compress: Annotated[
-        bool, typer.Option("--compress", help="Bitshuffle and LZ4: a quarter less to write, less than half as fast.")
+        bool,
+        typer.Option("--compress", help="Compress by bitshuffle and LZ4: a quarter less data, less than half as fast."),
     ] = False,
     json: Json = None,
     force: Force = False,
@@ -64,12 +67,12 @@ def record(
 
 @app.command()
 def send(
-    host: Annotated[str, typer.Argument(help="Where to: name or address.")],
+    host: Annotated[str, typer.Argument(help="Name or address of the receiver.")],
     port: Annotated[int, typer.Option(help="UDP port of the first interface; those of the others follow.")] = 50001,
     modules: Modules = 1,
     interfaces: Annotated[
         int | None,
-        typer.Option(help="On which each sends its share of the rows: 1 or 2; 1, if not given."),
+        typer.Option(help="Interfaces on which each module sends its share of the rows: 1 or 2; default 1."),
     ] = None,
     detector: Annotated[
         str | None,
@@ -81,9 +84,9 @@ def send(
     size: Annotated[
         int | None, typer.Option(help="Bytes of a packet, where the detector has several: 8240 or 4144.")
     ] = None,
-    frames: Annotated[int | None, typer.Option(help="How many; until Ctrl-C if not given.")] = None,
+    frames: Annotated[int | None, typer.Option(help="Frames to send; default until Ctrl-C.")] = None,
     rate: Annotated[float, typer.Option(help="Frames per second.")] = 100.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulated detector.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated detector.")] = 1,
     calibration: Annotated[Path | None, typer.Option(help="HDF5 file to write its calibration to.")] = None,
     force: Force = False,
 ) -> None:
@@ -121,9 +124,9 @@ def simulate(
         Path | None, typer.Option(help="HDF5 file with the true calibration, and the photons of the exposed frames.")
     ] = None,
     modules: Modules = 1,
-    frames: Annotated[int, typer.Option(help="Of each dark run: 1 MB a module and frame.")] = 1000,
+    frames: Annotated[int, typer.Option(help="Frames of each dark run; 1 MB for each module and frame.")] = 1000,
     exposed_frames: Annotated[int, typer.Option(help="Frames of --exposed.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulated detector.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated detector.")] = 1,
     energy: Annotated[float, typer.Option(help="Energy of a photon, keV.")] = 12.4,
     noise: Annotated[tuple[float, float, float], typer.Option(help="Rms of a pixel in G0, G1, G2, ADU.")] = (
         24.0,
@@ -131,9 +134,9 @@ def simulate(
         3.0,
     ),
     pedestal_spread: Annotated[
-        tuple[float, float, float], typer.Option(help="Of the pixels' pedestals in G0, G1, G2: rms, ADU.")
+        tuple[float, float, float], typer.Option(help="Spread of the pixels' pedestals in G0, G1, G2: rms, ADU.")
     ] = (225.0, 150.0, 165.0),
-    gain_spread: Annotated[float, typer.Option(help="Of the pixels' gains: rms, as a share.")] = 0.025,
+    gain_spread: Annotated[float, typer.Option(help="Spread of the pixels' gains: rms, relative.")] = 0.025,
     dead: Annotated[int, typer.Option(help="Pixels of a module that always read the same.")] = 20,
     noisy: Annotated[int, typer.Option(help="Pixels of a module with 20 times the noise.")] = 20,
     stuck: Annotated[int, typer.Option(help="Pixels of a module that always read G1.")] = 130,

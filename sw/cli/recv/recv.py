@@ -30,55 +30,61 @@ def recv(
     transport: Annotated[
         Literal["udp", "packet", "verbs", "pcie", "jungfrau", "detector"] | None,
         typer.Option(
-            help="A UDP socket, AF_PACKET on an interface (as root), RDMA hardware or SoftRoCE, a board on PCIe in "
-            "this host, or a detector's own packets: a JUNGFRAU's, or those that --detector describes.",
+            help="udp: a UDP socket. packet: AF_PACKET on an interface, as root. verbs: an RNIC or SoftRoCE. pcie: a "
+            "board in this host. jungfrau: a JUNGFRAU's own packets. detector: packets that --detector describes.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option(help="TOML file: of what kind a new session is (docs/howto/receiving.md).", rich_help_panel=_LIVE),
+        typer.Option(help="TOML file that describes a new session (docs/howto/receiving.md).", rich_help_panel=_LIVE),
     ] = None,
     publish: Annotated[
         Path | None, typer.Option(help="Write the new session to this file.", rich_help_panel=_LIVE)
     ] = None,
     link_port: Annotated[
         int | None,
-        typer.Option(help="TCP port that tells sources session and credit; 0: any free one.", rich_help_panel=_LIVE),
+        typer.Option(
+            help="TCP port of the link, by which sources learn session and credit; 0: any.",
+            rich_help_panel=_LIVE,
+        ),
     ] = None,
     link_tls: Annotated[
         bool,
         typer.Option(
-            help="Encrypt the link by TLS, where it crosses other networks; as before, with --session.",
+            help="Encrypt the link by TLS. Use it where the link crosses other networks. With --session: as before.",
             rich_help_panel=_LIVE,
         ),
     ] = False,
     max_rate: Annotated[
         float | None,
         typer.Option(
-            help="Frames per second that a source can offer at most: give twice the detector's. 1,000,000, if not "
-            "given. Reports of more are refused.",
+            help="Highest frame rate that a source may report, per second; default 1,000,000. Give twice the "
+            "detector's rate.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
     ring: Annotated[
         Literal["host", "gpu"] | None,
         typer.Option(
-            help="Memory that the RDMA device writes to; gpu: with --gpu, by GPUDirect RDMA. The host's, if not given.",
+            help="Memory that the RDMA device writes to; default host. gpu: by GPUDirect RDMA, with --gpu.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
     free_running: Annotated[
-        bool, typer.Option(help="Give credit for ever: slots may be overwritten.", rich_help_panel=_LIVE)
+        bool,
+        typer.Option(
+            help="Give unlimited credit: slots may be overwritten while they are read.", rich_help_panel=_LIVE
+        ),
     ] = False,
     interface: Annotated[
-        str | None, typer.Option(help="To receive on, with --transport packet.", rich_help_panel=_LIVE)
+        str | None, typer.Option(help="Interface to receive on, with --transport packet.", rich_help_panel=_LIVE)
     ] = None,
     port: Annotated[
         list[int] | None,
         typer.Option(
-            help="UDP port; 4791 with --transport udp, if not given. Of a detector that of the first interface (50001, "
-            "if not given), the others follow; or one for each.",
+            help="UDP port; default 4791 with --transport udp. For a detector: of its first interface (default 50001), "
+            "and the others follow; or give one for each.",
             rich_help_panel=_LIVE,
         ),
     ] = None,
@@ -90,46 +96,46 @@ def recv(
         ),
     ] = None,
     modules: Annotated[
-        int | None, typer.Option(help="Of the detector; 1, if not given.", rich_help_panel=_DETECTOR)
+        int | None, typer.Option(help="Number of modules of the detector; default 1.", rich_help_panel=_DETECTOR)
     ] = None,
     interfaces: Annotated[
         int | None,
         typer.Option(
-            help="On which a module sends: of a JUNGFRAU 1 or 2. If not given, as it is described first; 1.",
+            help="Interfaces on which each module sends: 1 or 2 for a JUNGFRAU. Default: the first that is described.",
             rich_help_panel=_DETECTOR,
         ),
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option(help="IPv4 address to which it sends; any, if not given.", rich_help_panel=_DETECTOR),
+        typer.Option(help="IPv4 address to which the detector sends; default any.", rich_help_panel=_DETECTOR),
     ] = None,
     slots: Annotated[
         int | None,
-        typer.Option(help="Frames that the ring holds; 64, if not given.", rich_help_panel=_DETECTOR),
+        typer.Option(help="Frames that the ring holds; default 64.", rich_help_panel=_DETECTOR),
     ] = None,
     device: Annotated[
         str | None,
         typer.Option(
-            help="RDMA device, with --transport verbs; else it is found. With --transport pcie the address of the "
-            "board's PCI device (0000:03:00.0), or sim: a simulated one that sends --frames frames, 10 if not given.",
+            help="RDMA device, with --transport verbs; found if not given. With --transport pcie: PCI address of the "
+            "board (0000:03:00.0), or sim for a simulated board that sends --frames frames (default 10).",
             rich_help_panel=_LIVE,
         ),
     ] = None,
     gid_index: Annotated[
         int | None,
         typer.Option(
-            help="Index of the RDMA device's GID, where several are of the receiver's address.", rich_help_panel=_LIVE
+            help="GID index of the RDMA device, if several GIDs have the receiver's address.", rich_help_panel=_LIVE
         ),
     ] = None,
     polling: Annotated[
         bool,
         typer.Option(
-            help="A core looks all the time for what the RDMA device has completed: lower latency, else it sleeps.",
+            help="Poll the RDMA device on one core, instead of sleeping until something comes: lower latency.",
             rich_help_panel=_LIVE,
         ),
     ] = False,
     huge_pages: Annotated[
-        bool, typer.Option(help="Keep the ring in huge pages that are reserved.", rich_help_panel=_LIVE)
+        bool, typer.Option(help="Keep the ring in reserved huge pages.", rich_help_panel=_LIVE)
     ] = False,
     frames: Annotated[
         int | None, typer.Option(help="End after so many frames, or a few more.", rich_help_panel=_LIVE)
@@ -139,10 +145,13 @@ def recv(
     ] = None,
     calibration: Annotated[
         Path | None,
-        typer.Option(help="HDF5 file; without, raw words are kept. Corrected images take none.", rich_help_panel=PANEL),
+        typer.Option(
+            help="HDF5 file with the calibration. Without it, raw words are kept. Not for images that come corrected.",
+            rich_help_panel=PANEL,
+        ),
     ] = None,
     gpu: Annotated[
-        bool, typer.Option("--gpu", help="Frames are corrected and judged by a GPU.", rich_help_panel=PANEL)
+        bool, typer.Option("--gpu", help="Correct and judge frames on a GPU.", rich_help_panel=PANEL)
     ] = False,
     judging: dict[str, Any],
     expect: Annotated[
@@ -154,23 +163,21 @@ def recv(
     ] = False,
     dark_period: Annotated[
         int | None,
-        typer.Option(
-            help="Every so many frames of the detector one is dark: track the pedestal.", rich_help_panel=PANEL
-        ),
+        typer.Option(help="Track the pedestal: one in so many frames of the detector is dark.", rich_help_panel=PANEL),
     ] = None,
     dark_phase: Annotated[
         int | None,
-        typer.Option(help="The dark frame of a period, from 0; else the last.", rich_help_panel=PANEL),
+        typer.Option(help="Which frame of the period is dark, from 0; default the last.", rich_help_panel=PANEL),
     ] = None,
     gain_mode: Annotated[
         Literal["normal", "hg0"] | None,
-        typer.Option(help="Of the detector; needed where --calibration has both.", rich_help_panel=PANEL),
+        typer.Option(help="Gain mode of the detector; needed if --calibration has both.", rich_help_panel=PANEL),
     ] = None,
     stream: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ADDRESS[,OPTION...]",
-            help="Send frames to other programs, too, as they come: tcp://HOST:PORT, and all, accepted or newest, push "
+            help="Also send frames to other programs as they come: tcp://HOST:PORT, and all, accepted or newest, push "
             "or pub, every=N, rate=HZ, reduce=N, queue=N (docs/serve/streams.md). May be given several times.",
         ),
     ] = None,
@@ -179,8 +186,8 @@ def recv(
 ) -> None:
     """Receive frames, live or from a capture: correct them, judge them and write them to a file.
 
-    From the wire it ends with --frames, --idle, when all sources have told their end by the link, or with Ctrl-C: what
-    has arrived is written.
+    A live run ends after --frames frames, after --idle seconds without a packet, when all sources have reported their
+    end over the link, or by Ctrl-C. What has arrived is written.
     """
     from framelane.cli.recv import one_run, ranked
     from framelane.cli.recv.recv_options import Demand, RecvOptions, chosen_source, live_options
