@@ -179,7 +179,7 @@ $(VENV)/.python: constraints.txt scripts/locked.py | packages-python
 	touch $@
 
 $(VENV)/.sim: $(INPUTS) $(VENV)/.python | packages-sim
-	$(call install_with_framelane,sim)
+	$(call install_with_framelane,sim serve)
 	touch $@
 
 $(VENV)/.dev: $(INPUTS) $(VENV)/.python | packages-test

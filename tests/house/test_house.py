@@ -29,9 +29,9 @@ def locked() -> list[Requirement]:
     return [Requirement(line) for line in lines if line and not line.startswith("    --hash=sha256:")]
 
 
-def setup_installs() -> list[str]:
-    """The packages that `make setup` installs, by canonical name."""
-    command = ["make", "--dry-run", "--always-make", ".venv/.dev"]
+def installed_by(target: str) -> list[str]:
+    """The packages that `make` installs for a target, by canonical name."""
+    command = ["make", "--dry-run", "--always-make", target]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     calls = [line.split("locked.py ")[1].split(" >")[0].split() for line in said.splitlines() if "locked.py" in line]
     names: set[str] = set()
@@ -63,8 +63,14 @@ def test_make_setup_installs_nothing_without_its_hash() -> None:
     assert len(locked_modules.pins((ROOT / "constraints.txt").read_text())) == len(locked())
 
 
+def test_what_make_demo_installs_runs_the_service_that_the_readme_starts_next() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    needed = {canonicalize_name(Requirement(line).name) for line in (*extras["sim"], *extras["serve"])}
+    assert needed <= set(installed_by(".venv/.sim"))
+
+
 def test_make_setup_installs_all_that_is_needed_and_nothing_for_a_gpu() -> None:
-    names = setup_installs()
+    names = installed_by(".venv/.dev")
     elsewhere = {canonicalize_name(pin.name) for pin in locked() if pin.marker and not pin.marker.evaluate()}
     missing = {
         f"{name} needs {need.name}"
