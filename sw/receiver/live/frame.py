@@ -1,4 +1,4 @@
-"""A frame as whoever receives it sees it."""
+"""A received frame, as programs see it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,17 +17,17 @@ from framelane.receiver.ring.receiver import ReceivedFrame
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One frame of a run. Its arrays are valid until it is given back, at the latest when the next one is asked for.
+    """One frame of a run. Its arrays are valid until it is given back, or until the next frame is requested.
 
-    `copy` keeps it for longer.
+    Use `copy` to keep it for longer.
     """
 
     received: ReceivedFrame
-    """With its slot and trailers."""
+    """The frame in its slot, with its trailers."""
     result: Result
     """What the pipeline has made of it."""
     corrected: bool
-    """Whether its image is of photons; else of raw words."""
+    """True if the image is corrected, false if it has raw words."""
     _give_back: Callable[[], bool] = field(repr=False)
     _intact: bool | None = None
 
@@ -38,22 +38,22 @@ class Frame:
 
     @property
     def detector_frame(self) -> int | None:
-        """The detector's own number; None where no trailer came."""
+        """The detector's own frame number; None if no trailer came."""
         return next((trailer.detector_frame for trailer in self.received.trailers if trailer), None)
 
     @property
     def timestamp_ns(self) -> int | None:
-        """When it was taken, in nanoseconds of the detector's clock; None where no trailer came."""
+        """Time at which it was taken, ns of the detector's clock; None if no trailer came."""
         return self.received.timestamp_ns
 
     @property
     def captured_ns(self) -> int | None:
-        """When the packet was captured with which it was over, ns since 1970; None of a live run, or without times."""
+        """Capture time of the packet that ended the frame, ns since 1970; None if there is none."""
         return self.received.captured_ns
 
     @property
     def bunch_id(self) -> int | None:
-        """None where no trailer came."""
+        """The bunch ID from the trailer; None if no trailer came."""
         return self.received.bunch_id
 
     @property
@@ -63,12 +63,12 @@ class Frame:
 
     @property
     def holes(self) -> int:
-        """How many pixels were never written."""
+        """Number of pixels that were never written."""
         return self.result.counts.holes
 
     @property
     def counts(self) -> Counts:
-        """Pixels that carry a code, by code, and those that reach the threshold."""
+        """Number of pixels with each code, and of those that reach the threshold."""
         return self.result.counts
 
     @property
@@ -83,29 +83,29 @@ class Frame:
 
     @property
     def image(self) -> NDArray[np.integer[Any]]:
-        """(rows, columns): int16 photons or keV with their codes, or uint16 raw words where nothing corrects them.
+        """The image (rows, columns): int16 photons or keV with codes, or uint16 raw words if nothing corrects them.
 
-        Of a rejected frame it has no rows.
+        A rejected frame's image has no rows.
         """
         return self.result.image
 
     @property
     def photons(self) -> NDArray[np.int16] | None:
-        """The corrected image, int16 (rows, columns); None of a rejected frame, and of raw words."""
+        """The corrected image, int16 (rows, columns); None for a rejected frame and for raw words."""
         return self.image.view(np.int16) if self.corrected and self.accepted else None
 
     @property
     def sparse(self) -> SparseRows | None:
-        """The pixels that reach the threshold of sparse rows, where these are asked for; None of a rejected frame."""
+        """The sparse rows, if they were requested; None for a rejected frame."""
         return self.result.sparse
 
     def hole_mask(self) -> NDArray[np.bool_]:
-        """Which pixels were never written, bool (rows, columns): a copy. Of a rejected frame it has no rows."""
+        """Mask of the pixels that were never written, bool (rows, columns), as a copy. No rows for a rejected frame."""
         mask: NDArray[np.bool_] = self.image == (PixelCode.HOLE if self.image.dtype == np.int16 else HOLE_WORD)
         return mask
 
     def copy(self) -> "Frame":
-        """The same with arrays of its own, and with no slot: to keep."""
+        """A copy to keep: it has its own arrays and no slot."""
         result, rows = self.result, self.result.sparse
         held = replace(
             result,
@@ -119,15 +119,14 @@ class Frame:
 
     @property
     def intact(self) -> bool | None:
-        """What `give_back` has said: whether its slot was read before it could be overwritten; None: not given back."""
+        """What `give_back` has returned; None if the frame was not given back yet."""
         return self._intact
 
     def give_back(self) -> bool:
-        """Give its slot back; its credit is said when the next frame is asked for.
+        """Give the slot back. The credit is published when the next frame is requested, which also gives it back.
 
-        False if it may have been overwritten before: then it is void.
-
-        Only where credit is given for ever is it ever overwritten. Whoever does not call this has it called.
+        Returns false if the slot may have been overwritten before; then discard the frame. This happens only with
+        unlimited credit.
         """
         if self._intact is None:
             self._intact = self._give_back()

@@ -22,7 +22,7 @@ _FEWEST_SLOTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """Packets of the capture `path` (pcap), which were sent to the receiver of `session` (a session.json)."""
+    """Packets from the capture `path` (pcap). They were sent to the receiver of `session` (a session.json)."""
 
     path: Path
     session: Path
@@ -38,71 +38,71 @@ class Capture:
 
     @property
     def of(self) -> str:
-        """What says of which kind the frames are, in words."""
+        """What describes the frames, in words for messages."""
         return f"session {self.session}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """Packets from the wire. OptionError (a ConfigError) for what cannot be.
+    """Packets from the wire. Raises OptionError (a ConfigError) for options that are wrong or do not fit together.
 
-    A new session is made of `plan`, or `session` is served again as it is, by a soft NIC. A detector knows of none.
+    `plan` makes a new session; or a soft NIC serves `session` again. A detector's own packets need neither.
     """
 
     transport: Literal["udp", "packet", "verbs", "pcie", "jungfrau", "detector"]
-    """A soft NIC on a UDP socket, or on an interface (AF_PACKET, as root), an RDMA device, a board on PCIe of this host
-    (docs/integrating/pcie_host.md), a JUNGFRAU's own packets (docs/reference/jungfrau_packets.md), or those of the
-    `detector` that is named (docs/detectors/packets.md)."""
+    """`udp`: a soft NIC on a UDP socket. `packet`: a soft NIC on an interface (AF_PACKET, as root). `verbs`: an RDMA
+    device. `pcie`: a board in this host (docs/integrating/pcie_host.md). `jungfrau`: a JUNGFRAU's own packets
+    (docs/reference/jungfrau_packets.md). `detector`: packets that `detector` describes (docs/detectors/packets.md)."""
     detector: str | Path | None = None
-    """A description of packets: one of this package by its name, or a TOML file. Of `detector`."""
+    """For `detector`: the description of its packets, by the name of one in this package or as a TOML file."""
     plan: Path | SessionPlan | None = None
-    """The kind of a new session: a TOML file (docs/howto/receiving.md), or what it says."""
+    """The plan of a new session: a TOML file (docs/howto/receiving.md) or a `SessionPlan`."""
     session: Path | None = None
     """A session.json."""
     publish: Path | None = None
-    """The new session is written to this file, over an older session,"""
+    """File to which the new session is written. It replaces an older session."""
     force: bool = False
-    """and over a file of another kind."""
+    """`publish` also replaces a file of another kind."""
     link_port: int | None = None
-    """TCP port of the link that tells sources session and credit; 0: any free one, None: 4790."""
+    """TCP port of the link, by which sources learn session and credit. 0: any free port; None: 4790."""
     link_tls: bool = False
-    """The link is encrypted (TLS), for one that crosses other networks. A session that had TLS before has it again."""
+    """Encrypt the link by TLS, for a link across other networks. A session that had TLS before has it again."""
     max_rate: float = MAX_RATE
-    """Frames/s that a source can offer at most, at best twice the detector's: a report of more is refused."""
+    """Highest rate that a source may report, frames/s. A report above it is refused; give twice the detector's rate."""
     interface: str | None = None
-    """Where packets come in; of `packet`."""
+    """For `packet`: the interface on which packets arrive."""
     port: int | None = None
-    """UDP port, None: 4791; of `udp`. Of a detector the first of consecutive ones, None: 50001."""
+    """For `udp`: the UDP port; None: 4791. For a detector: the first of consecutive ports; None: 50001."""
     host: str | None = None
-    """IPv4 address on which a detector's packets come in; None: any. Of `jungfrau` and `detector`, as all up to
-    `slots`."""
+    """IPv4 address to which a detector sends; None: any. This option and those down to `slots` are for `jungfrau` and
+    `detector`."""
     ports: tuple[int, ...] = ()
-    """The port of each interface of each module, where they are not consecutive."""
+    """The port of each interface of each module, if they are not consecutive."""
     modules: int = 1
     """Modules of the detector, one above the other in the image."""
     interfaces: int | None = None
-    """On which a module sends, each to its own port; None: as the description has it first, of a JUNGFRAU one."""
+    """Interfaces of each module, each with its own port. None: the description's first choice; a JUNGFRAU's is 1."""
     slots: int = 64
-    """Frames that the ring holds; others take it from the plan."""
+    """Frames that the ring holds. Other transports take this from the plan."""
     card: OpenCard | None = field(default=None, repr=False, compare=False)
-    """Opens the board, such as `driver.vfio.vfio_card.vfio_card("0000:03:00.0")`; of `pcie`."""
+    """For `pcie`: opens the board, for example `driver.vfio.vfio_card.vfio_card("0000:03:00.0")`."""
     device: str | None = None
-    """RDMA device; None: the one that has the receiver's address. Of `verbs`, as all that follow."""
+    """For `verbs`: the RDMA device; None: the one with the receiver's address."""
     gid_index: int | None = None
     polling: bool = False
-    """A core looks for completions all the time, instead of sleeping until one comes."""
+    """For `verbs`: poll for completions on one core, instead of sleeping until one comes."""
     huge_pages: bool = False
-    """The ring lies in huge pages that are reserved. Of any transport."""
+    """Keep the ring in reserved huge pages. For any transport."""
     ring: Literal["host", "gpu"] = "host"
-    """Whose memory the frames are placed in."""
+    """For `verbs`: memory in which the frames are placed."""
     free_running: bool = False
-    """Credit for ever: slots may be overwritten while they are read."""
+    """Give unlimited credit: slots may be overwritten while they are read."""
     frames: int | None = None
-    """The run ends after so many frames, or a few more."""
+    """Number of frames after which the run ends; a few more may come."""
     idle: float | None = None
-    """It ends when nothing has come for so many seconds."""
+    """Seconds without a packet after which the run ends."""
     detector_layout: Layout | None = field(init=False, repr=False, compare=False, default=None)
-    """Whose packets come, where they are a detector's own."""
+    """The layout of a detector's own packets, if these are received."""
 
     def __post_init__(self) -> None:
         for name in ("plan", "session", "publish"):
@@ -138,7 +138,7 @@ class Live:
 
     @property
     def detector_ports(self) -> list[int]:
-        """UDP ports of a detector in the order of modules, of each its interfaces; or of all modules together."""
+        """UDP ports of a detector, by module and interface; or the ports that all modules share."""
         first, layout = 50001 if self.port is None else self.port, self.detector_layout
         return list(self.ports) or list(range(first, first + (layout.streams if layout else 0)))
 
@@ -200,7 +200,7 @@ class Live:
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that are read, and the geometry that the plan names."""
+        """The files that are read, with the geometry that the plan names."""
         paths = [path for path in (self.session, self.plan) if isinstance(path, Path)]
         if self.detector is not None and str(self.detector) not in names():
             paths.append(Path(self.detector))
@@ -211,7 +211,7 @@ class Live:
 
     @property
     def of(self) -> str:
-        """What says of which kind the frames are, in words."""
+        """What describes the frames, in words for messages."""
         if self.detector_layout is not None:
             return f"detector of {self.modules} modules"
         if self.session is not None:

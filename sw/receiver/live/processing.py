@@ -11,10 +11,10 @@ from framelane.receiver.pipeline.judging_options import JudgingOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Processing(JudgingOptions):
-    """How frames are corrected, counted and judged; None: the default. OptionError (a ConfigError) for what cannot be.
+    """How frames are corrected, counted and judged; None means the default. Raises OptionError, a ConfigError.
 
-    Without `calibration` raw words are kept as they are, and nothing is counted; images that their source has corrected
-    are judged. Thresholds are in photons, or in keV where the session says keV.
+    Without `calibration`, raw words are kept as they are and nothing is counted. Images that their source has corrected
+    are judged all the same. Thresholds are in photons, or in keV if the session says keV.
     """
 
     calibration: Path | None = None
@@ -22,11 +22,11 @@ class Processing(JudgingOptions):
     gain_mode: GainMode | None = None
     """The gain mode of the frames, for a calibration of both modes."""
     gpu: bool = False
-    """Frames are processed by a GPU."""
+    """Process frames on a GPU."""
     dark_period: int | None = None
-    """One of so many frames of the detector is dark: the pedestal follows it (docs/howto/pedestal_tracking.md)."""
+    """One in so many frames of the detector is dark, and tracks the pedestal (docs/howto/pedestal_tracking.md)."""
     dark_phase: int | None = None
-    """The dark frame of a period, from 0; the last."""
+    """Which frame of the period is dark, from 0; None: the last."""
 
     def __post_init__(self) -> None:
         if self.calibration is not None:
@@ -48,13 +48,13 @@ class Processing(JudgingOptions):
 
     @property
     def dark_rule(self) -> DarkRule | None:
-        """Which frames are dark, if any is: without a phase the last of each period. ConfigError where it cannot be."""
+        """Which frames are dark, if any: by default the last of each period. ConfigError for wrong values."""
         if self.dark_period is None:
             return None
         return DarkRule(self.dark_period, self.dark_period - 1 if self.dark_phase is None else self.dark_phase)
 
     def check_no_judging(self) -> None:
-        """OptionError where photons are to be judged: raw words have none."""
+        """Raise OptionError if photons are to be judged, because raw words have none."""
         names = "threshold", "minimum_peaks", "sparse", "peaks", "ladder"
         given = [f"{{{name}}}" for name in names if getattr(self, name) is not None]
         if given:

@@ -42,9 +42,9 @@ from framelane.session.session import Session
 from framelane.session.session_server import SessionServer
 
 _MODULES = 64
-"""Rows of a detector, at most: so many of the newest rows have one of each."""
+"""At most so many modules; the newest so many rows of the drift record have one of each."""
 _SOURCE_S = 10.0
-"""So long at most a source beside the run may take to end after it."""
+"""Time that a source beside the run may take to end after it."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,42 +56,42 @@ def receive(
     *,
     stop: Stop | None = None,
 ) -> "Reception":
-    """Open a receiver for the packets of `source`; its frames are corrected and judged as `processing` says.
+    """Open a receiver for the packets of `source`. `processing` says how frames are corrected and judged.
 
-    `stop.wanted`, set by anybody, ends the run with what has arrived. FramelaneError for bad input, or a wire that
-    cannot be opened.
+    Set `stop.wanted` to end the run with what has arrived. Raises FramelaneError for bad input, or if the wire cannot
+    be opened.
     """
     return Reception(source, processing or Processing(), stop or Stop())
 
 
 class Reception:
-    """Yields `Frame` after frame, each once, in the order of the source; to be used in a `with` block.
+    """Iterates over the frames of a run, each once, in the order of the source. Use it in a `with` block.
 
-    A frame's slot is given back, and so its credit, when the next one is asked for. Whatever fails on the way (the
-    wire, a GPU) ends a live run with what has arrived, and `fault` says why; a capture that cannot be read raises. When
-    it has been gone through to its end, every frame is accounted for in `tally`.
+    Requesting the next frame gives the last one's slot back, and so its credit. If something fails (the wire, a GPU), a
+    live run ends with what has arrived, and `fault` says why; a capture that cannot be read raises. After the last
+    frame, `tally` accounts for every frame.
     """
 
     def __init__(self, source: Capture | Live, processing: Processing, stop: Stop) -> None:
         self.source, self.processing, self.stop = source, processing, stop
         self.tell: Callable[[str], object] = lambda line: None
-        """Is given a line now and then while a live run lasts: how it goes."""
+        """Called with a progress line now and then during a live run."""
         self.unprocessed = 0
-        """Frames that came and could not be processed."""
+        """Number of frames that came but could not be processed."""
         self.notes: list[str] = []
-        """What is to be known of the sources of a live run even where all went well, when it has ended."""
+        """After a live run: sentences about its sources, also if all went well."""
         self.writes: int | None = None
-        """Packets that came to an RDMA device, as it has counted, when the run has ended; None where none counts."""
+        """After the run: packets that the RDMA device has counted; None if nothing counts them."""
         self.packets_sent = 0
-        """How many packets the sources have sent, as the trailers that came say."""
+        """Number of packets that the sources have sent, according to the trailers that came."""
         self.sources_ended = False
-        """Whether all sources have told their end."""
+        """Whether all sources have reported their end."""
         self.sources_gone = 0
-        """How many have gone without it: what they had sent is not known."""
+        """Number of sources that went away without it; what they had sent is not known."""
         self.captured: CaptureTimes | None = None
-        """When the packets of a capture came, where it tells."""
+        """Times of the packets of a capture, if it has any."""
         self._link = contextlib.ExitStack()
-        """What sources hear of: it ends with the last frame."""
+        """What sources are connected to; it closes with the last frame."""
         self._address: tuple[str, int] | None = None
         self._loop: LiveLoop | None = None
         self._current: Frame | None = None
@@ -122,29 +122,29 @@ class Reception:
 
     @property
     def live(self) -> bool:
-        """Whether packets come from the wire: nobody can send them again."""
+        """Whether packets come from the wire, so that they cannot be read again."""
         return isinstance(self.source, Live)
 
     @property
     def fault(self) -> str:
-        """Why the run ended early, in a sentence; empty where it did not."""
+        """Why the run ended early, in a sentence; empty if it did not."""
         if self._loop is not None and self._loop.fault:
             return self._loop.fault
         return f"the run ended early: {self._work.fault}" if self._work.fault else ""
 
     @property
     def work_fault(self) -> str:
-        """Why frames could no longer be processed, or kept, whatever became of the wire; empty where they could."""
+        """Why frames could no longer be processed or kept, apart from the wire; empty if they could."""
         return self._work.fault
 
     @property
     def counters(self) -> Counters:
-        """What came over the wire, and what was wrong with it."""
+        """Counts of what came over the wire, and of what was wrong with it."""
         return self._transport.counters
 
     @property
     def strays(self) -> int:
-        """Immediates that bring no trailer of an open frame; `first_stray` says what was wrong with the first."""
+        """Number of immediates without a trailer of an open frame; `first_stray` says what was wrong with the first."""
         return self._receiver.strays
 
     @property
@@ -154,31 +154,31 @@ class Reception:
 
     @property
     def first_misfit(self) -> str:
-        """The size of the first frame that has another size than the session's; empty where none had."""
+        """The first frame whose size is not the session's, in a sentence; empty if there was none."""
         return self._receiver.first_misfit
 
     @property
     def foreign_writes(self) -> int:
-        """How many of `writes` somebody else has sent; 0 where that cannot be told, as sources go on, or send again."""
+        """How many of `writes` were foreign; 0 if unknown, because sources are still running or send again."""
         came = self.tally.complete == self.tally.sent - self.tally.dropped_at_source
         known = self.writes is not None and self.sources_ended and came and self.session.service == "UC"
         return max(0, (self.writes or 0) - self.packets_sent) if known else 0
 
     @property
     def tally(self) -> Tally:
-        """The loss identity: what became of the frames, up to now."""
+        """The loss identity: what has become of the frames so far."""
         if self._tally is not None:
             return self._tally
         return self._loop.tally() if self._loop is not None else self._receiver.tally()
 
     def serve(self) -> tuple[str, int]:
-        """Let the sources of a live run find its session, by its link and its file; the host and TCP port of the link.
+        """Let the sources of a live run find its session, by its link and its file.
 
-        Of a detector, which knows of no session, it is the address and UDP port of its first interface. A board on PCIe
-        sends from now on.
+        Returns host and TCP port of the link; for a detector, address and UDP port of its first interface. A board on
+        PCIe sends from now on. Requesting the first frame does this too.
 
-        Asking for the first frame does this too. TransportError where nobody can listen there, ConfigError where
-        another receiver has published in that file, or the run is of a capture or has ended.
+        Raises TransportError if the port cannot be opened. Raises ConfigError if another receiver publishes in that
+        file, if the packets come from a capture, or if the run has ended.
         """
         if not isinstance(self.source, Live) or self._tally is not None:
             raise ConfigError("nobody can be served: the packets are of a capture, or the run has ended")
@@ -199,12 +199,12 @@ class Reception:
 
     @contextlib.contextmanager
     def beside(self, source: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Iterator[Future[T]]:
-        """Call a source of a live run in a thread of its own: `with run.beside(emulate, to="127.0.0.1", frames=20)`.
+        """Run a source in its own thread: `with run.beside(emulate, to="127.0.0.1", frames=20)`.
 
-        It finds the session, as by `serve`. Where it raises, the run ends with what has come, `fault` says why, and the
-        block raises the same error. The block gives a future of what the source returns.
+        It finds the session as after `serve`. The block yields a future of what the source returns. If the source
+        raises, the run ends with what has come, `fault` says why, and the block raises the same error.
 
-        The run ends with the block; TransportError where the source goes on for 10 s after that.
+        The run ends with the block. Raises TransportError if the source is still running 10 s later.
         """
         self.serve()
         returned: Future[T] = Future()
@@ -232,14 +232,14 @@ class Reception:
 
     @property
     def veto(self) -> Veto | None:
-        """By which the next frames are judged; None for raw words, which are not."""
+        """The veto for the next frames; None for raw words, which are not judged."""
         return self._veto
 
     def change_veto(self, *, threshold: int | None = None, minimum_peaks: int | None = None) -> Veto:
-        """Judge by another veto from the next frame on that is processed; None: as it is. The file says it of each.
+        """Change the veto from the next processed frame on; None keeps a value. The file records it for each frame.
 
-        May be called by any thread. ConfigError for what cannot be: raw words are not judged, a GPU's thresholds and
-        the threshold of Bragg peaks stay as they are.
+        Any thread may call this. Raises ConfigError for raw words, which are not judged, and for thresholds that cannot
+        change: all of them on a GPU, and the threshold of Bragg peaks.
         """
         if self._veto is None:
             raise OptionError("raw words have no peaks to judge by: give {calibration}")
@@ -253,39 +253,39 @@ class Reception:
 
     @property
     def notes_so_far(self) -> list[str]:
-        """What `notes` would say if the run ended now; for the thread that goes through the frames."""
+        """What `notes` would be if the run ended now. Only for the thread that iterates over the frames."""
         return [] if self._loop is None else self._loop.notes()
 
     @property
     def slots(self) -> tuple[int, int]:
-        """How many slots of the ring are in use here, of frames that are over or begun; and how many there are."""
+        """Number of slots that hold finished or begun frames, and number of all slots."""
         return self._ring.window.used, self._ring.window.n_slots
 
     @property
     def pending(self) -> int:
-        """How many frames the pipeline has: on a GPU those that are under way there."""
+        """Number of frames in the pipeline; on a GPU, those in flight there."""
         return self._work.pending
 
     @property
     def drift(self) -> list[DriftRow]:
-        """The newest row of each module's pedestal; empty where none is tracked, or no dark frame has come."""
+        """The newest drift row of each module; empty if no pedestal is tracked, or no dark frame has come."""
         tracker = self.prepared.tracker
         return [] if tracker is None else list({row.module: row for row in tracker.record.rows[-_MODULES:]}.values())
 
     @property
     def gpu_memory(self) -> tuple[int, int] | None:
-        """Bytes in use of a GPU's memory, by all programs, and all there are; None of a run on the processor.
+        """Bytes of GPU memory that all programs use, and bytes in total; None for a run on the processor.
 
-        For the thread that goes through the frames.
+        Only for the thread that iterates over the frames.
         """
         return memory_in_use() if self.processing.gpu else None
 
     def end(self, reason: str) -> None:
-        """End the run early, for a reason in a sentence; the first one stays. Frames that have come still come."""
+        """End the run early, for a reason in a sentence; the first reason stays. Arrived frames are still yielded."""
         self._work.end(reason)
 
     def close(self) -> None:
-        """End; what has come is accounted for. May be called twice."""
+        """End the run and account for what has come. May be called twice."""
         with contextlib.ExitStack() as last:  # each of them, whatever becomes of those before
             last.callback(self._held.close)
             last.callback(self._count)
@@ -294,7 +294,7 @@ class Reception:
             last.callback(self._done.close)
 
     def _count(self) -> None:
-        """Keep the tally, which can be asked for after the ring has gone."""
+        """Keep the tally for later, when the ring is gone."""
         self._tally = self.tally
 
     def __iter__(self) -> Self:
