@@ -44,12 +44,12 @@ from framelane.session.session import Session
 
 IDENTITY = 0x58544C46
 MAJOR = 1
-"""Version of the register map that this software knows."""
+"""Major version of the register map that this software knows."""
 TIMEOUT_S = 2.0
 _PAUSE_S = 0.0005
-"""Seconds between two looks of one who waits, if the registers do not say otherwise (`pause_s`)."""
+"""Seconds between two polls, unless the registers have another `pause_s`."""
 _KEEPS_DISARMED = ("bad_address",)
-"""Bits of `errors` that say why a board does not arm."""
+"""Bits of `errors` that explain why a board does not arm."""
 _NO_BOARD = {
     WORD: "no device answers: has the board power, is its design loaded, is this its PCI BAR?",
     0: "nothing is there: is the design loaded and out of reset, is this its PCI BAR?",
@@ -57,10 +57,10 @@ _NO_BOARD = {
 
 
 class Board:
-    """The transmitter behind `registers`; a `with` block, or `close`, lets go of them.
+    """The transmitter behind `registers`, which a `with` block or `close` releases.
 
-    Nothing of its state is kept here: a client that dies leaves the board as it is, and the next one goes on from
-    there. BoardError where the board does not answer, is not known, or does not do in `timeout_s` what it was told.
+    This class keeps no state of the board. If a client dies, the board stays as it is, and the next client goes on from
+    there. Methods raise BoardError if the board does not answer, is unknown, or does not obey within `timeout_s`.
     """
 
     def __init__(self, registers: Registers, timeout_s: float = TIMEOUT_S) -> None:
@@ -72,7 +72,7 @@ class Board:
         self._station = StationRegisters(self.registers, self._wait_until)
 
     def close(self) -> None:
-        """Let go of the board, which goes on as it is. May be called twice."""
+        """Release the board, which goes on as it is. May be called twice."""
         self._opened.close()
 
     def __enter__(self) -> Self:
@@ -82,7 +82,7 @@ class Board:
         self.close()
 
     def probe(self) -> Capabilities:
-        """What the board is. BoardError unless it is a transmitter with a register map of a known major version."""
+        """What the board is. BoardError unless it is a transmitter whose register map has a known major version."""
         identity = self.registers["identity"]
         if identity != IDENTITY:
             advice = _NO_BOARD.get(identity, "another design is loaded, or these are the registers of another block")
@@ -108,7 +108,7 @@ class Board:
         return found
 
     def state(self) -> State:
-        """What goes on now."""
+        """The state of the board now."""
         return State(**{name: bool(value) for name, value in self.registers.read_register("status").items()})
 
     def configure(
@@ -118,13 +118,13 @@ class Board:
         correction: Correction | None = None,
         network: Network | None = None,
     ) -> TxConfig:
-        """Disarm, reset, and write the whole configuration; entries that it does not name are disabled.
+        """Disarm, reset, and write the whole configuration. Entries that it does not name are disabled.
 
-        No destination has credit then; counters and errors are cleared. `ring` is the memory of a build with a frame
-        store. With `correction`, whose constants are in the board's memory already, frames are corrected on the way
-        there. By `network` MACs are asked for, and RC queue pairs get their limits (default: `default_limits`); they
-        are started, and settle. ConfigError, before anything is written, where the build cannot hold the configuration.
-        Returns it with the MACs that were answered.
+        Afterwards no destination has credit, and counters and errors are cleared. `ring` is the memory of a build with
+        a frame store. With `correction`, frames are corrected on the way there; its constants must already be in the
+        board's memory. `network` says which MACs to ask for, and the limits of RC queue pairs (default:
+        `default_limits`), which are started and settle. Raises ConfigError, before anything is written, if the build
+        cannot hold the configuration. Returns the configuration with the MACs that ARP has found.
         """
         capabilities = self.probe()
         network = network or Network()
@@ -148,7 +148,7 @@ class Board:
                 config = self._resolved(config, network)
             except BoardError as error:
                 raise BoardError(f"{error}. The board is disarmed, and has no flows until it is configured") from error
-        # Flows are enabled when all else is there: nobody can arm a board of which half is of another configuration.
+        # Enable flows last: nobody can arm a board that is configured by half.
         writes = list(all_writes(config, ring, correction, capabilities))
         last = [write for write in writes if write[0].startswith("flow[") and write[0].endswith(".control")]
         self._write([write for write in writes if write not in last])
@@ -161,7 +161,7 @@ class Board:
         return config
 
     def _resolved(self, config: TxConfig, network: Network) -> TxConfig:
-        """The configuration with the MACs of the addresses that are to be asked for."""
+        """The configuration with the MACs that ARP has found."""
         qps = []
         for index, qp in enumerate(config.qps):
             ip = network.asked_of(index)
@@ -187,9 +187,9 @@ class Board:
                     )
 
     def arm(self) -> None:
-        """Send frames from the next one on, when all queue pairs have settled. Does nothing where that is so.
+        """Wait until all queue pairs have settled, then send frames from the next one on. No effect if it is armed.
 
-        BoardError where no flow is enabled, or the frame store or constants do not lie in the board's memory.
+        Raises BoardError if no flow is enabled, or if the frame store or the constants are not in the board's memory.
         """
         capabilities = self.probe()
         flows = range(capabilities.flows)
@@ -208,11 +208,11 @@ class Board:
             raise BoardError(f"the board does not arm: {wrong[0]}: {ADVICE[wrong[0]]}") from error
 
     def disarm(self) -> None:
-        """Send no frame but what has begun. Does nothing where that is so."""
+        """Finish the current frame and send no more. No effect if the board is disarmed."""
         self.registers["control.arm"] = 0
 
     def wait_idle(self) -> None:
-        """Wait until no frame is under way, nor kept for a receiver that does not acknowledge it."""
+        """Wait until no frame is in flight, or kept for a receiver that has not acknowledged it."""
 
         def idle() -> bool:
             state = self.state()
@@ -232,7 +232,7 @@ class Board:
         self._wait_until(lambda: done(self.state()), 0.0, what, advice)
 
     def _wait_until(self, done: Callable[[], bool], longer_s: float, what: str, advice: str) -> None:
-        """Wait until `done`, so many seconds longer than others wait."""
+        """Wait until `done`, for the time-out and `longer_s` more."""
         patience_s = self._timeout_s + longer_s
         deadline = time.monotonic() + patience_s
         while not done():
@@ -247,16 +247,17 @@ class Board:
                 time.sleep(self._pause_s)
 
     def set_watchdogs(self, mac_s: float, memory_s: float) -> None:
-        """How many seconds the Ethernet core, and memory, may stand still before packets are dropped, accesses fail.
+        """Set the seconds for which the Ethernet core and the memory may stand still.
 
-        0: for ever, as after power-up. ConfigError for times that the registers do not hold.
+        After that, packets are dropped, or memory accesses fail. 0 means for ever, as after power-up. Raises
+        ConfigError for times that the registers cannot hold.
         """
         self._write([("watchdog", Watchdogs(mac_s, memory_s).units(self.probe().clock_hz))])
 
     def abort(self) -> None:
-        """Reset the core without waiting for the Ethernet core or for memory; what was under way is lost.
+        """Reset the core without waiting for the Ethernet core or the memory. Frames in flight are lost.
 
-        Counters and errors are cleared; the queue pairs are forgotten. BoardError where it does not end.
+        Counters, errors and queue pairs are cleared. Raises BoardError if the abort does not end.
         """
         self.registers["command.abort"] = 1
         advice = (
@@ -266,7 +267,7 @@ class Board:
         self._wait(lambda state: not state.resetting, "the abort has not ended", advice)
 
     def set_interrupts(self, names: Iterable[str]) -> None:
-        """Which bits of the register `errors` raise the interrupt from now on; none: none does."""
+        """Set which bits of the register `errors` raise the interrupt; an empty list disables it."""
         known = [field.name for field in self.registers.find("errors").register.fields]
         names = set(names)
         if unknown := sorted(names.difference(known)):
@@ -275,15 +276,15 @@ class Board:
         self.registers["interrupt_mask"] = sum(1 << field.lsb for field in fields_of if field.name in names)
 
     def interrupts(self) -> tuple[str, ...]:
-        """The bits of `errors` that raise it now; `clear_errors` ends that."""
+        """The bits of `errors` that raise the interrupt now; `clear_errors` clears them."""
         pending = self.registers["interrupt"]
         bits = self.registers.find("errors").register.fields
         return tuple(field.name for field in bits if pending >> field.lsb & 1)
 
     def wait_interrupt(self, timeout_s: float) -> tuple[str, ...]:
-        """Wait until a bit is set that `set_interrupts` has asked for; those that are, none after `timeout_s`.
+        """Wait for a bit that `set_interrupts` has enabled. Returns the bits that are set, none after `timeout_s`.
 
-        ConfigError where the board's interrupt does not reach this program.
+        Raises ConfigError if the board's interrupt does not reach this program.
         """
         opened = self._opened
         if not hasattr(opened, "wait_interrupt"):
@@ -295,15 +296,15 @@ class Board:
         return found
 
     def resolve(self, ip: int) -> int:
-        """The MAC of an IPv4 address (both as integers), by ARP, from the address that was configured.
+        """The MAC of an IPv4 address (both as integers), which the board asks for by ARP from its configured address.
 
-        BoardError where nobody answers. For one client at a time.
+        Raises BoardError if nobody answers. Only one client may call this at a time.
         """
         self._check_station()
         return self._station.resolve(ip)
 
     def station(self) -> StationState | None:
-        """What the link does; None for a build without receive path."""
+        """State of the link; None for a build without receive path."""
         return self._station.state() if self.probe().station else None
 
     def _check_station(self) -> None:
@@ -316,20 +317,20 @@ class Board:
         return tuple(pair for pair in found if pair)
 
     def rearm(self, qp: int, session: Session, mac: int | None = None) -> None:
-        """Start the RC queue pair `qp` anew for the `session` of a receiver that was started anew; the others go on.
+        """Restart the RC queue pair `qp` for the `session` of a receiver that was restarted; the others go on.
 
-        The board may be armed meanwhile. Credit is what the session gives; numbers of frames go on. Its packets go to
-        `mac`, or to that of the session. What it had not sent is lost. ConfigError, before anything is written, where
-        the session is not for this queue pair, or is the one that it failed with.
+        The board may stay armed. The credit is that of the session, and frame numbers continue. Packets go to `mac`, by
+        default the session's. Frames that were not sent are lost. Raises ConfigError, before anything is written, if
+        the session is not for this queue pair, or is the one with which it failed.
         """
         if qp >= self.probe().rc_qps:
             raise ConfigError(f"queue pair {qp} cannot be of RC: in this build the first {self.probe().rc_qps} can")
         rearming.rearm(self.registers, self._queue_pairs, self._write, qp, session, mac)
 
     def publish_credit(self, destination: int, window_end: int) -> None:
-        """Let the frames of a destination below `window_end` be sent.
+        """Give a destination credit: the board may send it the frames below `window_end`.
 
-        ConfigError where that takes credit back from an armed board: those frames may be on their way already.
+        Raises ConfigError if this takes credit back from an armed board, because those frames may be in flight.
         """
         entry = f"destination[{destination}]"
         if not self.registers[f"{entry}.control.enabled"]:
@@ -342,7 +343,7 @@ class Board:
         self.registers[f"{entry}.window_end"] = window_end
 
     def counters(self) -> Counters:
-        """All counters, of one moment. For one client at a time."""
+        """All counters at one moment. Only one client may call this at a time."""
         capabilities = self.probe()
         self.registers["command.snapshot"] = 1
         self._wait(lambda state: not state.snapshot_busy, "the counters are not copied", "load the design anew")
@@ -357,6 +358,6 @@ class Board:
         return Errors(names, refusal)
 
     def clear_errors(self) -> None:
-        """Forget what went wrong."""
+        """Clear the errors."""
         bits = self.registers.find("errors").register.fields
         self.registers.write_register("errors", {field.name: 1 for field in bits})

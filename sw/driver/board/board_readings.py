@@ -1,4 +1,4 @@
-"""What a board says of itself: what it is, what it does, what it has counted, and what went wrong."""
+"""What a board reports: its capabilities, state, counters and errors."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from framelane.models.placement.flow import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """One build: `version` of its register map, its number, clock in Hz, width of its packet stream in bits.
+    """One build: version of its register map, build number, clock in Hz, width of its packet stream in bits.
 
-    With `frame_store` it keeps frames in its own ring; without, they lie in memory already. With `correction` it can
-    keep a corrected image beside each. `qps`, `flows` and `destinations` are the entries of its tables. With `rc` its
-    first `rc_qps` queue pairs may be of RC, `rc_depth` descriptors of each being kept until they are acknowledged; with
-    `station` it has a receive path. Addresses of its memory have `address_bits` (0: it does not say).
+    With `frame_store` it keeps frames in its own ring; otherwise they are in memory already. With `correction` it can
+    keep a corrected image beside each. `qps`, `flows` and `destinations` are the sizes of its tables. With `rc` its
+    first `rc_qps` queue pairs can be of RC; it keeps up to `rc_depth` descriptors of each until they are acknowledged.
+    With `station` it has a receive path. `address_bits` is the width of its memory addresses, 0 if unknown.
     """
 
     version: tuple[int, int, int]
@@ -33,9 +33,11 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What goes on: no frame is under way, frames are sent, a reset, a copy of the counters, a QP is being set.
+    """The board's state.
 
-    And what stands still: the Ethernet core, whose packets are dropped; memory, for which reads end with errors.
+    `idle`: no frame is in flight. `armed`: frames are sent. `resetting`: a reset is in progress. `snapshot_busy`: the
+    counters are being copied. `qp_busy`: a queue pair is being written. `mac_stuck`: the Ethernet core stands still,
+    and packets are dropped. `memory_stuck`: memory stands still, and reads end with errors.
     """
 
     idle: bool
@@ -47,7 +49,7 @@ class State:
     memory_stuck: bool = False
 
     def sentences(self) -> list[str]:
-        """What stands still now, and what to do."""
+        """Sentences about what stands still now, and what to do."""
         said = []
         if self.mac_stuck:
             said.append(
@@ -69,7 +71,7 @@ class FlowCounters:
 
 @dataclass(frozen=True, slots=True)
 class DestinationCounters:
-    """Frames of one destination: sent, dropped for want of credit, never seen, sent with something missing."""
+    """Frames of one destination: sent, dropped for want of credit, skipped (their numbers never came), failed."""
 
     sent: int
     dropped: int

@@ -1,4 +1,4 @@
-"""What a user chooses of the judging of images, whoever corrects them: `recv` and `correct` take the same."""
+"""The user's options for judging images, for `recv` and `correct` alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,27 +19,27 @@ _MOST_PEAKS = 1 << 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingOptions:
-    """How images are counted and judged; None: the default. OptionError (a ConfigError) for what cannot be.
+    """How images are counted and judged; None means the default. Raises OptionError, a ConfigError.
 
-    Thresholds are in photons, or in keV where the images are.
+    Thresholds are in photons, or in keV if the images are.
     """
 
     threshold: int | None = None
-    """From so many photons on a pixel is a peak; 20, of a Bragg peak's pixels 5."""
+    """Photons that make a pixel a peak; default 20, for the pixels of a Bragg peak 5."""
     minimum_peaks: int | None = None
-    """Frames with fewer peaks are rejected; 0: none is."""
+    """Frames with fewer peaks are rejected; default 0, none."""
     peaks: Literal["pixels", "bragg"] | None = None
-    """What is counted: pixels, or Bragg peaks of such pixels (docs/reference/peaks.md)."""
+    """What is counted: pixels (default), or Bragg peaks made of such pixels (docs/reference/peaks.md)."""
     snr: float | None = None
-    """Least ratio of signal to noise of a Bragg peak's pixels over the background around them; 6."""
+    """Signal-to-noise ratio of a Bragg peak's pixels above the local background, at least; default 6."""
     sparse: int | None = None
-    """Pixels of at least so many photons leave as sparse rows; None: there are none."""
+    """Pixels of at least so many photons are put into sparse rows; None: there are no rows."""
     ladder: Sequence[int] | None = None
-    """Thresholds whose pixels are counted, so that a veto can be replayed with others; powers of two."""
+    """Thresholds for which pixels are counted, to replay a veto with other ones; default powers of two."""
     keep_rejected: float | None = None
-    """This share of the rejected frames is kept all the same, 0 to 1; none."""
+    """Share of the rejected frames that is kept anyway, 0 to 1; default none."""
     keep_seed: int | None = None
-    """Seed of the draw of those frames; 0."""
+    """Seed of the draw of those frames; default 0."""
 
     def __post_init__(self) -> None:
         if self.keep_rejected is not None and not self.minimum_peaks:
@@ -56,11 +56,11 @@ class JudgingOptions:
 
     @property
     def share(self) -> RandomShare | None:
-        """The rejected frames that are kept. ConfigError where the share cannot be."""
+        """The rejected frames that are kept. ConfigError for a share outside 0 to 1."""
         return None if self.keep_rejected is None else RandomShare(self.keep_rejected, self.keep_seed or 0)
 
     def rungs(self, fraction_bits: int) -> tuple[int, ...]:
-        """The thresholds of the ladder, for values of so many fraction bits. ConfigError where they cannot be."""
+        """The thresholds of the ladder, for values with so many fraction bits. ConfigError if they are impossible."""
         if self.ladder is None:
             return powers_of_two(fraction_bits)
         check_thresholds(self.ladder, fraction_bits)
@@ -68,7 +68,7 @@ class JudgingOptions:
 
     @property
     def bragg(self) -> PeakSettings | None:
-        """What a Bragg peak is, where they are counted. ConfigError where that cannot be."""
+        """The definition of a Bragg peak, if these are counted. ConfigError for impossible settings."""
         if self.peaks != "bragg":
             return None
         given: dict[str, Any] = {"snr": self.snr, "minimum": self.threshold}
@@ -76,15 +76,15 @@ class JudgingOptions:
 
     @property
     def veto(self) -> Veto:
-        """The veto of these peaks. ConfigError where there is none."""
+        """The veto on these peaks. ConfigError for an impossible threshold."""
         threshold = self.bragg.minimum if self.bragg else _THRESHOLD
         return Veto(threshold if self.threshold is None else self.threshold, self.minimum_peaks or 0)
 
     def judging(self, shape: tuple[int, int], fraction_bits: int = 0, panels: Sequence[Panel] | None = None) -> Judging:
         """The settings for images of `shape` (rows, columns), in units of `2**-fraction_bits` photons or keV.
 
-        `panels` are pieces that no Bragg peak crosses: where none are given whole modules, if the image is made of
-        such. ConfigError for what cannot be.
+        No Bragg peak crosses the border of one of the `panels`; None means whole modules, if the image is made of them.
+        Raises ConfigError for impossible settings.
         """
         return Judging(
             veto=self.veto,
