@@ -397,6 +397,9 @@ module gmii_board
       .s_axis_rx_tuser       (1'b0),
       .s_axis_rx_tvalid      (1'b0),
       .link_up_i             (link_up),
+      .trigger_i             (1'b0),
+      .pps_i                 (1'b0),
+      .pps_o                 (),
       .interrupt_o           (),
       .idle_o                ()
   );

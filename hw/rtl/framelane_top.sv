@@ -3,6 +3,7 @@
 //   pixels -> [cdc_axis] -> tx_stream -> [mac_port] -> MAC
 //                           ^      ^--- [mac_port] <--'
 //   registers -> [cdc_axil]-'      '--> [cdc_axi_*] -> memory
+//        '-> [time_unit]: a clock that PTP sets; stamps of frames, of packets at the MAC, of edges
 //
 // clk is the core's clock; with the parameter of another clock 0, that side's is the core's as well, and nothing is built between them.
 // Each reset is of its own clock. Those of the core and the memory come together: mac.md in docs/explanation.
@@ -39,6 +40,7 @@ module framelane_top
     parameter bit          MemoryClock   = 1'b1,
     parameter bit          RegisterClock = 1'b1,
     parameter bit          MacClock      = 1'b1,
+    parameter bit          Time          = 1'b0,         // a clock that PTP sets: docs/integrating/time.md
 
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned MacKeepW = MacW / 8
@@ -187,6 +189,11 @@ module framelane_top
     input logic                s_axis_rx_tvalid,
     input logic                link_up_i,         // of any clock
 
+    // The clock's edges: with Time
+    input  logic trigger_i,  // of any clock, high and low for two cycles of clk at least
+    input  logic pps_i,      // likewise: pulses per second
+    output logic pps_o,      // in clk: high for the first tenth of a second
+
     output logic interrupt_o,  // in register_clk: a bit of errors is set that interrupt_mask asks for
     output logic idle_o        // in clk: nothing is under way, but packets in mac_port, and memory owes nothing
 );
@@ -204,8 +211,8 @@ module framelane_top
   );
 
   // Registers
-  axil_request_t axil_request, core_axil_request;
-  axil_response_t axil_response, core_axil_response;
+  axil_request_t axil_request, core_axil_request, tx_axil_request;
+  axil_response_t axil_response, core_axil_response, tx_axil_response;
 
   assign axil_request = '{
           awaddr: s_axil_awaddr, awprot: s_axil_awprot, awvalid: s_axil_awvalid,
@@ -252,7 +259,7 @@ module framelane_top
   // Pixels
   logic [DataW-1:0] pixel_tdata;
   logic [KeepW-1:0] pixel_tkeep;
-  frame_info_t pixel_tuser;
+  frame_info_t pixel_tuser, stamped_tuser;
   logic pixel_tlast, pixel_tvalid, pixel_tready, pixel_cut, pixel_restart;
 
   if (Store && PixelClock) begin : gen_pixel_clock
@@ -261,7 +268,7 @@ module framelane_top
     ) u_pixels (
         .s_clk        (pixel_clk),
         .s_rst        (pixel_rst),
-        .s_axis_tdata ({s_axis_pixel_tkeep, s_axis_pixel_tuser, s_axis_pixel_tdata}),
+        .s_axis_tdata ({s_axis_pixel_tkeep, stamped_tuser, s_axis_pixel_tdata}),
         .s_axis_tlast (s_axis_pixel_tlast),
         .s_axis_tvalid(s_axis_pixel_tvalid),
         .s_axis_tready(s_axis_pixel_tready),
@@ -279,7 +286,7 @@ module framelane_top
     assign pixel_tdata = s_axis_pixel_tdata;
     assign pixel_tkeep = s_axis_pixel_tkeep;
     assign pixel_tlast = s_axis_pixel_tlast;
-    assign pixel_tuser = s_axis_pixel_tuser;
+    assign pixel_tuser = stamped_tuser;
     assign pixel_tvalid = s_axis_pixel_tvalid;
     assign pixel_cut = 1'b0;
     assign pixel_restart = 1'b0;  // the rest of a packet comes
@@ -463,9 +470,10 @@ module framelane_top
   end
 
   // The transmitter
-  logic [DataW-1:0] core_tdata, core_rx_tdata;
-  logic [KeepW-1:0] core_tkeep, core_rx_tkeep;
-  logic core_tlast, core_tvalid, core_tready, core_rx_tlast, core_rx_tuser, core_rx_tvalid;
+  logic [DataW-1:0] packet_tdata, core_tdata, core_rx_tdata;
+  logic [KeepW-1:0] packet_tkeep, core_tkeep, core_rx_tkeep;
+  logic packet_tlast, packet_tvalid, packet_tready, core_tlast, core_tvalid, core_tready;
+  logic core_rx_tlast, core_rx_tuser, core_rx_tvalid;
   logic [15:0] threshold;
   mac_report_t mac_report;
   logic [1:0][IdW-1:0] unused_awid;
@@ -496,25 +504,25 @@ module framelane_top
   ) u_tx (
       .clk,
       .rst,
-      .s_axil_awaddr          (core_axil_request.awaddr),
-      .s_axil_awprot          (core_axil_request.awprot),
-      .s_axil_awvalid         (core_axil_request.awvalid),
-      .s_axil_wdata           (core_axil_request.wdata),
-      .s_axil_wstrb           (core_axil_request.wstrb),
-      .s_axil_wvalid          (core_axil_request.wvalid),
-      .s_axil_bready          (core_axil_request.bready),
-      .s_axil_araddr          (core_axil_request.araddr),
-      .s_axil_arprot          (core_axil_request.arprot),
-      .s_axil_arvalid         (core_axil_request.arvalid),
-      .s_axil_rready          (core_axil_request.rready),
-      .s_axil_awready         (core_axil_response.awready),
-      .s_axil_wready          (core_axil_response.wready),
-      .s_axil_bresp           (core_axil_response.bresp),
-      .s_axil_bvalid          (core_axil_response.bvalid),
-      .s_axil_arready         (core_axil_response.arready),
-      .s_axil_rdata           (core_axil_response.rdata),
-      .s_axil_rresp           (core_axil_response.rresp),
-      .s_axil_rvalid          (core_axil_response.rvalid),
+      .s_axil_awaddr          (tx_axil_request.awaddr),
+      .s_axil_awprot          (tx_axil_request.awprot),
+      .s_axil_awvalid         (tx_axil_request.awvalid),
+      .s_axil_wdata           (tx_axil_request.wdata),
+      .s_axil_wstrb           (tx_axil_request.wstrb),
+      .s_axil_wvalid          (tx_axil_request.wvalid),
+      .s_axil_bready          (tx_axil_request.bready),
+      .s_axil_araddr          (tx_axil_request.araddr),
+      .s_axil_arprot          (tx_axil_request.arprot),
+      .s_axil_arvalid         (tx_axil_request.arvalid),
+      .s_axil_rready          (tx_axil_request.rready),
+      .s_axil_awready         (tx_axil_response.awready),
+      .s_axil_wready          (tx_axil_response.wready),
+      .s_axil_bresp           (tx_axil_response.bresp),
+      .s_axil_bvalid          (tx_axil_response.bvalid),
+      .s_axil_arready         (tx_axil_response.arready),
+      .s_axil_rdata           (tx_axil_response.rdata),
+      .s_axil_rresp           (tx_axil_response.rresp),
+      .s_axil_rvalid          (tx_axil_response.rvalid),
       .s_axis_pixel_tdata     (pixel_tdata),
       .s_axis_pixel_tkeep     (pixel_tkeep),
       .s_axis_pixel_tlast     (pixel_tlast),
@@ -593,11 +601,11 @@ module framelane_top
       .m_axi_rlast            (core_read_response.rlast),
       .m_axi_rvalid           (core_read_response.rvalid),
       .m_axi_rready           (core_read_request.rready),
-      .m_axis_tdata           (core_tdata),
-      .m_axis_tkeep           (core_tkeep),
-      .m_axis_tlast           (core_tlast),
-      .m_axis_tvalid          (core_tvalid),
-      .m_axis_tready          (core_tready),
+      .m_axis_tdata           (packet_tdata),
+      .m_axis_tkeep           (packet_tkeep),
+      .m_axis_tlast           (packet_tlast),
+      .m_axis_tvalid          (packet_tvalid),
+      .m_axis_tready          (packet_tready),
       .s_axis_rx_tdata        (core_rx_tdata),
       .s_axis_rx_tkeep        (core_rx_tkeep),
       .s_axis_rx_tlast        (core_rx_tlast),
@@ -614,25 +622,139 @@ module framelane_top
   assign unused = ^{unused_awid, unused_constant_arid, unused_arid, m_axi_bid, m_axi_corrected_bid, m_axi_rid,
                     m_axi_constant_rid};
 
-  // The MAC
-  if (MacPort) begin : gen_mac
-    logic mac_tx_clk, mac_rx_clk, mac_tx_rst, mac_rx_rst;
+  // The MAC's clocks
+  logic mac_tx_clk, mac_rx_clk, mac_tx_rst, mac_rx_rst;
 
-    if (MacClock) begin : gen_clocks
-      assign mac_tx_clk = tx_clk;
-      assign mac_tx_rst = tx_rst;
-      assign mac_rx_clk = rx_clk;
-      assign mac_rx_rst = rx_rst;
-    end else begin : gen_no_clocks
-      assign mac_tx_clk = clk;
-      assign mac_tx_rst = rst;
-      assign mac_rx_clk = clk;
-      assign mac_rx_rst = rst;
+  if (MacPort && MacClock) begin : gen_mac_clocks
+    assign mac_tx_clk = tx_clk;
+    assign mac_tx_rst = tx_rst;
+    assign mac_rx_clk = rx_clk;
+    assign mac_rx_rst = rx_rst;
+  end else begin : gen_no_mac_clocks
+    assign mac_tx_clk = clk;
+    assign mac_tx_rst = rst;
+    assign mac_rx_clk = clk;
+    assign mac_rx_rst = rst;
 
-      logic unused_clocks;
-      assign unused_clocks = ^{tx_clk, tx_rst, rx_clk, rx_rst};
+    logic unused_clocks;
+    assign unused_clocks = ^{tx_clk, tx_rst, rx_clk, rx_rst};
+  end
+
+  // The clock that PTP sets. Its messages go between the core's packets.
+  if (Time) begin : gen_time
+    axil_request_t [1:0] both_request;
+    axil_response_t [1:0] both_response;
+    logic [DataW-1:0] message_tdata;
+    logic [KeepW-1:0] message_tkeep;
+    logic message_tlast, message_tvalid, message_tready, stamp_clk, stamp_rst;
+    logic unused_tuser, unused_idle;
+
+    axil_both u_both (
+        .s_axil_i(core_axil_request),
+        .s_axil_o(core_axil_response),
+        .m_axil_o(both_request),
+        .m_axil_i(both_response)
+    );
+
+    assign tx_axil_request = both_request[0];
+    assign both_response[0] = tx_axil_response;
+
+    if (Store && PixelClock) begin : gen_stamp_clock
+      assign stamp_clk = pixel_clk;
+      assign stamp_rst = pixel_rst;
+    end else begin : gen_no_stamp_clock
+      assign stamp_clk = clk;
+      assign stamp_rst = rst;
     end
 
+    time_unit #(
+        .DataW     (DataW),
+        .MacW      (MacW),
+        .ClockHz   (ClockHz),
+        .Frames    (Store),
+        .MacClock  (MacPort && MacClock),
+        .PixelClock(Store && PixelClock)
+    ) u_time (
+        .clk,
+        .rst,
+        .s_axil_i      (both_request[1]),
+        .s_axil_o      (both_response[1]),
+        .trigger_i,
+        .pps_i,
+        .pps_o,
+        .m_axis_tdata  (message_tdata),
+        .m_axis_tkeep  (message_tkeep),
+        .m_axis_tlast  (message_tlast),
+        .m_axis_tvalid (message_tvalid),
+        .m_axis_tready (message_tready),
+        .tx_clk        (mac_tx_clk),
+        .tx_rst        (mac_tx_rst),
+        .tx_tdata_i    (m_axis_tdata),
+        .tx_tkeep_i    (m_axis_tkeep),
+        .tx_tlast_i    (m_axis_tlast),
+        .tx_tuser_i    (m_axis_tuser),
+        .tx_taken_i    (m_axis_tvalid && m_axis_tready),
+        .rx_clk        (mac_rx_clk),
+        .rx_rst        (mac_rx_rst),
+        .rx_tdata_i    (s_axis_rx_tdata),
+        .rx_tkeep_i    (s_axis_rx_tkeep),
+        .rx_tlast_i    (s_axis_rx_tlast),
+        .rx_tuser_i    (s_axis_rx_tuser),
+        .rx_taken_i    (s_axis_rx_tvalid),
+        .pixel_clk     (stamp_clk),
+        .pixel_rst     (stamp_rst),
+        .pixel_tvalid_i(s_axis_pixel_tvalid),
+        .pixel_tready_i(s_axis_pixel_tready),
+        .pixel_tlast_i (s_axis_pixel_tlast),
+        .pixel_info_i  (s_axis_pixel_tuser),
+        .pixel_info_o  (stamped_tuser)
+    );
+
+    packet_merge #(
+        .DataW       (DataW),
+        .ControlBytes(128)
+    ) u_merge (
+        .clk,
+        .rst,
+        .hold_data_i          (1'b0),
+        .hold_control_i       (1'b0),
+        .s_axis_data_tdata    (packet_tdata),
+        .s_axis_data_tkeep    (packet_tkeep),
+        .s_axis_data_tlast    (packet_tlast),
+        .s_axis_data_tuser    (1'b0),
+        .s_axis_data_tvalid   (packet_tvalid),
+        .s_axis_data_tready   (packet_tready),
+        .s_axis_control_tdata (message_tdata),
+        .s_axis_control_tkeep (message_tkeep),
+        .s_axis_control_tlast (message_tlast),
+        .s_axis_control_tuser (1'b0),
+        .s_axis_control_tvalid(message_tvalid),
+        .s_axis_control_tready(message_tready),
+        .m_axis_tdata         (core_tdata),
+        .m_axis_tkeep         (core_tkeep),
+        .m_axis_tlast         (core_tlast),
+        .m_axis_tuser         (unused_tuser),
+        .m_axis_tvalid        (core_tvalid),
+        .m_axis_tready        (core_tready),
+        .idle_o               (unused_idle)
+    );
+  end else begin : gen_no_time
+    assign tx_axil_request = core_axil_request;
+    assign core_axil_response = tx_axil_response;
+    assign stamped_tuser = s_axis_pixel_tuser;
+    assign core_tdata = packet_tdata;
+    assign core_tkeep = packet_tkeep;
+    assign core_tlast = packet_tlast;
+    assign core_tvalid = packet_tvalid;
+    assign packet_tready = core_tready;
+    assign pps_o = 1'b0;
+
+    logic unused_edges;
+    assign unused_edges = ^{trigger_i, pps_i};
+  end
+
+  // The MAC
+  if (MacPort) begin : gen_mac
     mac_port #(
         .DataW    (DataW),
         .MacW     (MacW),
@@ -689,7 +811,7 @@ module framelane_top
     assign mac_report = '0;
 
     logic unused_mac;
-    assign unused_mac = ^{threshold, tx_clk, tx_rst, rx_clk, rx_rst};
+    assign unused_mac = ^{threshold, mac_tx_clk, mac_tx_rst, mac_rx_clk, mac_rx_rst};
   end
 
   if (!MemoryClock) begin : gen_no_memory_clock

@@ -97,7 +97,7 @@ module pcie_tx
 );
 
   axil_request_t axil_request, tx_request, pcie_request;
-  axil_response_t tx_response, pcie_response;
+  axil_response_t axil_response, tx_response, pcie_response;
   logic [CORE_RESETS-1:0] core_rst;
   logic armed, resetting, aborting, core_idle, quiet;
   logic [15:0] mac_limit, memory_limit;
@@ -119,36 +119,27 @@ module pcie_tx
   logic [Engines-1:0][DataW-1:0] core_rdata;
   logic [Engines-1:0] read_errors, memory_late, memory_owes, memory_left, memory_fired, beyond;
 
-  // All registers see every access; each answers with 0 what it does not have, and both go on together.
   assign axil_request = '{
           awaddr: s_axil_awaddr, awprot: s_axil_awprot, awvalid: s_axil_awvalid,
           wdata: s_axil_wdata, wstrb: s_axil_wstrb, wvalid: s_axil_wvalid, bready: s_axil_bready,
           araddr: s_axil_araddr, arprot: s_axil_arprot, arvalid: s_axil_arvalid, rready: s_axil_rready
       };
 
-  always_comb begin
-    tx_request = axil_request;
-    tx_request.awvalid = s_axil_awvalid && pcie_response.awready;
-    tx_request.wvalid = s_axil_wvalid && pcie_response.wready;
-    tx_request.arvalid = s_axil_arvalid && pcie_response.arready;
-    tx_request.bready = s_axil_bready && pcie_response.bvalid;
-    tx_request.rready = s_axil_rready && pcie_response.rvalid;
-    pcie_request = axil_request;
-    pcie_request.awvalid = s_axil_awvalid && tx_response.awready;
-    pcie_request.wvalid = s_axil_wvalid && tx_response.wready;
-    pcie_request.arvalid = s_axil_arvalid && tx_response.arready;
-    pcie_request.bready = s_axil_bready && tx_response.bvalid;
-    pcie_request.rready = s_axil_rready && tx_response.rvalid;
-  end
+  axil_both u_both (
+      .s_axil_i(axil_request),
+      .s_axil_o(axil_response),
+      .m_axil_o({pcie_request, tx_request}),
+      .m_axil_i({pcie_response, tx_response})
+  );
 
-  assign s_axil_awready = tx_response.awready && pcie_response.awready;
-  assign s_axil_wready = tx_response.wready && pcie_response.wready;
-  assign s_axil_arready = tx_response.arready && pcie_response.arready;
-  assign s_axil_bvalid = tx_response.bvalid && pcie_response.bvalid;
-  assign s_axil_bresp = tx_response.bresp;
-  assign s_axil_rvalid = tx_response.rvalid && pcie_response.rvalid;
-  assign s_axil_rdata = tx_response.rdata | pcie_response.rdata;
-  assign s_axil_rresp = tx_response.rresp;
+  assign s_axil_awready = axil_response.awready;
+  assign s_axil_wready = axil_response.wready;
+  assign s_axil_bresp = axil_response.bresp;
+  assign s_axil_bvalid = axil_response.bvalid;
+  assign s_axil_arready = axil_response.arready;
+  assign s_axil_rdata = axil_response.rdata;
+  assign s_axil_rresp = axil_response.rresp;
+  assign s_axil_rvalid = axil_response.rvalid;
 
   logic count_tvalid, count_tready, unused_qp_tvalid;
   count_t count_tdata;
@@ -356,7 +347,7 @@ module pcie_tx
   end
 
   logic unused;
-  assign unused = ^{unused_qp, unused_qp_tvalid, mac_limit, core_rst, pcie_response};
+  assign unused = ^{unused_qp, unused_qp_tvalid, mac_limit, core_rst};
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin

@@ -35,7 +35,7 @@ write_json out
 SMALL: dict[str, dict[str, int]] = {
     "framelane_top": {
         **{"DataW": 128, "MacW": 8, "MaxBytes": 256, "MaxSlots": 4, "NumQp": 2, "Flows": 1, "Destinations": 2},
-        **{"RcQps": 2, "RcDepth": 16, "RcAhead": 32, "ReadDepth": 8},
+        **{"RcQps": 2, "RcDepth": 16, "RcAhead": 32, "ReadDepth": 8, "Time": 1},
     }
 }
 """Parameters with which the same crossings are looked at sooner."""

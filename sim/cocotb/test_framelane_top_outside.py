@@ -52,7 +52,8 @@ class OutsideBench(TopBench):
         speed, period = LINE[self.mac_width]
         periods = PERIODS | {"tx": period, "rx": period}
         self.side = {name: Side(dut, name, each, Stalls.NONE) for name, each in periods.items()}
-        dut.link_up_i.value = 0
+        for name in ("link_up_i", "trigger_i", "pps_i"):
+            getattr(dut, name).value = 0
         names = ("s_axil", "s_axis_pixel", "m_axi", "m_axi_corrected", "m_axis", "s_axis_rx")
         for name in names:
             logging.getLogger(f"cocotb.{dut._name}.{name}").setLevel(logging.ERROR)

@@ -96,6 +96,7 @@ module framelane_top_board
   logic tlast, tuser, tvalid;
   bit tready;
   logic [1:0] unused_frame;
+  logic unused_pps;
 
   framelane_top #(
       .DataW  (DataW),
@@ -181,6 +182,9 @@ module framelane_top_board
       .m_axis_tuser           (tuser),
       .m_axis_tvalid          (tvalid),
       .m_axis_tready          (tready),
+      .trigger_i              (1'b0),
+      .pps_i                  (1'b0),
+      .pps_o                  (unused_pps),
       .*
   );
 
@@ -268,6 +272,6 @@ module framelane_top_board
   end
 
   logic unused;
-  assign unused = ^{arid, arcache, arprot, awid, awcache, awprot, unused_frame};
+  assign unused = ^{arid, arcache, arprot, awid, awcache, awprot, unused_frame, unused_pps};
 
 endmodule

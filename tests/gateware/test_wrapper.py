@@ -20,7 +20,7 @@ from yosys import TOOL
 
 OTHERS = {"DataW": 64, "AddrW": 40, "IdW": 3}
 """Parameters that are not the defaults."""
-ALONE = {"idle_o", "link_up_i", "release_o"}
+ALONE = {"idle_o", "link_up_i", "pps_i", "pps_o", "release_o", "trigger_i"}
 """Ports of no interface."""
 CHANNELS = {"aximm": ("AW", "W", "B", "AR", "R"), "axis": ("T",)}
 

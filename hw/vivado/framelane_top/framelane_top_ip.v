@@ -28,7 +28,8 @@ module framelane_top_ip #(
     parameter [0:0] PixelClock = 1'b1,
     parameter [0:0] MemoryClock = 1'b1,
     parameter [0:0] RegisterClock = 1'b1,
-    parameter [0:0] MacClock = 1'b1
+    parameter [0:0] MacClock = 1'b1,
+    parameter [0:0] Time = 1'b0
 ) (
     (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk CLK", X_INTERFACE_PARAMETER = "XIL_INTERFACENAME clk, ASSOCIATED_BUSIF S_AXIS_FRAME, ASSOCIATED_RESET rst" *)
     input wire clk,
@@ -416,6 +417,9 @@ module framelane_top_ip #(
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_RX TVALID" *)
     input wire s_axis_rx_tvalid,
     input wire link_up_i,
+    input wire trigger_i,
+    input wire pps_i,
+    output wire pps_o,
     (* X_INTERFACE_INFO = "xilinx.com:signal:interrupt:1.0 interrupt_o INTERRUPT", X_INTERFACE_PARAMETER = "XIL_INTERFACENAME interrupt_o, SENSITIVITY LEVEL_HIGH" *)
     output wire interrupt_o,
     output wire idle_o
@@ -449,7 +453,8 @@ module framelane_top_ip #(
       .PixelClock(PixelClock),
       .MemoryClock(MemoryClock),
       .RegisterClock(RegisterClock),
-      .MacClock(MacClock)
+      .MacClock(MacClock),
+      .Time(Time)
   ) u_top (
       .clk(clk),
       .rst(rst),
@@ -570,6 +575,9 @@ module framelane_top_ip #(
       .s_axis_rx_tuser(s_axis_rx_tuser),
       .s_axis_rx_tvalid(s_axis_rx_tvalid),
       .link_up_i(link_up_i),
+      .trigger_i(trigger_i),
+      .pps_i(pps_i),
+      .pps_o(pps_o),
       .interrupt_o(interrupt_o),
       .idle_o(idle_o)
   );

@@ -7,6 +7,7 @@ from typing import Any
 import cocotb
 from cocotb.task import Task
 from cocotb.triggers import RisingEdge, Timer
+from cocotb.utils import get_sim_time
 
 from bench import SEED, Bench, Sink, Source, Stalls
 
@@ -85,6 +86,33 @@ class Side(Bench):
         while not done():
             assert self.cycle - start < limit, f"not done after {limit} cycles of {self.name}_clk"
             await RisingEdge(self.clk)
+
+
+class SteadySide(Side):
+    """A side whose clock is exact, so that the moment of each of its edges is known."""
+
+    def start_clock(self) -> None:
+        self.phase = random.Random(f"{self.name} {self.random.random()}").randrange(1, self.period)
+        """When its first edge is, in ps from now."""
+        self._clock = cocotb.start_soon(self._steadily())
+
+    def edge(self) -> int:
+        """The moment of its last edge, in ps."""
+        return self._first + (moment() - self._first) // self.period * self.period
+
+    async def _steadily(self) -> None:
+        self._first = moment() + self.phase
+        await Timer(self.phase, "ps")
+        while True:
+            self.clk.value = 1
+            await Timer(self.period // 2, "ps")
+            self.clk.value = 0
+            await Timer(self.period - self.period // 2, "ps")
+
+
+def moment() -> int:
+    """Now, in ps."""
+    return round(get_sim_time("ps"))
 
 
 async def start_all(*sides: Side) -> None:

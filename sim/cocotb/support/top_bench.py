@@ -29,17 +29,20 @@ MEMORY = 1 << 20
 class TopBench(StreamPlan):
     """Six clocks: a detector, cocotbext-axi's memory and master of the registers, and a MAC."""
 
+    kind_of_side: type[Side] = Side
+
     def __init__(self, dut: Any, periods: dict[str, int], stalls: Stalls, *, slots: int = 8, rows: int = 12) -> None:
         super().__init__(session(rows=rows, columns=101, mtu=1024, n_slots=16).tx_config(), slots)
         self.dut, self.stalls = dut, stalls
-        self.side = {name: Side(dut, name, period, stalls) for name, period in periods.items()}
+        self.side = {name: self.kind_of_side(dut, name, period, stalls) for name, period in periods.items()}
         self.random: random.Random = self.side[""].random
         self.width, self.mac_width = len(dut.s_axis_pixel_tdata), len(dut.m_axis_tdata)
         self.pixels = self.side["pixel"].source("s_axis_pixel")
         self.out = self.side["tx"].sink("m_axis")
         self.rule = GapRule(self.side["tx"])
         self.line = line(self.side["rx"], Stalls.NONE, "s_axis_rx")
-        dut.link_up_i.value = 0
+        for name in ("link_up_i", "trigger_i", "pps_i"):
+            getattr(dut, name).value = 0
         for name in ("s_axil", "m_axi", "m_axi_corrected"):
             logging.getLogger(f"cocotb.{dut._name}.{name}").setLevel(logging.ERROR)
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.register_clk, dut.register_rst)

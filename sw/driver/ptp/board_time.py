@@ -7,7 +7,7 @@ from framelane.driver.ptp.status import PtpState, PtpStatus
 from framelane.driver.registers._time_register_map import REGISTERS
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import WORD, WORD_BYTES, Registers
-from framelane.models.time.time_counter import NS, adjust_of, seconds_and_rest
+from framelane.models.time.time_counter import NS, adjust_of, rate_of, seconds_and_rest
 
 _IDENTITY = int.from_bytes(b"FLTM", "little")
 _MAJOR = 1
@@ -31,6 +31,7 @@ _UNKNOWN = 0xFE
 class BoardTime:
     """The time unit behind `registers`: a `PtpClock`, and `StampedFrames` where it has messages.
 
+    Its period is set to what its own clock has nominally; its rate and its time stay as they are.
     BoardError where there is no such unit, it is of another version, or it does not do what it is told.
     """
 
@@ -42,7 +43,13 @@ class BoardTime:
             )
         if (major := self._registers["time.version.major"]) != _MAJOR:
             raise BoardError(f"the time unit is of version {major}, this software knows {_MAJOR}: update one of them")
-        self._period = self._registers["time.period"]
+        self._patience_s: float = getattr(registers, "patience_s", _PATIENCE_S)
+        rate = rate_of(self._registers["time.clock_hz"])
+        if self._registers["time.period"] != rate.period:
+            self._registers["time.period"] = rate.period
+        remainder = {"numerator": rate.numerator, "denominator": rate.denominator}
+        self._registers.write_register("time.remainder", remainder)
+        self._period = rate.period
         self._most = self._registers["time.sizes.message_bytes"]
         self._rx, self._tx = (self._registers.find(f"time.{way}[0].word").offset for way in ("rx", "tx"))
         if self._registers["time.sizes.messages"]:
@@ -114,7 +121,7 @@ class BoardTime:
         )
 
     def _wait(self, bit: str) -> None:
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + self._patience_s
         while self._registers[f"time.status.{bit}"]:
             if time.monotonic() > deadline:
                 raise BoardError(f"the time unit is {bit} and does not come to an end: is its clock there?")

@@ -25,6 +25,7 @@ class TimeUnit:
             "identity": 0x4D544C46,
             "version": 1 << 24,
             "sizes": 1 | 128 << 8,
+            "clock_hz": 250_000_000,
             "period": 4 * NS,
         }.items():
             self.put(name, value)

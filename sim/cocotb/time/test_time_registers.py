@@ -1,0 +1,76 @@
+"""time_registers: a lock that nobody says again lapses, and no other access is answered but with 0."""
+
+from typing import Any
+
+import cocotb
+
+from axi_lite import AxiLite
+from bench import Bench, run
+from framelane.driver.registers._time_register_map import REGISTERS
+from signals import now
+
+CLOCK_HZ = 400
+TIME = {each.name: each.offset for each in REGISTERS}
+LOCKED, LAPSED = 1 << 1, 1 << 3
+
+
+async def started(dut: Any) -> tuple[Bench, AxiLite]:
+    bench = Bench(dut)
+    registers = AxiLite(bench)
+    dut.report_i.value = 0
+    await bench.reset()
+    return bench, registers
+
+
+async def _locked(registers: AxiLite) -> tuple[bool, bool]:
+    """Whether it is locked, whether it has lapsed."""
+    quality = await registers.read(TIME["time.quality"])
+    return bool(quality & LOCKED), bool(await registers.read(TIME["time.status"]) & LAPSED)
+
+
+@cocotb.test()
+async def a_lock_lapses_after_its_limit_and_not_while_it_is_said_again(dut: Any) -> None:
+    bench, registers = await started(dut)
+    quality = 37 << 16 | 0x21 << 8 | 1 << 4 | 1 << 2 | LOCKED
+    await registers.write(TIME["time.quality_limit"], 3)
+    for _ in range(3):
+        await registers.write(TIME["time.quality"], quality)
+        start = bench.cycle
+        while bench.cycle - start < 2 * CLOCK_HZ:
+            await bench.step()
+        assert await _locked(registers) == (True, False)
+    while bench.cycle - start < 3 * CLOCK_HZ - 20:
+        await bench.step()
+    assert await _locked(registers) == (True, False)
+    for _ in range(30):
+        await bench.step()
+    assert await _locked(registers) == (False, True)
+    assert await registers.read(TIME["time.quality"]) == quality & ~LOCKED
+    await registers.write(TIME["time.quality"], quality)
+    assert await _locked(registers) == (True, False)
+
+
+@cocotb.test()
+async def without_a_limit_a_lock_stands(dut: Any) -> None:
+    bench, registers = await started(dut)
+    await registers.write(TIME["time.quality"], LOCKED)
+    for _ in range(5 * CLOCK_HZ):
+        await bench.step()
+    assert await _locked(registers) == (True, False)
+
+
+@cocotb.test()
+async def what_is_elsewhere_reads_0_and_changes_nothing(dut: Any) -> None:
+    bench, registers = await started(dut)
+    before = {name: await registers.read(offset) for name, offset in TIME.items()}
+    control = now(dut.control_o)
+    for offset in (*range(0x0, 0xD000, 0x710 & ~3), 0xC010, 0xD110, 0xD280, 0xE010, 0xF010):
+        await registers.write(offset, 0xFFFF_FFFF)
+        assert await registers.read(offset) == 0
+    assert {name: await registers.read(offset) for name, offset in TIME.items()} == before
+    assert now(dut.control_o) >> 38 == control >> 38  # all but the word that was written last
+    assert bench.cycle > 0
+
+
+def test_time_registers() -> None:
+    run("time_registers", flat=True, ClockHz=CLOCK_HZ)
