@@ -18,7 +18,7 @@ from framelane.models.time.ptp_message import Kind, Message, PortIdentity
 from framelane.models.time.time_counter import NS, SECOND, Rate
 
 _FINE = 16
-"""Bits by which edges are known better than moments."""
+"""Bits by which edges are known better than moments: `ClockEdge` has 2^-48 ns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,16 @@ class Oscillator:
     def period(self) -> int:
         """Its true period in 2^-48 ns: no rate that the clock can be given is exactly right."""
         return round(1e9 / (self.hz * (1 + self.ppm * 1e-6)) * (NS << _FINE))
+
+
+@dataclass(frozen=True, slots=True)
+class ClockEdge:
+    """A board's clock at one of its edges: the true moment of that, and its true period, in 2^-48 ns; what it says."""
+
+    moment: int
+    period: int
+    time: int
+    rate: Rate
 
 
 class BoardClock:
@@ -100,6 +110,11 @@ class BoardClock:
         if self._edge < moment << _FINE:
             self._cycles(1)
         return -(-self._edge >> _FINE), self._state.time
+
+    def last_edge(self) -> ClockEdge:
+        """Its last edge. Without wander it goes on from there as it says."""
+        self._run_until(self._now())
+        return ClockEdge(self._edge, self._period, self._state.time, self._rate)
 
     def error(self, true: Callable[[int], int]) -> float:
         """How many ns it is ahead of the time `true(moment)`, at its last edge."""

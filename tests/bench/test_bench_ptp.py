@@ -1,12 +1,18 @@
 """`framelane bench ptp`: the page says what the servo does, and the figures are made of the errors."""
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from framelane.base.errors import SimulationError
 from framelane.bench.transmitter import ptp_page
-from framelane.bench.transmitter.bench_ptp import CASES, Case, rms, row, two_boards
+from framelane.bench.transmitter.bench_ptp import CASES, TRIGGERS, rms, row
+from framelane.bench.transmitter.ptp_case import Case
+from framelane.bench.transmitter.ptp_two_boards import two_boards
+from framelane.bench.transmitter.ptp_weather import WEATHER, weather_row
+from framelane.driver.simulated.verilated_stamps import StampSimulator
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "ptp.md"
 
@@ -28,7 +34,25 @@ def test_errors_are_not_what_they_are_off_their_mean() -> None:
 
 
 def test_two_boards_stamp_the_same_triggers() -> None:
-    differences = two_boards(50)
-    assert len(differences) == 50
-    assert np.abs(differences).max() < 12
-    assert len(set(differences.tolist())) > 10, "they have clocks of their own"
+    whole = os.environ.get("FRAMELANE_WIDTHS") == "all"
+    stamps = two_boards(count := TRIGGERS if whole else 100)
+    assert stamps.errors.shape == (2, count)
+    assert np.abs(stamps.errors).max() < 8, "half a cycle, whole ns, and what the clocks are off"
+    assert np.abs(stamps.differences).max() <= np.abs(stamps.errors).max(axis=1).sum()
+    assert len(set(stamps.differences.tolist())) > 5, "they have clocks of their own"
+    assert not whole or ptp_page.boards(stamps) in PAGE.read_text(), "run make bench BENCH=ptp"
+
+
+def test_a_clock_of_the_gateware_that_goes_another_way_than_its_model_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = StampSimulator.now
+    monkeypatch.setattr(StampSimulator, "now", lambda self: (now(self)[0], now(self)[1] + 1))
+    with pytest.raises(SimulationError, match=r"time_counter is .* ns off its model"):
+        two_boards(1)
+
+
+def test_the_weather_in_docs_is_that_of_the_servo() -> None:
+    steps = next(each for each in WEATHER if each.what.startswith("the master steps"))
+    found = weather_row(steps)
+    assert (found["state"], found["steps_after_lock"]) == ("holdover", 0)
+    assert found["worst_ns"] < 20
+    assert ptp_page.weather_line(found) in PAGE.read_text(), "run make bench BENCH=ptp"

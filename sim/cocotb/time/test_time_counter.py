@@ -7,10 +7,10 @@ from typing import Any
 import cocotb
 
 from bench import Bench, run
+from framelane.driver.simulated.time_ports import rate_t, time_of, time_t
 from framelane.models.time import time_counter as model
 from framelane.models.time.time_counter import NS, SECOND, SLEW_CYCLES, Clock, Rate
 from signals import now
-from time_ports import rate_t, time_of, time_t
 
 LATENCY = 7
 """Cycles from a rate to the first time that has gone by it."""

@@ -3,28 +3,37 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from framelane.bench.page_template import page_parts
+from framelane.bench.transmitter.ptp_two_boards import Stamps
 
 _PARTS = page_parts("ptp")
-_CLOCK_NS = 4.0
+CLOCK_NS = 4.0
+"""One clock of a board."""
 
 Rows = list[dict[str, Any]]
 
 
-def page(rows: Rows, differences: NDArray[np.float64]) -> str:
-    """The whole page; `differences` in ns of two boards' stamps of the same triggers."""
+def page(rows: Rows, weather: Rows, stamps: Stamps) -> str:
+    """The whole page."""
     followed = "".join(followed_line(each) for each in rows)
     held = "".join(held_line(each) for each in rows if each["promised"] or each["wander_ppb"])
-    boards = _PARTS["boards"].format(
-        triggers=len(differences),
-        rms=float(np.sqrt(np.mean(np.square(differences)))),
-        mean=float(differences.mean()),
-        worst=float(np.abs(differences).max()),
-        share=float(np.mean(np.abs(differences) <= _CLOCK_NS)),
+    happened = "".join(weather_line(each) for each in weather)
+    return _PARTS["head"] + followed + _PARTS["held"] + held + _PARTS["weather"] + happened + boards(stamps)
+
+
+def boards(stamps: Stamps) -> str:
+    """What two boards' stamps are apart."""
+    apart = np.abs(stamps.differences)
+    return _PARTS["boards"].format(
+        triggers=len(apart),
+        rms=float(np.sqrt(np.mean(np.square(apart)))),
+        mean=float(stamps.differences.mean()),
+        worst=float(apart.max()),
+        share=float(np.mean(apart <= CLOCK_NS)),
+        goal="kept" if apart.max() <= CLOCK_NS else "missed",
+        truth=float(np.sqrt(np.mean(np.square(stamps.errors)))),
     )
-    return _PARTS["head"] + followed + _PARTS["held"] + held + boards
 
 
 def network(each: dict[str, Any]) -> str:
@@ -45,3 +54,10 @@ def held_line(each: dict[str, Any]) -> str:
     """One line of the table of holdover."""
     clock = f"{each['ppm']:+g} | {each['wander_ppb']:g} | {each['seed']}"
     return f"| {clock} | {each['held_10_s_ns']:+.2f} | {each['held_60_s_ns']:+.2f} |\n"
+
+
+def weather_line(each: dict[str, Any]) -> str:
+    """One line of the table of what may go wrong."""
+    error = f"{each['worst_ns']:.0f} | {each['end_ns']:+.0f}"
+    said = each["said"] or "nothing"
+    return f"| {each['weather']} | {each['state']} | {error} | {each['steps_after_lock']} | {said} |\n"

@@ -28,7 +28,8 @@ def time_t(time: int) -> int:
 
 
 def time_of(bits: int) -> int:
-    """Invert `time_t`; fails where its ns are not below a second."""
+    """Invert `time_t`. ValueError where its ns are not below a second."""
     rest = bits % (1 << 62)
-    assert rest < SECOND, f"{rest >> FRACTION_BITS} ns are a second or more"
+    if rest >= SECOND:
+        raise ValueError(f"{rest >> FRACTION_BITS} ns are a second or more")
     return (bits >> 62) * SECOND + rest
