@@ -18,7 +18,16 @@ import records
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIVERS = ".waivers.verilator.vlt"
-GENERATED = ("pcie_regs.sv", "pcie_regs_pkg.sv", "time_regs.sv", "time_regs_pkg.sv", "tx_regs.sv", "tx_regs_pkg.sv")
+GENERATED = (
+    "det_regs.sv",
+    "det_regs_pkg.sv",
+    "pcie_regs.sv",
+    "pcie_regs_pkg.sv",
+    "time_regs.sv",
+    "time_regs_pkg.sv",
+    "tx_regs.sv",
+    "tx_regs_pkg.sv",
+)
 """Files that a program writes in its own style."""
 VENDOR = ("boards", "alveo_u55c")
 """A board around IPs that only the vendor's tool makes: its test lints it, with their ports."""

@@ -1,9 +1,9 @@
 """Generate all that says where registers are from hw/rtl/registers/tx_regs.rdl.
 
-Those of PCIe engines are in pcie_regs.rdl, those of the time unit in hw/rtl/time/time_regs.rdl. Writes the RTL that
-decodes them (PeakRDL-regblock), the gateware's names of the counters, the driver's names and the pages
-docs/reference/registers.md, docs/integrating/pcie_registers.md, docs/integrating/time_registers.md. Run by `make regs`;
-with `--check`, exit status 1 names the files that are not current.
+Those of PCIe engines are in pcie_regs.rdl, those of the time unit in hw/rtl/time/time_regs.rdl, those of `detector_tx`
+in hw/rtl/detector/det_regs.rdl. Writes the RTL that decodes them (PeakRDL-regblock), the gateware's names of the
+counters, the driver's names and the pages docs/reference/registers.md and docs/integrating/*_registers.md. Run by
+`make regs`; with `--check`, exit status 1 names the files that are not current.
 """
 
 import argparse
@@ -30,6 +30,8 @@ COUNTERS = Path("hw/rtl/registers/tx_counters_pkg.sv")
 PCIE = Path("hw/rtl/registers/pcie_regs.rdl")
 PCIE_COUNTERS = Path("hw/rtl/registers/pcie_counters_pkg.sv")
 TIME = Path("hw/rtl/time/time_regs.rdl")
+DETECTOR = Path("hw/rtl/detector/det_regs.rdl")
+DETECTOR_COUNTERS = Path("hw/rtl/detector/det_counters_pkg.sv")
 
 COPIES = 4
 """Copies of the flag that says whether a request is a write."""
@@ -143,6 +145,7 @@ def generated() -> dict[Path, str]:
         }
         | of_pcie()
         | of_time()
+        | of_detector()
     )
 
 
@@ -169,10 +172,24 @@ def of_time() -> dict[Path, str]:
     }
 
 
+def of_detector() -> dict[Path, str]:
+    """Those of `detector_tx`."""
+    groups = groups_of(elaborate(ROOT / DETECTOR))
+    registers = registers_of(groups)
+    return rtl(elaborate(ROOT / DETECTOR, DETECTOR.stem), DETECTOR) | {
+        DETECTOR_COUNTERS: note(DETECTOR) + counters_package(registers, "det_counters_pkg", "The detector's"),
+        Path("sw/driver/registers/_detector_register_map.py"): formatted(
+            driver_module(registers, DETECTOR, "The detector's")
+        ),
+        Path("docs/integrating/detector_registers.md"): page(groups, DETECTOR, "detector_registers.md"),
+    }
+
+
 def source_of(path: str) -> Path:
     """The RDL file that a generated file is written of."""
     name = Path(path).name
-    return PCIE if "pcie" in name else TIME if "time" in name else SOURCE
+    sources = {"pcie": PCIE, "time": TIME, "det": DETECTOR}
+    return next((source for key, source in sources.items() if key in name), SOURCE)
 
 
 def outdated(root: Path, files: dict[Path, str]) -> list[str]:

@@ -6,7 +6,12 @@ from itertools import groupby, pairwise
 from framelane.driver.registers.register import Register
 
 COUNTER_BYTES = 8
-PULSES = {"counters": "pulses_t", "station_counters": "station_pulses_t", "pcie_counters": "pcie_pulses_t"}
+PULSES = {
+    "counters": "pulses_t",
+    "station_counters": "station_pulses_t",
+    "pcie_counters": "pcie_pulses_t",
+    "det_counters": "det_pulses_t",
+}
 """Groups of which each counter counts single events, one wire each, and the struct of these wires."""
 PARTS = {"station_counters": {"neighbour": "pause_global", "rc": "roce_length"}}
 """Groups whose events come from several blocks: a struct of each, and its first counter."""

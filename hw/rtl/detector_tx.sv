@@ -1,9 +1,11 @@
 // A detector on one side of the line, an RDMA device on the other: its UDP packets in, RoCEv2 WRITEs out, and a station that answers
-// ARP and ping between them. Settings are ports, steady while armed. Wiring only.
+// ARP and ping between them. Registers say where (docs/integrating/detector_registers.md). Wiring only.
 //
 //   frames from the MAC -> detector_core -> roce_tx -> packets -> tx_station -> frames to the MAC
 //            '----------------------------------------------------^
 module detector_tx
+  import axi_pkg::*;
+  import det_counters_pkg::*;
   import det_pkg::*;
   import framelane_pkg::STATION_RESETS;
   import neighbour_pkg::*;
@@ -31,33 +33,36 @@ module detector_tx
     parameter bit               Swapped       = 1'b0,
     parameter bit               GainCode      = 1'b1,
 
-    parameter int unsigned NumQp       = 16,
+    parameter int unsigned ClockHz = 0,
+    parameter int unsigned Build   = 0,
 
     localparam int unsigned KeepW = DataW / 8
 ) (
     input logic clk,
     input logic rst,
 
-    // As of detector_core
-    input target_t     target_i,
-    input logic [15:0] first_port_i,
-    input logic        two_ports_i,
-    input logic [ 7:0] modules_i,
-    input logic        armed_i,
-    input logic [63:0] window_end_i,
-    input logic [15:0] timeout_i,
-    input logic        tick_i,
-    input logic        flush_i,
+    // AXI4-Lite: the registers
+    input  logic [15:0] s_axil_awaddr,
+    input  logic [ 2:0] s_axil_awprot,
+    input  logic        s_axil_awvalid,
+    output logic        s_axil_awready,
+    input  logic [31:0] s_axil_wdata,
+    input  logic [ 3:0] s_axil_wstrb,
+    input  logic        s_axil_wvalid,
+    output logic        s_axil_wready,
+    output logic [ 1:0] s_axil_bresp,
+    output logic        s_axil_bvalid,
+    input  logic        s_axil_bready,
+    input  logic [15:0] s_axil_araddr,
+    input  logic [ 2:0] s_axil_arprot,
+    input  logic        s_axil_arvalid,
+    output logic        s_axil_arready,
+    output logic [31:0] s_axil_rdata,
+    output logic [ 1:0] s_axil_rresp,
+    output logic        s_axil_rvalid,
+    input  logic        s_axil_rready,
 
-    // The station, with the addresses of all that is sent; its link
-    input neighbour_config_t config_i,
-    input logic              link_up_i,
-    input logic              announce_i,
-
-    // QP table: a write is in force when tready is high again
-    input  qp_write_t s_axis_qp_tdata,
-    input  logic      s_axis_qp_tvalid,
-    output logic      s_axis_qp_tready,
+    input logic link_up_i,
 
     // Frames without FCS from the MAC, which cannot wait
     input logic [DataW-1:0] s_axis_tdata,
@@ -73,11 +78,66 @@ module detector_tx
     output logic             m_axis_tvalid,
     input  logic             m_axis_tready,
 
-    output logic [FATES-1:0] fates_o,  // pulses, by det_fate_e
-    output errors_t          errors_o,
-    output logic             idle_o    // no frame is under way, and no packet
+    output logic idle_o  // no frame is under way, and no packet
 );
 
+  axil_request_t axil_request;
+  axil_response_t axil_response;
+  target_t target;
+  neighbour_config_t station;
+  qp_write_t qp_tdata;
+  det_pulses_t counted;
+  logic core_rst, armed, two_ports, tick, announce, qp_tvalid, qp_tready;
+  logic [15:0] first_port, timeout;
+  logic [7:0] modules;
+  logic [63:0] window_end;
+
+  assign axil_request = '{
+          awaddr: s_axil_awaddr, awprot: s_axil_awprot, awvalid: s_axil_awvalid,
+          wdata: s_axil_wdata, wstrb: s_axil_wstrb, wvalid: s_axil_wvalid, bready: s_axil_bready,
+          araddr: s_axil_araddr, arprot: s_axil_arprot, arvalid: s_axil_arvalid, rready: s_axil_rready
+      };
+  assign s_axil_awready = axil_response.awready;
+  assign s_axil_wready = axil_response.wready;
+  assign s_axil_bresp = axil_response.bresp;
+  assign s_axil_bvalid = axil_response.bvalid;
+  assign s_axil_arready = axil_response.arready;
+  assign s_axil_rdata = axil_response.rdata;
+  assign s_axil_rresp = axil_response.rresp;
+  assign s_axil_rvalid = axil_response.rvalid;
+
+  det_registers #(
+      .DataW      (DataW),
+      .Modules    (Modules),
+      .Packets    (Packets),
+      .PacketBytes(PacketBytes),
+      .ClockHz    (ClockHz),
+      .Build      (Build)
+  ) u_registers (
+      .clk,
+      .rst,
+      .s_axil_i        (axil_request),
+      .s_axil_o        (axil_response),
+      .core_rst_o      (core_rst),
+      .armed_o         (armed),
+      .idle_i          (idle_o),
+      .target_o        (target),
+      .first_port_o    (first_port),
+      .two_ports_o     (two_ports),
+      .modules_o       (modules),
+      .window_end_o    (window_end),
+      .timeout_o       (timeout),
+      .tick_o          (tick),
+      .pulses_i        (counted),
+      .station_o       (station),
+      .announce_o      (announce),
+      .link_up_i,
+      .m_axis_qp_tdata (qp_tdata),
+      .m_axis_qp_tvalid(qp_tvalid),
+      .m_axis_qp_tready(qp_tready)
+  );
+
+  logic [FATES-1:0] fates;
   message_t msg_tdata;
   logic msg_tvalid, msg_tready, core_idle, roce_idle;
   logic [DataW-1:0] payload_tdata, packet_tdata;
@@ -107,18 +167,18 @@ module detector_tx
       .GainCode     (GainCode)
   ) u_core (
       .clk,
-      .rst,
-      .target_i,
-      .local_mac_i          (config_i.mac),
-      .local_ip_i           (config_i.ip),
-      .first_port_i,
-      .two_ports_i,
-      .modules_i,
-      .armed_i,
-      .window_end_i,
-      .timeout_i,
-      .tick_i,
-      .flush_i,
+      .rst                  (core_rst),
+      .target_i             (target),
+      .local_mac_i          (station.mac),
+      .local_ip_i           (station.ip),
+      .first_port_i         (first_port),
+      .two_ports_i          (two_ports),
+      .modules_i            (modules),
+      .armed_i              (armed),
+      .window_end_i         (window_end),
+      .timeout_i            (timeout),
+      .tick_i               (tick),
+      .flush_i              (!armed),
       .s_axis_tdata,
       .s_axis_tkeep,
       .s_axis_tlast,
@@ -133,7 +193,7 @@ module detector_tx
       .m_axis_payload_tuser (payload_tuser),
       .m_axis_payload_tvalid(payload_tvalid),
       .m_axis_payload_tready(payload_tready),
-      .fates_o,
+      .fates_o              (fates),
       .idle_o               (core_idle)
   );
 
@@ -142,18 +202,19 @@ module detector_tx
   logic [12:0] spend_bytes;
   logic [3:0] mtu_log2;
   status_e status;
+  errors_t errors;
 
   roce_tx #(
       .DataW(DataW),
-      .NumQp(NumQp)
+      .NumQp(16)
   ) u_roce_tx (
       .clk,
-      .rst,
-      .local_mac_i          (config_i.mac),
-      .local_ip_i           (config_i.ip),
-      .s_axis_qp_tdata,
-      .s_axis_qp_tvalid,
-      .s_axis_qp_tready,
+      .rst                  (core_rst),
+      .local_mac_i          (station.mac),
+      .local_ip_i           (station.ip),
+      .s_axis_qp_tdata      (qp_tdata),
+      .s_axis_qp_tvalid     (qp_tvalid),
+      .s_axis_qp_tready     (qp_tready),
       .spend_o              (spend),
       .spend_index_o        (spend_index),
       .spend_bytes_o        (spend_bytes),
@@ -182,7 +243,7 @@ module detector_tx
       .status_valid_o       (status_valid),
       .status_o             (status),
       .status_qp_o          (status_qp),
-      .errors_o,
+      .errors_o             (errors),
       .in_line_o            (in_line),
       .idle_o               (roce_idle)
   );
@@ -199,9 +260,9 @@ module detector_tx
   ) u_station (
       .clk,
       .rst                   ({STATION_RESETS{rst}}),
-      .config_i,
+      .config_i              (station),
       .link_up_i,
-      .announce_i,
+      .announce_i            (announce),
       .resetting_i           (1'b0),
       .s_axis_resolve_tdata  ('0),
       .s_axis_resolve_tvalid (1'b0),
@@ -235,9 +296,17 @@ module detector_tx
 
   assign idle_o = core_idle && roce_idle;
 
+  always_comb begin
+    counted = '0;
+    counted[FATES-1:0] = fates;  // in the same order
+    counted.messages = msg_tvalid && msg_tready;
+    counted.frames = msg_tvalid && msg_tready && msg_tdata.imm_valid;
+    counted.bad_qp = status_valid && status == BAD_QP;
+  end
+
   logic unused;
   assign unused = ^{
-          spend, rate_tready, status_valid, spend_index, status_qp, in_line, spend_bytes, mtu_log2, status,
+          spend, rate_tready, errors, spend_index, status_qp, in_line, spend_bytes, mtu_log2,
           roce_tdata, roce_tkeep, roce_tlast, roce_tvalid, resolve_tready, resolved_tvalid, held, resolved_tdata,
           conflict_mac, pulses
       };

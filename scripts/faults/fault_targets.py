@@ -17,7 +17,7 @@ import records
 ROOT = Path(__file__).resolve().parents[2]
 GATEWARE, RECEIVER, DOCTOR = "gateware", "receiver's core", "doctor"
 GROUPS = (GATEWARE, RECEIVER, DOCTOR)
-GENERATED = ("pcie_regs", "time_regs", "tx_regs")
+GENERATED = ("det_regs", "pcie_regs", "time_regs", "tx_regs")
 
 _RECEIVER = ("test_receiver", "test_receiver_strays", "test_receiver_free_running")
 CORE: dict[str, tuple[str, ...]] = {

@@ -6,62 +6,13 @@ from typing import Any
 import cocotb
 import pytest
 
-from bench import Bench, Stalls, assert_same_packets, run
-from core_bench import BYTES, MODULES, PACKETS, PARAMETERS, SMALL, TARGET
-from det_packets import FIRST_PORT, frame_of
-from framelane.driver.simulated.neighbour_ports import NEIGHBOUR_CONFIG_T
-from framelane.driver.simulated.ports import qp_write_t, target_t
-from framelane.models.cells import axis
-from framelane.models.detector.det_header import DetHeader
-from framelane.models.detector_tx import DetectorTx
-from framelane.models.placement.slots import FREE_RUNNING
+from bench import Stalls, run
+from core_bench import BYTES, MODULES, PACKETS, PARAMETERS, TARGET
+from detector_tx_bench import TxBench
 from framelane.models.roce_tx import roce_icrc, wire
-from framelane.models.roce_tx.roce_qp import QpContext
-from receive_bench import LOCAL, PEER, line
 from widths import some_widths
 
 RESETS = int(os.environ.get("FRAMELANE_PHASES", "40"))
-QP = QpContext(dst=PEER, dest_qpn=0x123, rkey=0xCAFE, psn=7, mtu=4096, src_port=0xC000)
-
-
-class TxBench(Bench):
-    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
-        super().__init__(dut, stalls)
-        self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
-        self.qps, self.out = self.source("s_axis_qp", stalls=False), self.sink("m_axis")
-        dut.target_i.value = target_t(TARGET)
-        config = dict.fromkeys(NEIGHBOUR_CONFIG_T.fields, 0) | {"mac": LOCAL.mac, "ip": LOCAL.ip}
-        dut.config_i.value = NEIGHBOUR_CONFIG_T.pack(config)
-        dut.link_up_i.value, dut.announce_i.value = 1, 0
-        dut.first_port_i.value, dut.two_ports_i.value, dut.modules_i.value = FIRST_PORT, 0, MODULES
-        dut.armed_i.value, dut.window_end_i.value, dut.timeout_i.value = 1, FREE_RUNNING, 0xFFFF
-        dut.tick_i.value = dut.flush_i.value = 0
-        self.header = DetHeader(SMALL, MODULES)
-        self.expected: list[bytes] = []
-
-    async def begin(self) -> None:
-        """Reset, and write the QPs."""
-        await self.reset(cycles=4)
-        self.model = DetectorTx(self.header, TARGET, LOCAL, FIRST_PORT, (QP,) * 4)
-        self.expected = []
-        self.qps.items.extend({"tdata": qp_write_t(index, QP)} for index in range(4))
-        await self.hand_over(self.qps)
-
-    def packet(self, frame: int, packet: int, module: int) -> bytes:
-        numbers = {"frame_number": frame, "packet_number": packet, "module_id": module}
-        return frame_of(self.header.of.written(numbers) + self.random.randbytes(BYTES), module)
-
-    def send(self, frame: bytes, bad: bool = False) -> None:
-        self.line.send(frame, self.width, tuser=0)
-        self.line.items[-1]["tuser"] = int(bad)
-        self.expected += self.model.take(frame, bad)
-
-    async def check(self) -> None:
-        beats = sum(axis.n_beats(len(packet), self.width) for packet in self.expected)
-        await self.until(lambda: not self.line.items and len(self.out.items) >= beats, 60_000)
-        for _ in range(200):
-            await self.step()
-        assert_same_packets(self.out.packets(self.width), self.expected)
 
 
 @cocotb.test()

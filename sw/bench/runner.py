@@ -58,7 +58,7 @@ class Measurement:
 
 
 _FOLDERS = {
-    "transmitter": ("roce_tx", "tx", "placement", "rc", "rc_store", "mac_port", "pcie", "ptp"),
+    "transmitter": ("roce_tx", "tx", "placement", "rc", "rc_store", "mac_port", "pcie", "ptp", "detector_tx"),
     "receiver": ("pipeline", "jf_correct", "pedestal", "softnic", "detector", "link"),
     "files": ("files",),
     "serve": ("serve",),

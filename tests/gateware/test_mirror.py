@@ -15,6 +15,7 @@ PARTS = {
     "config_table": "registers",
     "det_end": "det_send",
     "det_queue": "det_place",
+    "det_registers": "detector_core",
     "edge_stamp": "time_cross",
     "event_fence": "event_queue",
     "event_join": "event_queue",
@@ -56,7 +57,7 @@ BUILDS = {
 }
 """Benches of a block beside its own, or with other parameters."""
 
-GENERATED = ("pcie_regs", "time_regs", "tx_regs")
+GENERATED = ("det_regs", "pcie_regs", "time_regs", "tx_regs")
 """Blocks that a program writes: others' benches run them."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import regs
+from framelane.driver.registers._detector_register_map import REGISTERS as DETECTOR_REGISTERS
 from framelane.driver.registers._pcie_register_map import REGISTERS as PCIE_REGISTERS
 from framelane.driver.registers._register_map import REGISTERS
 from framelane.driver.registers._time_register_map import REGISTERS as TIME_REGISTERS
@@ -239,6 +240,7 @@ def test_an_entry_of_the_page_map_lies_as_its_register_does() -> None:
         ("docs/reference/registers.md", REGISTERS),
         ("docs/integrating/pcie_registers.md", PCIE_REGISTERS),
         ("docs/integrating/time_registers.md", TIME_REGISTERS),
+        ("docs/integrating/detector_registers.md", DETECTOR_REGISTERS),
     ],
 )
 def test_the_page_has_a_line_for_every_field(name: str, registers: tuple[Register, ...]) -> None:

@@ -19,7 +19,7 @@ MAC_WIDTH = 512
 DESIGN = Design(
     "mac_port",
     "mac_port",
-    ("mac_port_library.cpp",),
+    ("mac/mac_port_library.cpp",),
     {
         "mac_port_reset": (None, [_U64, _U64, _U16]),
         "mac_port_send": (None, [_POINTER, _U64]),

@@ -49,7 +49,7 @@ OF_A_RUN = {"entry/session", "entry/start_time", "entry/end_time", "entry/end_ti
 
 @pytest.fixture(scope="module")
 def packets() -> list[Sent]:
-    """What came of `framelane jungfrau send`: stream and payload, in order but for the streams' beside one another."""
+    """What came of `framelane jungfrau send`, stream and payload, in the order in which it was sent."""
     port = free_ports(MODULES)
     found: list[Sent] = []
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(MODULES)]
@@ -73,7 +73,7 @@ def packets() -> list[Sent]:
         for each in sockets:
             each.close()
     assert len(found) > FRAMES * MODULES * PACKETS // 2, "the kernel has lost most of them"
-    return found
+    return sorted(found, key=lambda packet: (number_of(packet), packet_of(packet), packet[0]))
 
 
 @pytest.fixture
@@ -84,6 +84,10 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def number_of(packet: Sent) -> int:
     return int(np.frombuffer(packet[1], HEADER, 1)["frame_number"][0])
+
+
+def packet_of(packet: Sent) -> int:
+    return int(np.frombuffer(packet[1], HEADER, 1)["packet_number"][0])
 
 
 def bad_weather(packets: list[Sent], seed: int) -> list[Sent]:
@@ -119,7 +123,7 @@ def through_the_gateware(packets: list[Sent], output: Path) -> Counter[DetFate]:
     nodes["receiver"] = Node(mac="02:00:00:00:00:02", ip=IPv4Address("127.0.0.1"))
     shape = {"rows": MODULES * 512, "columns": 1024, "n_slots": SLOTS, "sources": MODULES}
     plan = SessionPlan.model_validate({**nodes, **shape, "src_port": own_port()})
-    port, fates = free_ports(1), Counter[DetFate]()
+    port = free_ports(1)
     with receive(Live(transport="udp", plan=plan, port=port, link_port=0), stop=Stop()) as run:
         thread = threading.Thread(target=record, args=(run, output))
         address = run.serve()
@@ -135,7 +139,7 @@ def through_the_gateware(packets: list[Sent], output: Path) -> Counter[DetFate]:
         )
         header = DetHeader(shipped(JUNGFRAU), MODULES)
         with (
-            DetectorSimulator(header, target, plan.source.endpoint(), FIRST_PORT, (session.qp_context(),)) as fpga,
+            DetectorSimulator(header, target, plan.source.endpoint(), FIRST_PORT, session.qp_context()) as fpga,
             UdpSender(session, port) as sender,
             SessionClient(*address, 0) as link,
             SessionClient(*address, 1) as other,
@@ -147,11 +151,11 @@ def through_the_gateware(packets: list[Sent], output: Path) -> Counter[DetFate]:
                     fpga.receive(before[stream] + packet, gap=LINE_GAP)
                 made = [fpga.run(), fpga.flush()] if at + 64 > len(packets) else [fpga.run()]
                 for each in made:
-                    fates += each.fates
                     for start in range(0, len(each.packets), BATCH):
                         sender.send(each.packets[start : start + BATCH])
                         sent += len(each.packets[start : start + BATCH])
                         until(lambda sent=sent: run.counters.packets >= sent)
+            fates = fpga.fates()
             for source, client in enumerate((link, other)):
                 client.report(source, offered=FRAMES, dropped=0, ended=True)
             thread.join(60)

@@ -1,15 +1,15 @@
-// A detector's packets through the FPGA as a C library: what framelane.driver.simulated.verilated_detector loads. Frames
-// come from a MAC, which cannot wait, as far apart as is said; the MAC that takes packets never pauses.
+// A detector's packets through the FPGA as a C library: what framelane.driver.simulated.verilated_detector loads.
+// Frames come from a MAC, which cannot wait, as far apart as is said; the MAC that takes packets never pauses.
 
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <vector>
 
+#include "../axil_master.hpp"
+#include "../mac_line.hpp"
 #include "Vtop.h"
-#include "mac_line.hpp"
 #include "verilated.h"
-#include "verilated_port.hpp"
 
 double sc_time_stamp() { return 0; }
 
@@ -17,8 +17,7 @@ namespace {
 
 constexpr uint64_t LANES = sizeof(Vtop::m_axis_tdata);
 constexpr uint64_t HEADERS = 54 + 16;  // Ethernet, IPv4, UDP, BTH, RETH
-constexpr int FATES = 12;
-constexpr int QUIET = 600;  // cycles without a beat after which all that came has been dealt with
+constexpr int QUIET = 600;             // cycles without a beat after which all that came has been dealt with
 
 // Cycles in which of a packet that leaves the first beat went, the one with its first pixel, and the last.
 struct Left {
@@ -39,7 +38,6 @@ struct Simulation {
     std::vector<uint32_t> lengths;  // of each, in bytes
     std::vector<Left> left;
     uint64_t complete = 0, beat = 0;  // bytes of whole packets; beats of the one that is coming
-    uint64_t fates[FATES] = {};
 
     ~Simulation() { top.final(); }
 
@@ -61,7 +59,6 @@ struct Simulation {
     }
 
     void take() {
-        for (int k = 0; k < FATES; k++) fates[k] += top.fates_o >> k & 1;
         if (!top.m_axis_tvalid) return;
         const auto* data = reinterpret_cast<const uint8_t*>(&top.m_axis_tdata);
         const auto* keep = reinterpret_cast<const uint8_t*>(&top.m_axis_tkeep);
@@ -94,6 +91,7 @@ struct Simulation {
         gaps.clear();
         gap = beat = 0;
         inside = false;
+        AxilMaster::reset(top);
         top.rst = 1;
         for (int k = 0; k < 4; k++) step();
         top.rst = 0;
@@ -106,7 +104,6 @@ struct Simulation {
         left.clear();
         begun.clear();
         complete = 0;
-        std::memset(fates, 0, sizeof fates);
     }
 
     // Until nothing waits and no beat has moved for a while; false where beats move for `patience` cycles after the
@@ -137,31 +134,11 @@ void detector_tx_delete(Simulation* s) { delete s; }
 
 void detector_tx_reset(Simulation* s) { s->reset(); }
 
-// Settings, before a reset: target_t, neighbour_config_t, and which ports the modules send to.
-void detector_tx_configure(Simulation* s, const uint32_t* target, const uint32_t* station, uint16_t first_port,
-                           bool two_ports, uint8_t modules) {
-    assign(s->top.target_i, target);
-    assign(s->top.config_i, station);
-    s->top.first_port_i = first_port;
-    s->top.two_ports_i = two_ports;
-    s->top.modules_i = modules;
-    s->top.timeout_i = 0xffff;
+bool detector_tx_write(Simulation* s, uint32_t offset, uint32_t value) {
+    return AxilMaster::write(s->top, offset, value, [s] { s->step(); });
 }
-
-void detector_tx_arm(Simulation* s, bool armed) { s->top.armed_i = armed; }
-void detector_tx_credit(Simulation* s, uint64_t window_end) { s->top.window_end_i = window_end; }
-
-// `write` is a qp_write_t. Returns when it is in force; false where that takes too long.
-bool detector_tx_write_qp(Simulation* s, const uint32_t* write) {
-    s->top.s_axis_qp_tvalid = 1;
-    assign(s->top.s_axis_qp_tdata, write);
-    s->step();
-    s->top.s_axis_qp_tvalid = 0;
-    for (int k = 0; k < QUIET; k++) {
-        s->step();
-        if (s->top.s_axis_qp_tready) return true;
-    }
-    return false;
+bool detector_tx_read(Simulation* s, uint32_t offset, uint32_t* value) {
+    return AxilMaster::read(s->top, offset, value, [s] { s->step(); });
 }
 
 // A frame of `n` bytes without FCS comes, so many cycles behind the one before.
@@ -176,19 +153,10 @@ void detector_tx_step(Simulation* s, uint64_t cycles) {
     for (uint64_t k = 0; k < cycles; k++) s->step();
 }
 
-// Ends all frames that are under way.
-bool detector_tx_flush(Simulation* s, uint64_t patience) {
-    s->top.flush_i = 1;
-    const bool done = s->run(patience) && s->top.idle_o;
-    s->top.flush_i = 0;
-    return done;
-}
-
-// Of what came and left since the last take: frames, packets, their bytes; then how many packets had each fate.
+// Of what came and left since the last take: frames, packets, their bytes.
 void detector_tx_counts(Simulation* s, uint64_t* values) {
     const uint64_t all[] = {s->begun.size(), s->lengths.size(), s->complete};
     std::memcpy(values, all, sizeof all);
-    std::memcpy(values + 3, s->fates, sizeof s->fates);
 }
 
 // Copies the packets, their lengths, when they left and when frames began, and forgets them.

@@ -1,0 +1,64 @@
+"""`framelane bench detector_tx`: the page says what the RTL does; `make nightly` takes as many packets as the bench."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from framelane.bench.transmitter import detector_tx_page, detector_tx_weather
+from framelane.bench.transmitter.bench_detector_tx import LIMIT_LATENCY, latencies, rate_row, weather_row
+from framelane.bench.transmitter.detector_tx_weather import LINE_GAP, Memory, weathered
+from framelane.models.detector.det_header import DetFate
+from framelane.models.detector.det_place import DetPlace
+
+PACKETS = int(os.environ.get("FRAMELANE_DETECTOR_PACKETS", "4000"))
+RESETS = int(os.environ.get("FRAMELANE_DETECTOR_RESETS", "200"))
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "detector_tx.md"
+
+
+def test_in_bad_weather_memory_and_masks_are_those_of_the_model_and_nothing_is_placed_twice() -> None:
+    done = weathered(PACKETS, seed=2)
+    row = weather_row(done)
+    assert (row["differences"], row["wrong_masks"], row["most_writes"]) == (0, 0, 1)
+    assert done.memory.sums == done.expected.sums
+    assert done.memory.masks
+    assert done.memory.refused, "no packet was poisoned"
+    came = {DetFate.PLACED, DetFate.SIZE, DetFate.BAD, DetFate.CREDIT, DetFate.DUPLICATE, DetFate.LATE}
+    assert came <= set(done.fates)
+
+
+def test_the_first_pixel_leaves_after_the_same_time_behind_any_reset() -> None:
+    found = latencies(RESETS, seed=2)
+    assert len(found) == 1
+    assert max(found) <= LIMIT_LATENCY
+    assert f"at least {min(found)}\ncycles, at most {max(found)}." in PAGE.read_text()
+
+
+def test_no_packet_of_a_line_of_100_gbit_is_lost_and_some_of_a_faster_one_are() -> None:
+    row = rate_row(LINE_GAP)
+    assert row["lost"] == 0
+    assert detector_tx_page.rate_line(row) in PAGE.read_text(), "run make bench BENCH=detector_tx"
+    assert rate_row(0)["lost"] > 0
+
+
+def test_a_model_that_places_twice_or_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison can fail: the memory of a model that takes late packets is another."""
+    fate = DetPlace._fate
+
+    def careless(place: DetPlace, *args: object) -> DetFate:
+        found = fate(place, *args)  # type: ignore[arg-type]
+        return DetFate.PLACED if found is DetFate.DUPLICATE else found
+
+    monkeypatch.setattr(DetPlace, "_fate", careless)
+    row = weather_row(weathered(1500, seed=2))
+    assert row["differences"] > 0
+
+
+def test_a_second_write_of_pixels_is_counted_and_one_behind_holes_is_none() -> None:
+    memory, base = Memory(), detector_tx_weather.TARGET.base
+    memory.put(base, bytes(4096))
+    memory.put(base, b"\0\x80" * 2048)
+    memory.put(base, bytes(4096))
+    assert memory.most == 1
+    memory.put(base, bytes(4096))
+    assert memory.most == 2

@@ -1,0 +1,85 @@
+"""The driver of `detector_tx` refuses what it cannot drive, in a sentence; simulated, it does what it says."""
+
+from dataclasses import replace
+
+import pytest
+
+from framelane.base.errors import BoardError, ConfigError
+from framelane.bench.transmitter.detector_tx_weather import (
+    FIRST_PORT,
+    HEADER,
+    LOCAL,
+    QP,
+    TARGET,
+    on_the_line,
+    packet,
+)
+from framelane.driver.board import detector_board
+from framelane.driver.board.detector_board import DetectorBoard
+from framelane.driver.registers._detector_register_map import REGISTERS
+from framelane.driver.registers.recording import PaperRegisters
+from framelane.driver.registers.register_file import RegisterFile
+from framelane.driver.simulated.verilated_detector import DetectorSimulator
+from framelane.models.detector.det_header import DetHeader
+from framelane.models.roce_tx.roce_qp import Service
+
+
+def paper(**words: int) -> PaperRegisters:
+    """A board for four modules of a JUNGFRAU that never arms; keywords are contents of registers."""
+    registers = PaperRegisters(REGISTERS)
+    find = RegisterFile(registers, REGISTERS).find
+    for name, value in ({"sizes": 128 << 20 | 4 << 12 | 512, "packet_bytes": 8192} | words).items():
+        registers.words[find(name).offset] = value
+    return registers
+
+
+def test_another_board_is_refused() -> None:
+    with pytest.raises(BoardError, match="no detector_tx: load that design"):
+        DetectorBoard(PaperRegisters())
+    with pytest.raises(BoardError, match="version 2, this software knows 1"):
+        DetectorBoard(paper(version=2 << 24))
+
+
+def test_what_it_is_not_built_for_is_refused_before_anything_is_written() -> None:
+    registers = paper()
+    board, before = DetectorBoard(registers), dict(registers.words)
+    with pytest.raises(ConfigError, match="8 modules: this board is built for 4"):
+        board.configure(replace(HEADER, modules=8), TARGET, LOCAL, FIRST_PORT, QP)
+    with pytest.raises(ConfigError, match="128 packets of 8192 bytes a module and frame, JUNGFRAU has 256 of 4096"):
+        board.configure(DetHeader(HEADER.of, 2, size=1), TARGET, LOCAL, FIRST_PORT, QP)
+    with pytest.raises(ConfigError, match="one queue pair, number 0, of UC"):
+        board.configure(HEADER, TARGET, LOCAL, FIRST_PORT, replace(QP, service=Service.RC))
+    with pytest.raises(ConfigError, match="one queue pair, number 0, of UC"):
+        board.configure(HEADER, replace(TARGET, qp=1), LOCAL, FIRST_PORT, QP)
+    assert registers.words == before
+
+
+def test_a_board_that_does_not_arm_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detector_board, "_PATIENCE_S", 0.01)
+    board = DetectorBoard(paper())
+    board.configure(HEADER, TARGET, LOCAL, FIRST_PORT, QP)
+    with pytest.raises(BoardError, match=r"the board hangs: after 0\.01 s it is not armed"):
+        board.arm()
+
+
+def test_simulated_it_counts_ends_frames_and_begins_anew() -> None:
+    words = bytes(HEADER.packet_bytes)
+    with DetectorSimulator(HEADER, TARGET, LOCAL, FIRST_PORT, QP) as fpga:
+        for index in (3, 3, 4):
+            fpga.receive(on_the_line(packet(9, index, 1, words), 1), gap=40)
+        assert len(fpga.run().packets) == 2 * 2
+        counters = fpga.board.counters()
+        assert (counters["placed"], counters["duplicate"], counters["frames"]) == (2, 1, 0)
+        assert not fpga.board.registers["status.idle"]
+        assert len(fpga.flush().packets) == 2
+        assert fpga.board.counters()["frames"] == 1
+        fpga.receive(on_the_line(packet(8, 3, 1, words), 1), gap=40)
+        fpga.run()
+        assert fpga.board.counters()["placed"] == 3, "the frame before the newest"
+        fpga.receive(on_the_line(packet(2, 3, 1, words), 1), gap=40)
+        fpga.run()
+        assert fpga.board.counters()["late"] == 1
+        fpga.reset()
+        assert not any(count for name, count in fpga.board.counters().items() if name != "cycles")
+        fpga.receive(on_the_line(packet(2, 3, 1, words), 1), gap=40)
+        assert len(fpga.run().packets) == 2
