@@ -106,7 +106,7 @@ class TopVisible(Verilator):
         read = re.findall(r'^S +(?:\d+ +){4}(\d+) +\d+ ".*" "(/[^"]+)"$', listed, re.MULTILINE)
         if any(int(Path(path).stat().st_mtime) != int(seconds) for seconds, path in read):
             return  # changed while it was built
-        around = (path for path in (ROOT / "sim" / "dpi").iterdir() if path.is_file())
+        around = (path for path in (ROOT / "sim" / "dpi").rglob("*") if path.is_file())
         names = {*(path for _, path in read), *map(str, around)}
         self._stamp.write_text(json.dumps([self._how, digests(names)]))
 

@@ -53,8 +53,11 @@ def verilated_folder() -> Path:
 
 def source_folders(root: Path) -> list[Path]:
     """The folders of `hw/` and `sim/dpi/` in which Verilator looks for a module, by the name of its file."""
-    around = root / "sim" / "dpi"
-    return [*sorted({path.parent for path in (root / "hw").rglob("*.sv")}), around, around / "pcie"]
+    return [folder for tree in (root / "hw", root / "sim" / "dpi") for folder in _with_modules(tree)]
+
+
+def _with_modules(tree: Path) -> list[Path]:
+    return sorted({path.parent for path in tree.rglob("*.sv")})
 
 
 def packages(root: Path) -> list[Path]:

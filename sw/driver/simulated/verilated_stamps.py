@@ -16,7 +16,7 @@ _U32, _U64, _POINTER = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 DESIGN = Design(
     "stamped_board",
     "stamped_board",
-    ("stamped_board_library.cpp",),
+    ("time/stamped_board_library.cpp",),
     {
         "stamped_board_begin": (ctypes.c_bool, [_U64, _POINTER, _U32, _POINTER]),
         "stamped_board_stamp": (ctypes.c_bool, [_POINTER, _U64, _U64, _POINTER]),
