@@ -31,6 +31,7 @@ from framelane.bench.transmitter import (
     placement_page,
     roce_tx_page,
 )
+from framelane.bench.transmitter.ptp import ptp_weather
 
 RunCli = Callable[..., tuple[int, str, str]]
 
@@ -78,7 +79,7 @@ def test_a_bench_writes_its_rows_and_targets(
     for constant, other in (("FRAMES", 1600), ("FRAMES_WITHOUT", 160), ("LINK_WIDTHS", "commit")):
         monkeypatch.setattr(bench_pcie, constant, other)
     monkeypatch.setattr(bench_ptp, "CASES", bench_ptp.CASES[:1])
-    monkeypatch.setattr(bench_ptp, "WEATHER", bench_ptp.WEATHER[:1])
+    monkeypatch.setattr(bench_ptp, "WEATHER", ptp_weather.WEATHER[:1])
     monkeypatch.setattr(bench_ptp, "TRIGGERS", 20)
     monkeypatch.setattr(bench_rc, "COST_FRAMES", 8)
     monkeypatch.setattr(bench_rc_store, "DEPTHS", (64,))

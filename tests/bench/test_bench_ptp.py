@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import SimulationError
-from framelane.bench.transmitter import ptp_page
 from framelane.bench.transmitter.bench_ptp import CASES, TRIGGERS, rms, row
-from framelane.bench.transmitter.ptp_case import Case
-from framelane.bench.transmitter.ptp_two_boards import two_boards
-from framelane.bench.transmitter.ptp_weather import WEATHER, weather_row
-from framelane.driver.simulated.verilated_stamps import StampSimulator
+from framelane.bench.transmitter.ptp import ptp_page
+from framelane.bench.transmitter.ptp.ptp_case import Case
+from framelane.bench.transmitter.ptp.ptp_two_boards import two_boards
+from framelane.bench.transmitter.ptp.ptp_weather import WEATHER, weather_row
+from framelane.driver.simulated.time.verilated_stamps import StampSimulator
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "ptp.md"
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import cocotb
 import pytest
-from time_top_bench import EPOCH, PERIODS, TIME, TimeTopBench, deliver, half_cycle, ns_of, true_ns
 
 from bench import Stalls, assert_same_packets, run
 from clocks_bench import moment
@@ -19,6 +18,7 @@ from framelane.models.time.ptp_frame import unwrap, wrap
 from framelane.models.time.ptp_message import Announced, Kind, Message, PortIdentity, parse
 from framelane.models.time.ptp_tap import keeps
 from framelane.models.time.time_counter import NS
+from time_top_bench import EPOCH, PERIODS, TIME, TimeTopBench, deliver, half_cycle, ns_of, true_ns
 from widths import some_of
 
 CLOCK_HZ = 250_000_000

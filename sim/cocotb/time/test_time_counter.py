@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 
 from bench import Bench, run
-from framelane.driver.simulated.time_ports import rate_t, time_of, time_t
+from framelane.driver.simulated.time.time_ports import rate_t, time_of, time_t
 from framelane.models.time import time_counter as model
 from framelane.models.time.time_counter import NS, SECOND, SLEW_CYCLES, Clock, Rate
 from signals import now

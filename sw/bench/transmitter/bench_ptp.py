@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from framelane.base.errors import SimulationError
 from framelane.bench.runner import Measurement, Target
-from framelane.bench.transmitter import ptp_page
-from framelane.bench.transmitter.ptp_case import FOLLOWED_S, Case, board
-from framelane.bench.transmitter.ptp_two_boards import two_boards
-from framelane.bench.transmitter.ptp_weather import WEATHER, weather_row
+from framelane.bench.transmitter.ptp import ptp_page
+from framelane.bench.transmitter.ptp.ptp_case import FOLLOWED_S, Case, board
+from framelane.bench.transmitter.ptp.ptp_two_boards import two_boards
+from framelane.bench.transmitter.ptp.ptp_weather import WEATHER, weather_row
 from framelane.driver.ptp.slave import PtpSlave
 from framelane.models.time.ptp_network import PtpNetwork
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framelane.base.errors import SimulationError
-from framelane.bench.transmitter.ptp_case import Case, board
+from framelane.bench.transmitter.ptp.ptp_case import Case, board
 from framelane.driver.ptp.slave import PtpSlave
-from framelane.driver.simulated.verilated_stamps import HIGH, MOMENT_BITS, StampSimulator
+from framelane.driver.simulated.time.verilated_stamps import HIGH, MOMENT_BITS, StampSimulator
 from framelane.models.time import time_counter
 from framelane.models.time.ptp_network import ClockEdge, PtpNetwork
 from framelane.models.time.time_counter import FRACTION_BITS, NS, Clock
@@ -26,7 +26,10 @@ _EDGE_BITS = 48
 
 @dataclass(frozen=True)
 class Stamps:
-    """Of each trigger, in ns: `differences` of both boards' stamps; `errors` (board, trigger) of each to the truth."""
+    """What two boards' stamps of each trigger differ by, and each from the truth, in ns.
+
+    `errors` has a row for each board.
+    """
 
     differences: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -41,7 +44,7 @@ def two_boards(triggers: int) -> Stamps:
     chance = np.random.default_rng(13)
     for network, slave in boards:
         network.run(LOCKED_S, slave.steer)
-    found = []
+    found: list[NDArray[np.float64]] = []
     while sum(burst.shape[1] for burst in found) < triggers:
         for network, slave in boards:
             network.run(PAUSE_S, slave.steer)

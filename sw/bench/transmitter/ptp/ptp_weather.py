@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from framelane.base.errors import SimulationError
-from framelane.bench.transmitter.ptp_case import START
+from framelane.bench.transmitter.ptp.ptp_case import START
 from framelane.driver.ptp.settings import PtpSettings
 from framelane.driver.ptp.slave import PtpSlave
 from framelane.models.time.grandmaster import Grandmaster, MasterSettings, Step

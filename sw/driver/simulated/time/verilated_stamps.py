@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from framelane.base.errors import SimulationError
 from framelane.driver.simulated.library import Design
 from framelane.driver.simulated.simulation import Simulation, words
-from framelane.driver.simulated.time_ports import RATE_T, TIME_T, rate_t, time_of, time_t
+from framelane.driver.simulated.time.time_ports import RATE_T, TIME_T, rate_t, time_of, time_t
 from framelane.models.time.time_counter import FRACTION_BITS, Rate
 
 _U32, _U64, _POINTER = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from framelane.bench.page_template import page_parts
-from framelane.bench.transmitter.ptp_two_boards import Stamps
+from framelane.bench.transmitter.ptp.ptp_two_boards import Stamps
 
 _PARTS = page_parts("ptp")
 CLOCK_NS = 4.0

@@ -1,0 +1,1 @@
+"""A board's clock and its stamps by Verilator."""
