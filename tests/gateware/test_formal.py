@@ -34,6 +34,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
         "event_fence",
         "line_widen",
         "roce_qp",
+        "time_counter",
         "rc_protocol",
         "rc_timer",
         "read_guard",
