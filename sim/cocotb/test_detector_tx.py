@@ -72,4 +72,4 @@ async def the_first_pixel_leaves_the_same_time_behind_the_header_after_any_reset
 
 @pytest.mark.parametrize("width", some_widths("detector_tx"))
 def test_detector_tx(width: int) -> None:
-    run("detector_tx", DataW=width, **PARAMETERS)
+    run("detector_tx", DataW=width, ClockHz=250_000_000, **PARAMETERS)

@@ -104,7 +104,7 @@ module det_registers
   );
 
   // The queue pair: words of which the first puts all into force
-  logic [QP_WORDS-1:0][31:0] qp_q = '0;
+  logic [QP_WORDS-1:0][31:0] qp_q;
   logic [7:0] qp_index;
   logic qp_write, qp_busy, resetting, clear, counts_busy;
 
@@ -112,6 +112,7 @@ module det_registers
 
   always_ff @(posedge clk) begin
     for (int unsigned w = 0; w < QP_WORDS; w++) if (qp_write && addr[6:2] == 5'(w)) qp_q[w] <= data;
+    if (rst) qp_q[0] <= '0;
   end
 
   qp_commit u_commit (

@@ -81,7 +81,7 @@ def measure() -> Measurement:
     rates = [rate_row(LINE_GAP), rate_row(least)] + ([rate_row(least - 1)] if least else [])
     weather = weather_row(weathered(PACKETS, seed=1))
     found = latencies(RESETS)
-    resets = {"case": "resets", "resets": RESETS, "least": min(found), "most": max(found)}
+    resets: dict[str, Any] = {"case": "resets", "resets": RESETS, "least": min(found), "most": max(found)}
     targets = [
         Target(
             what="packets lost of those that come at 100 Gb/s, core at 250 MHz",
