@@ -176,7 +176,9 @@ module det_registers
     ack_q <= answer_q;
     if (req) regs_data_q <= addr[15:12] == REGS && low ? regs_data : '0;
     qp_data_q <= '0;
-    for (int unsigned w = 0; w < QP_WORDS; w++) if (addr[15:12] == QP && low && addr[6:2] == 5'(w)) qp_data_q <= qp_q[w];
+    for (int unsigned w = 0; w < QP_WORDS; w++) begin
+      if (addr[15:12] == QP && low && addr[6:2] == 5'(w)) qp_data_q <= qp_q[w];
+    end
     read_data_q <= regs_data_q | qp_data_q | (addr[15:12] == COUNTS && low ? count_data : '0);
     if (rst) begin
       pulses_q <= '0;
