@@ -1,4 +1,5 @@
-// A detector whose frames follow each other without a pause: what the simulated transmitters with a frame store are fed with.
+// A detector whose frames follow each other without a pause: what the simulated transmitters with a frame store are fed
+// with.
 #pragma once
 
 #include <algorithm>

@@ -21,6 +21,7 @@ from framelane.bench.receiver import (
 from framelane.bench.runner import NAMES, Measurement, Target, save
 from framelane.bench.serve import bench_serve, lossless
 from framelane.bench.transmitter import (
+    bench_detector_tx,
     bench_pcie,
     bench_placement,
     bench_ptp,
@@ -78,6 +79,8 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(lossless, constant, brief)
     for constant, other in (("FRAMES", 1600), ("FRAMES_WITHOUT", 160), ("LINK_WIDTHS", "commit")):
         monkeypatch.setattr(bench_pcie, constant, other)
+    for constant, few in (("PACKETS", 300), ("RESETS", 5), ("IN_A_ROW", 40)):
+        monkeypatch.setattr(bench_detector_tx, constant, few)
     monkeypatch.setattr(bench_ptp, "CASES", bench_ptp.CASES[:1])
     monkeypatch.setattr(bench_ptp, "WEATHER", ptp_weather.WEATHER[:1])
     monkeypatch.setattr(bench_ptp, "TRIGGERS", 20)
@@ -111,8 +114,8 @@ def test_an_unknown_bench_is_one_sentence_with_the_names_of_the_others(run_cli: 
     assert (status, err) == (
         2,
         "framelane: there is no bench nosuch: choose one of "
-        "roce_tx, tx, placement, rc, rc_store, mac_port, pcie, ptp, pipeline, jf_correct, pedestal, softnic, detector, "
-        "link, files, serve, gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
+        "roce_tx, tx, placement, rc, rc_store, mac_port, pcie, ptp, detector_tx, pipeline, jf_correct, pedestal, "
+        "softnic, detector, link, files, serve, gpu, gpu_peaks, gpu_pipeline, gpu_ranks\n",
     )
 
 

@@ -11,6 +11,7 @@ CELLS = ("axis", "cdc", "gmii", "serial")
 """Families of small blocks, `axis_reg` and so on, with one model each."""
 
 PARTS = {
+    "axil_both": "registers",
     "axil_port": "registers",
     "config_table": "registers",
     "det_end": "det_send",
@@ -35,8 +36,11 @@ PARTS = {
     "pcie_tx": "pcie/pcie_core",
     "peer_table": "roce_rx",
     "plane_reader": "jf_constants",
+    "ptp_port": "ptp_send",
     "qp_commit": "registers",
     "rc_control": "rc_requester",
+    "time_registers": "time_counter",
+    "time_unit": "time_counter",
     "tlp_guard": "pcie_core",
     "tx_core": "tx",
     "tx_payload": "tx",

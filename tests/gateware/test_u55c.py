@@ -38,4 +38,4 @@ def test_the_example_elaborates_around_black_boxes(tmp_path: Path) -> None:
 
 
 def test_the_page_says_that_it_is_unbuilt() -> None:
-    assert "\n**Unbuilt.** No tool of the vendor has read these files" in (ROOT / BOARD / "README.md").read_text()
+    assert "\n**Not built yet.** No vendor tool has read these files" in (ROOT / BOARD / "README.md").read_text()

@@ -1,5 +1,5 @@
-// The simulated transmitter over PCIe behind its frame store as a C library: what framelane.driver.simulated.verilated_pcie_stream
-// loads.
+// The simulated transmitter over PCIe behind its frame store as a C library: what
+// framelane.driver.simulated.verilated_pcie_stream loads.
 
 #include "../pixel_feed.hpp"
 #include "pcie_host.hpp"
@@ -17,6 +17,8 @@ extern "C" {
 PCIE_HOST_FUNCTIONS(pcie_stream, Host)
 
 // Queues a frame of `n` bytes, not 0, with its frame_info_t.
-void pcie_stream_frame(Host* s, const uint32_t* info, const uint8_t* bytes, uint64_t n) { s->feed.push(info, bytes, n); }
+void pcie_stream_frame(Host* s, const uint32_t* info, const uint8_t* bytes, uint64_t n) {
+    s->feed.push(info, bytes, n);
+}
 
 }  // extern "C"

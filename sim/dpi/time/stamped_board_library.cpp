@@ -1,5 +1,6 @@
 // A simulated board's clock and its stamps, stamped_board.sv, as a C library: what
-// framelane.driver.simulated.time.verilated_stamps loads. Moments in 2^-40 ns from the edge on with which the clock was set.
+// framelane.driver.simulated.time.verilated_stamps loads. Moments in 2^-40 ns from the edge on with which the clock was
+// set.
 
 #include <cstdint>
 #include <cstring>

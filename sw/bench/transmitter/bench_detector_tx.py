@@ -47,11 +47,11 @@ def latencies(resets: int, seed: int = 1) -> Counter[int]:
     return found
 
 
-def in_a_row(gap: int, packets: int = IN_A_ROW) -> Counter[DetFate]:
+def in_a_row(gap: int) -> Counter[DetFate]:
     """What becomes of whole frames whose packets come with so many cycles between them."""
     words = bytes(HEADER.packet_bytes)
     with DetectorSimulator(HEADER, TARGET, LOCAL, FIRST_PORT, QP, WIDTH) as fpga:
-        for at in range(packets):
+        for at in range(IN_A_ROW):
             frame, module, index = at // MODULES // HEADER.packets, at % MODULES, at // MODULES % HEADER.packets
             fpga.receive(on_the_line(packet(frame + 1, index, module, words), module), gap=gap)
         fpga.run()
@@ -126,4 +126,10 @@ def measure() -> Measurement:
             better="lower",
         ),
     ]
-    return Measurement([*rates, weather, resets], targets, page=detector_tx_page.page(rates, weather, resets, targets))
+    rows = [*rates, weather, resets]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return Measurement(
+        [{name: row.get(name) for name in columns} for row in rows],
+        targets,
+        page=detector_tx_page.page(rates, weather, resets, targets),
+    )

@@ -1,4 +1,4 @@
-"""framelane_top with a time unit: a grandmaster sets its clock, and frames have that time."""
+"""time_unit in framelane_top: a grandmaster sets its clock, and frames have that time."""
 
 from dataclasses import replace
 from typing import Any
@@ -185,7 +185,7 @@ async def messages_go_between_the_packets_of_frames_and_cost_none(dut: Any) -> N
     assert await bench.counters("counters.mac_underruns", "counters.mac_too_long") == [0, 0]
 
 
-@pytest.mark.parametrize(("width", "mac_width"), some_of("framelane_top_time", [(128, 64), (64, 512)]))
-def test_framelane_top_time(width: int, mac_width: int) -> None:
+@pytest.mark.parametrize(("width", "mac_width"), some_of("time_unit", [(128, 64), (64, 512)]))
+def test_time_unit(width: int, mac_width: int) -> None:
     parameters: dict[str, Any] = {"NumQp": 4, "RcQps": 2, "RcDepth": 32, "MaxSlots": 16, "ClockHz": CLOCK_HZ}
-    run("framelane_top_time", top="framelane_top", DataW=width, MacW=mac_width, Time=1, **parameters)
+    run("time_unit", top="framelane_top", DataW=width, MacW=mac_width, Time=1, **parameters)
