@@ -47,6 +47,7 @@ module pattern_frames
   end
 
   assign m_axis_frame_tdata = '{
+          time_flags: '0,
           kind: '0,
           kind_index: '0,  // no kinds, no bunches
           bunch_id: '0,

@@ -5,8 +5,29 @@ package framelane_pkg;
   localparam int unsigned RC_RESETS = 2;
   localparam int unsigned STATION_RESETS = 2;
 
+  // What a frame's timestamp_ns is worth (docs/architecture.md, Trailer), and what the clock is. Model: time_flags.TimeFlags.
+  typedef struct packed {
+    logic [15:0] tai_utc;     // signed
+    logic [7:0]  accuracy;    // clockAccuracy of IEEE 1588
+    logic        reserved;
+    logic        of_trigger;  // timestamp_ns is of the trigger, else of the first pixel; 0 of a clock
+    logic        holdover;
+    logic        utc_known;
+    logic [1:0]  source;
+    logic        locked;
+    logic        stamped;     // timestamp_ns is of the board's clock; 0 of a clock
+  } time_flags_t;
+
+  // Whose time a frame's timestamp is. Model: frame_stamp.Stamp.
+  typedef enum logic [1:0] {
+    STAMP_OWN = 2'd0,     // as it is brought
+    STAMP_PIXEL = 2'd1,   // of its first pixel
+    STAMP_TRIGGER = 2'd2  // of the last trigger before that
+  } stamp_e;
+
   // A frame that lies complete in the source's memory. Model: flow.FrameEvent.
   typedef struct packed {
+    time_flags_t time_flags;    // 0: nothing is known
     logic [2:0]  kind;          // by the detector's plan: exposed, dark, ...
     logic [63:0] kind_index;    // frames of this kind before it
     logic [63:0] bunch_id;
@@ -17,6 +38,7 @@ package framelane_pkg;
 
   // What the detector says of a frame as it begins.
   typedef struct packed {
+    time_flags_t time_flags;  // 0 but of a detector with a clock of TAI
     logic [2:0]  kind;
     logic [63:0] bunch_id;
     logic [63:0] timestamp_ns;
@@ -93,6 +115,7 @@ package framelane_pkg;
 
   // Fields of the trailer that change with the frame; trailer.sv adds the others. Model: trailer.Trailer.
   typedef struct packed {
+    time_flags_t time_flags;
     logic [63:0] detector_frame;
     logic [63:0] frames_dropped;
     logic [31:0] packets;

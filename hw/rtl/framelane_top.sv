@@ -256,32 +256,40 @@ module framelane_top
     assign unused = ^{register_clk, register_rst};
   end
 
-  // Pixels
+  // Pixels. Without a clock their time_flags, the first of what comes with them, are 0.
+  localparam int unsigned INFO_W = $bits(frame_info_t) - (Time ? 0 : 32);
+
   logic [DataW-1:0] pixel_tdata;
   logic [KeepW-1:0] pixel_tkeep;
   frame_info_t pixel_tuser, stamped_tuser;
   logic pixel_tlast, pixel_tvalid, pixel_tready, pixel_cut, pixel_restart;
 
   if (Store && PixelClock) begin : gen_pixel_clock
+    logic [INFO_W-1:0] crossed_tuser;
+
     cdc_axis #(
-        .DataW(KeepW + $bits(frame_info_t) + DataW)
+        .DataW(KeepW + INFO_W + DataW)
     ) u_pixels (
         .s_clk        (pixel_clk),
         .s_rst        (pixel_rst),
-        .s_axis_tdata ({s_axis_pixel_tkeep, stamped_tuser, s_axis_pixel_tdata}),
+        .s_axis_tdata ({s_axis_pixel_tkeep, INFO_W'(stamped_tuser), s_axis_pixel_tdata}),
         .s_axis_tlast (s_axis_pixel_tlast),
         .s_axis_tvalid(s_axis_pixel_tvalid),
         .s_axis_tready(s_axis_pixel_tready),
         .m_clk        (clk),
         .m_rst        (rst),
-        .m_axis_tdata ({pixel_tkeep, pixel_tuser, pixel_tdata}),
+        .m_axis_tdata ({pixel_tkeep, crossed_tuser, pixel_tdata}),
         .m_axis_tlast (pixel_tlast),
         .m_axis_tuser (pixel_cut),
         .m_axis_tvalid(pixel_tvalid),
         .m_axis_tready(pixel_tready)
     );
 
+    assign pixel_tuser = $bits(frame_info_t)'(crossed_tuser);
     assign pixel_restart = rst;
+
+    logic unused_flags;
+    assign unused_flags = ^stamped_tuser.time_flags;
   end else begin : gen_no_pixel_clock
     assign pixel_tdata = s_axis_pixel_tdata;
     assign pixel_tkeep = s_axis_pixel_tkeep;
@@ -489,6 +497,7 @@ module framelane_top
       .Destinations(Destinations),
       .Store       (Store),
       .MaxSlots    (MaxSlots),
+      .TimeFlags   (Time),
       .Correct     (Correct),
       .ReadDepth   (ReadDepth),
       .ReadBeats   (ReadBeats),
@@ -741,7 +750,12 @@ module framelane_top
   end else begin : gen_no_time
     assign tx_axil_request = core_axil_request;
     assign core_axil_response = tx_axil_response;
-    assign stamped_tuser = s_axis_pixel_tuser;
+
+    always_comb begin
+      stamped_tuser = s_axis_pixel_tuser;
+      stamped_tuser.time_flags = '0;
+    end
+
     assign core_tdata = packet_tdata;
     assign core_tkeep = packet_tkeep;
     assign core_tlast = packet_tlast;

@@ -32,6 +32,7 @@ module tx
     parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
     parameter int unsigned RcAhead      = 384,          // beats read ahead, if Rc: cycles of the memory's latency
     parameter int unsigned MaxSlots     = 1024,         // frames in memory at a time, if Rc: all that a frame store has
+    parameter bit          TimeFlags    = 1'b0,         // frames may bring time_flags; 0: those of all are 0
     parameter bit          MacPort      = 1'b0,         // packets go through a mac_port: said in the registers
 
     localparam int unsigned KeepW = DataW / 8
@@ -312,7 +313,8 @@ module tx
       .RcQps       (RcQps),
       .RcDepth     (RcDepth),
       .RcAhead     (RcAhead),
-      .MaxSlots    (MaxSlots)
+      .MaxSlots    (MaxSlots),
+      .TimeFlags   (TimeFlags)
   ) u_core (
       .clk,
       .rst                (core_rst),

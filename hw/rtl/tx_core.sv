@@ -23,6 +23,7 @@ module tx_core
     parameter int unsigned RcDepth      = 64,
     parameter int unsigned RcAhead      = 384,
     parameter int unsigned MaxSlots     = 1024,         // frames that may be held, if Rc
+    parameter bit          TimeFlags    = 1'b0,         // frames may bring time_flags; 0: those of all are 0
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -91,6 +92,13 @@ module tx_core
     output logic idle_o  // nothing is under way
 );
 
+  frame_t frame;
+
+  always_comb begin
+    frame = s_axis_frame_tdata;
+    if (!TimeFlags) frame.time_flags = '0;
+  end
+
   bd_t bd_tdata;
   trailer_t placed_tdata, trailer_tdata;
   rc_item_t issue_tdata, item_tdata;
@@ -143,7 +151,7 @@ module tx_core
       .admit_o              (admit),
       .mtu_index_o          (mtu_index),
       .mtu_log2_i           (mtu_log2),
-      .s_axis_frame_tdata,
+      .s_axis_frame_tdata   (frame),
       .s_axis_frame_tvalid,
       .s_axis_frame_tready,
       .m_axis_bd_tdata      (bd_tdata),

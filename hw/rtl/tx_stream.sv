@@ -25,6 +25,7 @@ module tx_stream
     parameter int unsigned RcQps        = 16,           // the first of the table; a power of two, 2 or more
     parameter int unsigned RcDepth      = 64,           // descriptors of each that are kept; a power of two
     parameter int unsigned RcAhead      = 384,          // beats read ahead, if Rc: cycles of the memory's latency
+    parameter bit          TimeFlags    = 1'b0,         // frames may bring time_flags; 0: those of all are 0
     parameter bit          MacPort      = 1'b0,         // packets go through a mac_port: said in the registers
 
     localparam int unsigned KeepW = DataW / 8
@@ -181,6 +182,7 @@ module tx_stream
         .AddrW   (AddrW),
         .IdW     (IdW),
         .MaxSlots(MaxSlots),
+        .TimeFlags(TimeFlags),
         .Correct (Correct),
         .MaxBurst(MaxBurst)
     ) u_store (
@@ -303,6 +305,7 @@ module tx_stream
       .RcDepth     (RcDepth),
       .RcAhead     (RcAhead),
       .MaxSlots    (MaxSlots),
+      .TimeFlags   (TimeFlags),
       .MacPort     (MacPort)
   ) u_tx (
       .clk,

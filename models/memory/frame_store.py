@@ -14,12 +14,18 @@ KINDS = 8
 
 @dataclass(frozen=True, slots=True)
 class FrameInfo:
-    """What the detector says of a frame as it begins. `kind` is 0..7."""
+    """What the detector says of a frame as it begins. `kind` is 0..7; `time_flags` are those of the trailer."""
 
     number: int
     timestamp_ns: int
     bunch_id: int
     kind: int = 0
+    time_flags: int = 0
+
+    def event(self, address: int, kind_index: int) -> FrameEvent:
+        """That frame, complete in memory at `address`, with `kind_index` of its kind before it."""
+        about = self.number, self.timestamp_ns, self.bunch_id
+        return FrameEvent(*about, address, self.kind, kind_index, self.time_flags)
 
 
 @dataclass(slots=True)
@@ -52,7 +58,7 @@ class FrameStore:
         if not known or not self.ring.free:
             self.lost += 1
             return None
-        return FrameEvent(info.number, info.timestamp_ns, info.bunch_id, self.ring.take(), info.kind, kind_index)
+        return info.event(self.ring.take(), kind_index)
 
     def finish(self, length: int, refused: bool) -> bool:
         """The oldest frame under way, of `length` bytes, is in memory, or `refused` there: whether it is an event."""

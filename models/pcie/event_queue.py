@@ -1,11 +1,12 @@
 """The queue in which software finds frames that have been written: a ring of 64-byte entries in the same pages.
 
-An entry is the frame's trailer, in whose reserved word there are the phase (bit 0) and how the frame's writes ended
-(bits 4 to 7, `tlp_split.Status`: the first that is not OK). The phase is 1 in the first round of the ring and changes
-with each: software that has zeroed the ring waits for the phase of its own round to come up in the next entry.
+An entry is the frame's trailer, but in the place of its `time_flags` there are the phase (bit 0) and how the frame's
+writes ended (bits 4 to 7, `tlp_split.Status`: the first that is not OK). The phase is 1 in the first round of the ring
+and changes with each: software that has zeroed the ring waits for the phase of its own round to come up in the next
+entry.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from framelane.base.errors import InputError
 from framelane.models.pcie.tlp_split import Status, Write
@@ -13,7 +14,7 @@ from framelane.models.placement import trailer
 from framelane.models.placement.trailer import TRAILER_BYTES
 
 WORD = slice(12, 16)
-"""The trailer's reserved word."""
+"""The trailer's `time_flags`, which are in the slot's trailer alone."""
 ENTRY_LOG2 = range(1, 17)
 """Queues of 2 to 65,536 entries."""
 
@@ -62,4 +63,4 @@ class Consumer:
         if found is None or word & 1 != 1 - self.consumed // self._entries % 2:
             return None
         self.consumed += 1
-        return found, Status(word >> 4 & 0xF)
+        return replace(found, time_flags=0), Status(word >> 4 & 0xF)

@@ -43,6 +43,7 @@ def descriptors(placed: Placed, event: FrameEvent, mtu: int) -> tuple[list[Descr
         packets=sum(-(-bd.length // mtu) for bd in found),
         frames_dropped=placed.frames_dropped,
         detector_frame=event.number,
+        time_flags=event.time_flags,
     )
     imm = trailer.immediate(flow.source, placed.number)
     last = Descriptor(0, placed.trailer_at, TRAILER_BYTES, destination.qp, placed.destination_index, True, imm)

@@ -38,7 +38,7 @@ class FrameEvent:
     """A frame that lies complete in the source's memory at `address`.
 
     `number` is the detector's, `kind` (0..7) what the detector's plan calls it (exposed, dark, ...), and `kind_index`
-    counts the frames of this kind before it.
+    counts the frames of this kind before it. `time_flags` are those of the trailer.
     """
 
     number: int
@@ -47,6 +47,7 @@ class FrameEvent:
     address: int
     kind: int = 0
     kind_index: int = 0
+    time_flags: int = 0
 
 
 @dataclass(frozen=True, slots=True)

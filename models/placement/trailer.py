@@ -16,6 +16,7 @@ class Trailer:
 
     `frame_number` is the destination's own; `frames_dropped` counts those that it did not get from this source since
     its reset: dropped for want of credit, refused, or lost before. `detector_frame` is the detector's own number.
+    `time_flags` says what `timestamp_ns` is worth (`framelane.models.time.time_flags`): 0 where nobody knows.
     """
 
     source: int
@@ -27,19 +28,22 @@ class Trailer:
     packets: int
     frames_dropped: int
     detector_frame: int = 0
+    time_flags: int = 0
 
     def pack(self) -> bytes:
         """The 64 bytes, little endian."""
-        return _FORMAT.pack(MAGIC, VERSION, self.source, self.slot, 0, *_counts(self))
+        return _FORMAT.pack(MAGIC, VERSION, self.source, self.slot, self.time_flags, *_counts(self))
 
 
-_counts = attrgetter(*(field.name for field in fields(Trailer)[2:]))
+_counts = attrgetter(*(field.name for field in fields(Trailer)[2:-1]))
 
 
 def unpack(data: bytes) -> Trailer | None:
     """The trailer in 64 bytes of a slot, or None where none was written: wrong magic or version."""
-    magic, version, source, slot, _, *counts = _FORMAT.unpack(data)
-    return Trailer(source, slot, *counts) if (magic, version) == (MAGIC, VERSION) else None
+    magic, version, source, slot, flags, number, time, bunch, size, packets, dropped, detector = _FORMAT.unpack(data)
+    if (magic, version) != (MAGIC, VERSION):
+        return None
+    return Trailer(source, slot, number, time, bunch, size, packets, dropped, detector, flags)
 
 
 def immediate(source: int, frame_number: int) -> int:

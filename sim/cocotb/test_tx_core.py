@@ -100,8 +100,10 @@ class CoreBench(Bench):
     def offer(self, number: int) -> None:
         """A frame anywhere in the memory."""
         bits = self.random.getrandbits
-        event = FrameEvent(number, bits(64), bits(64), self.random.randrange(SIZE - 4096))
+        event = FrameEvent(number, bits(64), bits(64), self.random.randrange(SIZE - 4096), time_flags=bits(32))
         self.frames.items.append({"tdata": ports.frame_t(event)})
+        if not int(self.dut.TimeFlags.value):
+            event = replace(event, time_flags=0)
         if now(self.dut.armed_i):
             self.expected += self.model.frame(event)
 
@@ -180,4 +182,4 @@ async def a_reset_forgets_what_was_under_way(dut: Any) -> None:
 
 @pytest.mark.parametrize("width", some_widths("tx_core"))
 def test_tx_core(width: int) -> None:
-    run("tx_core", flat=True, DataW=width, Flows=2, Destinations=4)
+    run("tx_core", flat=True, DataW=width, Flows=2, Destinations=4, TimeFlags=int(width != 64))

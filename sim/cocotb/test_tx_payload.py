@@ -71,7 +71,8 @@ class PayloadBench(Bench):
         self.expected_messages.append(ports.MESSAGE_T.pack(packed))
         if bd.last:
             bits = self.random.getrandbits
-            trailer = Trailer(1, bits(32), bits(64), bits(64), bits(64), bits(32), bits(32), bits(64), bits(64))
+            counts = bits(32), bits(64), bits(64), bits(64), bits(32), bits(32), bits(64), bits(64)
+            trailer = Trailer(1, *counts, time_flags=bits(32))
             self.trailers.items.append({"tdata": TRAILER_T.pack(asdict(trailer))})
             self.expected.append(trailer.pack())
         else:

@@ -143,7 +143,7 @@ class RcBench(Bench):
             bd = Descriptor(bits(32), bits(64), length, qp, qp, last, bits(32) if last else 0)
             self.bds.items.append({"tdata": BD_T.pack(asdict(bd))})
             self.packets += -(-length // MTU)
-        trailer = Trailer(1, bits(32), bits(64), bits(64), bits(64), bits(32), bits(32), bits(64), bits(64))
+        trailer = Trailer(1, bits(32), bits(64), bits(64), bits(64), bits(32), bits(32), bits(64), bits(64), bits(32))
         self.trailers.items.append({"tdata": TRAILER_T.pack(asdict(trailer))})
         self.descriptors += len(lengths)
         self.overs.items.append({"tdata": self.descriptors & 0xFFFF})

@@ -16,7 +16,16 @@ from framelane.files.checked_file import CheckedFile
 BATCH_BYTES = 64 << 20
 """Frames that are in memory at once."""
 
-RECORDS = ("frame_number", "bunch_id", "timestamp_ns", "detector_frame", "captured_ns", "complete", "holes")
+RECORDS = (
+    "frame_number",
+    "bunch_id",
+    "timestamp_ns",
+    "time_flags",
+    "detector_frame",
+    "captured_ns",
+    "complete",
+    "holes",
+)
 """What is kept of a frame with its corrected image."""
 
 _NAMES = ("raw", "entry/data/data")

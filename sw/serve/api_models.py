@@ -80,6 +80,7 @@ class FrameRecord(Answer):
     number: int
     detector_frame: int | None
     timestamp_ns: int | None
+    time_flags: int = Field(description="What timestamp_ns is worth: the word of the trailer; 0: nothing is known.")
     bunch_id: int | None
     complete: bool
     holes: int

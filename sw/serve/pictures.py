@@ -127,6 +127,7 @@ class Pictures:
         about = {
             "frame": frame.number,
             "timestamp_ns": frame.timestamp_ns,
+            "utc_ns": frame.utc_ns,
             "holes": frame.holes,
             "peaks": frame.verdict.peaks,
             "unit": unit if frame.corrected else "ADU",

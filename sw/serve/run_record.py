@@ -58,6 +58,7 @@ class RunRecord:
             "number": frame.number,
             "detector_frame": frame.detector_frame,
             "timestamp_ns": frame.timestamp_ns,
+            "time_flags": frame.received.time_flags,
             "bunch_id": frame.bunch_id,
             "complete": frame.complete,
             "holes": counts.holes,

@@ -168,8 +168,9 @@ class ServedRun:
         session = reception.session
         if self._pictures.take(frame, session.unit, session.fraction_bits):
             self._timings.picture.observe(time.perf_counter() - begun)
-        if frame.timestamp_ns and is_real(frame.timestamp_ns):
-            self._timings.age.observe(max(0.0, time.time() - frame.timestamp_ns / 1e9))
+        taken_ns = frame.utc_ns or frame.timestamp_ns
+        if taken_ns and is_real(taken_ns):
+            self._timings.age.observe(max(0.0, time.time() - taken_ns / 1e9))
         for stream in self.streams:
             stream.write(frame)
         written = time.perf_counter()

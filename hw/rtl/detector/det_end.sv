@@ -86,6 +86,7 @@ module det_end
         magic: MAGIC
     };
     fields = '{
+        time_flags: '0,  // the detector's own time
         detector_frame: over.detector_frame,
         frames_dropped: over.frames_dropped,
         packets: 32'(over.packets),

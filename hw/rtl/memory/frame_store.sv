@@ -15,6 +15,7 @@ module frame_store
     parameter int unsigned MaxSlots = 1024,  // slots in use at a time
     parameter bit Correct = 1'b0,
     parameter int unsigned MaxBurst = 256,  // beats of the longest burst
+    parameter bit TimeFlags = 1'b0,  // 0: no frame has them
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -209,7 +210,8 @@ module frame_store
 
   slot_ring #(
       .DataW(DataW),
-      .MaxSlots(MaxSlots)
+      .MaxSlots(MaxSlots),
+      .TimeFlags(TimeFlags)
   ) u_ring (
       .clk,
       .rst,

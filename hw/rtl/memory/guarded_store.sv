@@ -13,6 +13,7 @@ module guarded_store
     parameter int unsigned MaxSlots = 1024,
     parameter bit          Correct  = 1'b1,  // JUNGFRAU correction, where the registers switch it on
     parameter int unsigned MaxBurst = 256,   // beats of the longest burst
+    parameter bit          TimeFlags = 1'b0,  // 0: no frame has time_flags
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -244,7 +245,8 @@ module guarded_store
       .AddrW   (AddrW),
       .MaxSlots(MaxSlots),
       .Correct (Correct),
-      .MaxBurst(MaxBurst)
+      .MaxBurst(MaxBurst),
+      .TimeFlags(TimeFlags)
   ) u_store (
       .clk,
       .rst                (store_i.rst),

@@ -43,7 +43,7 @@ module event_join
   localparam int unsigned EVENT_W = 512;
   localparam int unsigned BEATS = EVENT_W / DataW;
   localparam int unsigned BEAT_W = BEATS > 1 ? $clog2(BEATS) : 1;
-  localparam int unsigned WORD = 96;  // where the trailer's reserved word is
+  localparam int unsigned WORD = 96;  // where the trailer's time_flags are
   localparam int unsigned WORD_W = 32;
 
   logic [1:0] turn;  // of an event; or of a trailer that is kept

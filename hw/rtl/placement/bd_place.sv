@@ -349,6 +349,7 @@ module bd_place
           destination: address_q + offset_q,
           trailer_at: address_q + 64'(to_q.trailer_offset),
           trailer: '{
+              time_flags: chosen.frame.time_flags,
               detector_frame: chosen.frame.number,
               frames_dropped: dropped_q,
               packets: '0,

@@ -6,7 +6,8 @@ module slot_ring
   import framelane_pkg::frame_info_t;
 #(
     parameter int unsigned DataW = 512,
-    parameter int unsigned MaxSlots = 1024  // in use at a time
+    parameter int unsigned MaxSlots = 1024,  // in use at a time
+    parameter bit TimeFlags = 1'b0  // 0: no frame has them
 ) (
     input logic clk,
     input logic rst,
@@ -81,6 +82,7 @@ module slot_ring
   logic unused_frame_ready, unused_end_ready, unused_held_ready;
 
   assign frame = '{
+          time_flags: info_i.time_flags,
           kind: info_i.kind,
           kind_index: kind_index_i,
           bunch_id: info_i.bunch_id,
@@ -89,16 +91,23 @@ module slot_ring
           address: address_o
       };
 
+  localparam int unsigned FRAME_W = $bits(frame_t) - (TimeFlags ? 0 : $bits(info_i.time_flags));
+
+  logic [FRAME_W-1:0] frame_kept, frame_left;  // time_flags are the first
+
+  assign frame_kept = FRAME_W'(frame);
+  assign m_axis_frame_tdata = $bits(frame_t)'(frame_left);
+
   axis_buffer #(
-      .DataW($bits(frame_t)),
+      .DataW(FRAME_W),
       .Depth(MaxSlots)
   ) u_frames (
       .clk,
       .rst,
-      .s_axis_tdata (frame),
+      .s_axis_tdata (frame_kept),
       .s_axis_tvalid(take_i),
       .s_axis_tready(unused_frame_ready),
-      .m_axis_tdata (m_axis_frame_tdata),
+      .m_axis_tdata (frame_left),
       .m_axis_tvalid(frame_valid),
       .m_axis_tready(leaves)
   );
@@ -151,6 +160,6 @@ module slot_ring
   end
 
   logic unused;
-  assign unused = ^{unused_frame_ready, unused_end_ready, unused_held_ready, base_i, slot_bytes_i};
+  assign unused = ^{unused_frame_ready, unused_end_ready, unused_held_ready, base_i, slot_bytes_i, frame};
 
 endmodule

@@ -35,7 +35,7 @@ module trailer
     logic [63:0] bunch_id;
     logic [63:0] timestamp_ns;
     logic [63:0] frame_number;
-    logic [31:0] reserved;
+    logic [31:0] time_flags;
     logic [31:0] slot;
     logic [15:0] source;
     logic [15:0] version;
@@ -53,6 +53,7 @@ module trailer
     words.version = VERSION;
     words.source = s_axis_trailer_tdata.source;
     words.slot = s_axis_trailer_tdata.slot;
+    words.time_flags = s_axis_trailer_tdata.time_flags;
     words.frame_number = s_axis_trailer_tdata.frame_number;
     words.timestamp_ns = s_axis_trailer_tdata.timestamp_ns;
     words.bunch_id = s_axis_trailer_tdata.bunch_id;

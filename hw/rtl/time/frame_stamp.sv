@@ -1,15 +1,16 @@
-// Gives a frame the time at which its first pixel is offered, or that of the last trigger before it, for the timestamp that it brings.
-// All else passes as it is, in the same cycle.
+// Gives a frame the time at which its first pixel is offered, or that of the last trigger before it, for the timestamp that it brings,
+// and says by time_flags what that is worth. All else passes as it is, in the same cycle.
 module frame_stamp
-  import framelane_pkg::frame_info_t;
-  import time_pkg::*;
+  import framelane_pkg::*;
+  import time_pkg::tai_t;
 (
     input logic clk,
     input logic rst,
 
-    input logic [1:0] mode_i,     // 0: its own; 1: of its first pixel; 2: of the trigger
-    input tai_t       tai_i,
+    input logic [ 1:0] mode_i,     // stamp_e
+    input tai_t        tai_i,
     input logic [63:0] trigger_i,  // ns
+    input time_flags_t quality_i,  // of the clock
 
     // The pixels' handshake: of a frame's first beat info_i becomes info_o
     input  logic        tvalid_i,
@@ -21,19 +22,30 @@ module frame_stamp
 
   logic inside_q, offered_q;  // within a frame; its first beat has waited
   logic [63:0] stamp_q, stamp;
+  time_flags_t flags_q, flags;
 
   always_comb begin
+    flags = quality_i;
+    flags.stamped = 1'b1;
+    flags.of_trigger = mode_i == STAMP_TRIGGER;
     unique case (mode_i)
-      2'd1: stamp = tai_i.ns;
-      2'd2: stamp = trigger_i;
-      default: stamp = info_i.timestamp_ns;
+      STAMP_PIXEL: stamp = tai_i.ns;
+      STAMP_TRIGGER: stamp = trigger_i;
+      default: begin
+        stamp = info_i.timestamp_ns;
+        flags = info_i.time_flags;
+      end
     endcase
     info_o = info_i;
     info_o.timestamp_ns = offered_q ? stamp_q : stamp;
+    info_o.time_flags = offered_q ? flags_q : flags;
   end
 
   always_ff @(posedge clk) begin
-    if (!offered_q) stamp_q <= stamp;
+    if (!offered_q) begin
+      stamp_q <= stamp;
+      flags_q <= flags;
+    end
     if (tvalid_i) begin
       offered_q <= !tready_i && !inside_q;
       if (tready_i) inside_q <= !tlast_i;

@@ -2,6 +2,7 @@
 // access to those is answered here too, with 0. Stays out of the core's reset.
 module time_registers
   import axi_pkg::*;
+  import framelane_pkg::time_flags_t;
   import time_pkg::*;
   import time_regs_pkg::*;
 #(
@@ -17,6 +18,7 @@ module time_registers
     output axil_response_t s_axil_o,
 
     output time_control_t control_o,
+    output time_flags_t   quality_o,  // what the clock is worth
     input  time_report_t  report_i
 );
 
@@ -123,6 +125,18 @@ module time_registers
   // The time that is read
   time_t now_q;
   always_ff @(posedge clk) if (regs.command.capture.value) now_q <= report_i.now;
+
+  assign quality_o = '{
+          tai_utc: regs.quality.tai_utc.value,
+          accuracy: regs.quality.accuracy.value,
+          reserved: 1'b0,
+          of_trigger: 1'b0,
+          holdover: regs.quality.holdover.value,
+          utc_known: regs.quality.utc_known.value,
+          source: regs.quality.source.value,
+          locked: regs.quality.locked.value,
+          stamped: 1'b0
+      };
 
   assign control_o = '{
           rate: '{

@@ -1,13 +1,14 @@
 // A clock of TAI with its registers, and all that it stamps: edges, a detector's frames, messages of PTP at a MAC. Wiring only.
 //
 //   registers -> time_counter -> time_cross -> ptp_port: the MAC's packets each way -> messages, to send and received
-//                    |    '----> time_cross -> frame_stamp: timestamp_ns of a frame
+//                    |    '----> time_cross -> frame_stamp: timestamp_ns of a frame, and what it is worth
 //                    '-> edge_stamp: a trigger, pulses per second
 //
 // It has registers behind those of the transmitter, on the same bus, and stays out of the core's reset.
 module time_unit
   import axi_pkg::*;
   import framelane_pkg::frame_info_t;
+  import framelane_pkg::time_flags_t;
   import time_pkg::*;
 #(
     parameter int unsigned DataW      = 512,
@@ -77,6 +78,7 @@ module time_unit
 
   time_control_t control;
   time_report_t report;
+  time_flags_t quality;
   logic stepped;
   tai_t tai, rx_tai, tx_tai;
 
@@ -90,6 +92,7 @@ module time_unit
       .s_axil_i,
       .s_axil_o,
       .control_o(control),
+      .quality_o(quality),
       .report_i (report)
   );
 
@@ -209,6 +212,7 @@ module time_unit
   if (Frames) begin : gen_frames
     tai_t pixel_tai;
     logic [1:0] mode;
+    time_flags_t pixel_quality;
     logic [63:0] trigger;
 
     time_cross #(
@@ -226,15 +230,16 @@ module time_unit
 
     if (PixelClock) begin : gen_cross
       cdc_word #(
-          .Width(66)
+          .Width(98)
       ) u_word (
           .s_clk (clk),
-          .word_i({control.frames, report.trigger.tai.ns}),
+          .word_i({control.frames, quality, report.trigger.tai.ns}),
           .m_clk (pixel_clk),
-          .word_o({mode, trigger})
+          .word_o({mode, pixel_quality, trigger})
       );
     end else begin : gen_same
       assign mode = control.frames;
+      assign pixel_quality = quality;
       assign trigger = report.trigger.tai.ns;
     end
 
@@ -244,6 +249,7 @@ module time_unit
         .mode_i   (mode),
         .tai_i    (pixel_tai),
         .trigger_i(trigger),
+        .quality_i(pixel_quality),
         .tvalid_i (pixel_tvalid_i),
         .tready_i (pixel_tready_i),
         .tlast_i  (pixel_tlast_i),
@@ -255,7 +261,7 @@ module time_unit
 
     logic unused_pixels;
     assign unused_pixels = ^{pixel_clk, pixel_rst, pixel_tvalid_i, pixel_tready_i, pixel_tlast_i, control.frames,
-                             control.pixel_period, control.pixel_latency};
+                             quality, control.pixel_period, control.pixel_latency};
   end
 
   logic unused;

@@ -88,13 +88,13 @@ module framelane_top_ip #(
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_PIXEL TLAST" *)
     input wire s_axis_pixel_tlast,
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_PIXEL TUSER" *)
-    input wire [194:0] s_axis_pixel_tuser,
+    input wire [226:0] s_axis_pixel_tuser,
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_PIXEL TVALID" *)
     input wire s_axis_pixel_tvalid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_PIXEL TREADY" *)
     output wire s_axis_pixel_tready,
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_FRAME TDATA" *)
-    input wire [322:0] s_axis_frame_tdata,
+    input wire [354:0] s_axis_frame_tdata,
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_FRAME TVALID" *)
     input wire s_axis_frame_tvalid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 S_AXIS_FRAME TREADY" *)

@@ -288,4 +288,4 @@ async def whatever_happens_every_frame_is_an_event_or_counted(dut: Any, slots: i
 
 @pytest.mark.parametrize("width", some_widths("frame_store"))
 def test_frame_store(width: int) -> None:
-    run("frame_store", flat=True, DataW=width, MaxSlots=32)
+    run("frame_store", flat=True, DataW=width, MaxSlots=32, TimeFlags=1)

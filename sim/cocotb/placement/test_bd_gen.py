@@ -51,7 +51,9 @@ class BdGenBench(Bench):
 
     def offer(self, number: int, kind: int = 0, kind_index: int = 0) -> None:
         bits = self.random.getrandbits
-        event = FrameEvent(number, bits(64), bits(64), bits(64), kind, kind_index)
+        event = FrameEvent(
+            number, bits(64), bits(64), bits(64), kind, kind_index, (number + 1) * 0x9E37_79B9 & 0xFFFF_FFFF
+        )
         self.frames.items.append({"tdata": ports.frame_t(event)})
         for descriptors, trailer in self.model.frame(event):
             self.expected += [BD_T.pack({n: getattr(bd, n) for n in BD_T.fields}) for bd in descriptors]

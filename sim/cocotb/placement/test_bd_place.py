@@ -60,7 +60,7 @@ class PlaceBench(Bench):
 
     def offer(self, flow: Flow, index: int, flow_id: int = 1) -> None:
         bits = self.random.getrandbits
-        event = FrameEvent(bits(64), bits(64), bits(64), bits(64))
+        event = FrameEvent(bits(64), bits(64), bits(64), bits(64), time_flags=bits(32))
         self.send(ports.flow_t(flow), index, event, flow_id)
         placed = self.model.place(flow, flow_id, index, event, self.window_ends, self.room)
         if placed:

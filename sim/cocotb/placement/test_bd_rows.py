@@ -48,7 +48,7 @@ class RowsBench(Bench):
     def offer(self, flow: Flow) -> int:
         """Place one frame; its descriptors."""
         bits = self.random.getrandbits
-        event = FrameEvent(bits(64), bits(64), bits(64), bits(64))
+        event = FrameEvent(bits(64), bits(64), bits(64), bits(64), time_flags=bits(32))
         placed = self.model.place(flow, 0, self.numbers, event, [FREE_RUNNING] * 3)
         self.numbers += 1
         assert placed

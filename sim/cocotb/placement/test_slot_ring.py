@@ -1,7 +1,7 @@
 """slot_ring: no slot is given out twice, every frame that came whole is an event, and releases free slots in order."""
 
 from collections import deque
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import cocotb
@@ -79,7 +79,8 @@ class RingBench(Bench):
         if self.take:
             address = self.model.take()
             assert now(self.dut.address_o) == address
-            self.under_way.append(FrameEvent(**asdict(self.info), address=address, kind_index=self.kind_index))
+            event = self.info.event(address, self.kind_index)
+            self.under_way.append(event if int(self.dut.TimeFlags.value) else replace(event, time_flags=0))
         self.most = max(self.most, self.model.in_use)
 
     async def run(self, cycles: int) -> None:
@@ -195,4 +196,4 @@ async def a_reset_frees_all_slots_and_forgets_all_events(dut: Any) -> None:
 
 @pytest.mark.parametrize(("width", "slots"), [(64, 8), (512, 16)])
 def test_slot_ring(width: int, slots: int) -> None:
-    run("slot_ring", DataW=width, MaxSlots=slots)
+    run("slot_ring", DataW=width, MaxSlots=slots, TimeFlags=int(width == 64))

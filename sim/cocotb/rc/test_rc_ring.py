@@ -81,7 +81,7 @@ class RingBench(Bench):
         """Queue one descriptor."""
         bits = self.random.getrandbits
         bd = Descriptor(bits(64), bits(64), bits(32), index, index, last, bits(32))
-        widths = {"source": 16, "slot": 32, "payload_bytes": 32, "packets": 32}
+        widths = {"time_flags": 32, "source": 16, "slot": 32, "payload_bytes": 32, "packets": 32}
         trailer = Trailer(**{n: bits(widths.get(n, 64)) for n in TRAILER_T.fields}) if last else None
         entry = Entry(bd, trailer, packets, bits(8))
         fields = {"tag": entry.tag, "packets": packets, "trailer": _trailer(trailer), "bd": BD_T.pack(asdict(bd))}

@@ -26,7 +26,7 @@ CONSTANTS = 1 << 34
 def any_info(random: Random) -> FrameInfo:
     """Anything that may be said."""
     number, timestamp_ns, bunch_id = (random.getrandbits(64) for _ in range(3))
-    return FrameInfo(number, timestamp_ns, bunch_id, random.randrange(KINDS))
+    return FrameInfo(number, timestamp_ns, bunch_id, random.randrange(KINDS), random.getrandbits(32))
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,13 @@ class Frame:
 
 
 class StreamPlan:
-    """What a top with a frame store is to do, and its golden model. Its slots have the raw image alone at first."""
+    """What a top with a frame store is to do, and its golden model. Its slots have the raw image alone at first.
+
+    `time_flags`: it passes those of frames on, as with a clock.
+    """
 
     def __init__(self, config: TxConfig, slots: int) -> None:
+        self.time_flags = False
         self.config, self.slots, self.base = config, slots, 128
         self.slot = -(-config.flows[0].payload_bytes // 128) * 128
         self.frames: list[Frame] = []
@@ -99,7 +103,7 @@ class StreamPlan:
 
     def next_frame(self, random: Random) -> Frame:
         """The detector's next frame, of any pixels."""
-        info = FrameInfo(len(self.frames), random.getrandbits(64), random.getrandbits(64), random.randrange(8))
+        info = replace(any_info(random), number=len(self.frames))
         self.frames.append(Frame(info, random.randbytes(self.config.flows[0].payload_bytes)))
         return self.frames[-1]
 
@@ -110,11 +114,15 @@ class StreamPlan:
         assert None not in found
         return {end.detector_frame for end in found if end}
 
+    def told(self, info: FrameInfo) -> FrameInfo:
+        """What of it goes on: without a clock no `time_flags`."""
+        return info if self.time_flags else replace(info, time_flags=0)
+
     def expected(self, sent: set[int]) -> list[bytes]:
         return [
             packet
             for frame in self.frames
-            for packet in self.model.frame(frame.info, frame.pixels, late=frame.info.number not in sent)
+            for packet in self.model.frame(self.told(frame.info), frame.pixels, late=frame.info.number not in sent)
         ]
 
 

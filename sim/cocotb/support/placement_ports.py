@@ -10,7 +10,7 @@ def placed_t(placed: Placed, flow: Flow, event: FrameEvent) -> int:
     trailer = {
         **{"detector_frame": event.number, "frames_dropped": placed.frames_dropped, "packets": 0},
         **{"payload_bytes": flow.payload_bytes, "bunch_id": event.bunch_id, "timestamp_ns": event.timestamp_ns},
-        **{"frame_number": placed.number, "slot": placed.slot, "source": flow.source},
+        **{"time_flags": event.time_flags, "frame_number": placed.number, "slot": placed.slot, "source": flow.source},
     }
     return PLACED_T.pack(
         {

@@ -148,7 +148,8 @@ class RequesterBench(Bench):
         self.bds.items.append({"tdata": BD_T.pack(asdict(bd))})
         if bd.last:
             bits = self.random.getrandbits
-            trailer = Trailer(1, bits(32), bits(64), bits(64), bits(64), bits(32), bits(32), bits(64), bits(64))
+            counts = bits(32), bits(64), bits(64), bits(64), bits(32), bits(32), bits(64), bits(64)
+            trailer = Trailer(1, *counts, time_flags=bits(32))
             self.trailers.items.append({"tdata": TRAILER_T.pack(asdict(trailer))})
             if index in self.peers:
                 self.peers[index].trailers.append(trailer)

@@ -118,8 +118,11 @@ class TopBench(StreamPlan):
 
     def at_the_mac(self, sent: set[int]) -> list[bytes]:
         """What the MAC gets, where those of the detector's frames were sent."""
-        late = [(frame, frame.info.number not in sent) for frame in self.frames]
-        return [packet for frame, is_late in late for packet in self.top.frame(frame.info, frame.pixels, late=is_late)]
+        return [
+            packet
+            for frame in self.frames
+            for packet in self.top.frame(self.told(frame.info), frame.pixels, late=frame.info.number not in sent)
+        ]
 
     async def finish(self) -> list[bytes]:
         """Run until all has left; the packets."""

@@ -12,7 +12,7 @@ from framelane.driver.ptp.board_time import BoardTime
 from framelane.models.placement import trailer
 from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.wire import Endpoint
-from framelane.models.time.frame_stamp import Stamp
+from framelane.models.time.frame_stamp import Stamp, flags
 from framelane.models.time.grandmaster import Grandmaster, MasterSettings
 from framelane.models.time.ptp_frame import unwrap, wrap
 from framelane.models.time.ptp_message import Announced, Kind, Message, PortIdentity, parse
@@ -29,6 +29,8 @@ WAY_PS = 1_234_567
 RX_NS, TX_NS = 100, 52
 """From the start frame delimiter on the line to the first beat from the MAC, and from one to it to that."""
 PPS, RECEIVE = 1 << 2, 1 << 3
+LOCKED, HOLDOVER = 37 << 16 | 0x21 << 8 | 1 << 4 | 1 << 2 | 1 << 1, 37 << 16 | 0xFE << 8 | 1 << 5 | 1 << 4 | 1 << 2
+"""time.quality: PTP, TAI - UTC 37 s: within 100 ns; not known."""
 
 
 @cocotb.test()
@@ -125,10 +127,11 @@ async def stamped(bench: TimeTopBench, frames: int) -> list[trailer.Trailer]:
     packets = [packet for packet in await bench.finish() if not keeps(packet)]
     ends = [payload for headers, payload in map(wire.parse, packets) if headers.imm is not None]
     trailers = [end for end in map(trailer.unpack, ends) if end]
-    told = {end.detector_frame: end.timestamp_ns for end in trailers}
+    told = {end.detector_frame: end for end in trailers}
     expected: list[bytes] = []
     for frame in bench.frames[first:]:
-        info = replace(frame.info, timestamp_ns=told.get(frame.info.number, 0))
+        end = told.get(frame.info.number)
+        info = replace(frame.info, timestamp_ns=end.timestamp_ns, time_flags=end.time_flags) if end else frame.info
         expected += bench.top.frame(info, frame.pixels, late=frame.info.number not in told)
     assert_same_packets(packets, expected)
     return trailers
@@ -141,23 +144,30 @@ async def frames_have_the_time_of_their_first_pixel_or_of_their_trigger(dut: Any
     await bench.start()
     await bench.set_truly()
     ahead = await bench.ahead_ns()
-    own = {frame.detector_frame: frame.timestamp_ns for frame in await stamped(bench, 3)}
-    assert own
-    assert all(bench.frames[number].info.timestamp_ns == time for number, time in own.items())
+    await bench.put_time("quality", LOCKED)
+    by_itself = await stamped(bench, 3)
+    assert by_itself
+    for end in by_itself:
+        info = bench.frames[end.detector_frame].info
+        assert (end.timestamp_ns, end.time_flags) == (info.timestamp_ns, info.time_flags)
 
     await bench.put_time("control", Stamp.PIXEL)
     await bench.side[""].wait(30)
     by_pixel = await stamped(bench, 4)
     assert by_pixel
     for end in by_pixel:
+        assert end.time_flags == LOCKED | 1 == flags(Stamp.PIXEL, 0, LOCKED)
         error = end.timestamp_ns - EPOCH - ahead - true_ns(bench.frame_starts[end.detector_frame])
         assert -half_cycle("pixel") - 1.2 <= error <= half_cycle("pixel") + 0.2  # whole ns are told
 
     await bench.put_time("control", Stamp.TRIGGER)
     rose = await bench.edge_of("trigger_i", 999)
+    await bench.put_time("quality", HOLDOVER)
+    await bench.side[""].wait(60)
     by_trigger = await stamped(bench, 2)
     assert by_trigger
     for end in by_trigger:
+        assert end.time_flags == HOLDOVER | 1 | 1 << 6 == flags(Stamp.TRIGGER, 0, HOLDOVER)
         error = end.timestamp_ns - EPOCH - ahead - true_ns(rose)
         assert -PERIODS[""] / 2000 - 1.2 <= error <= PERIODS[""] / 2000 + 0.2
 

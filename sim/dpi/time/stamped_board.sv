@@ -57,6 +57,7 @@ module stamped_board
       .mode_i   (2'd2),
       .tai_i    (tai),
       .trigger_i(trigger.tai.ns),
+      .quality_i('0),
       .tvalid_i (1'b1),
       .tready_i (1'b1),
       .tlast_i  (1'b1),

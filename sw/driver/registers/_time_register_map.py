@@ -136,7 +136,7 @@ REGISTERS: tuple[Register, ...] = (
         ),
         description=(
             "What the clock is worth, as software says it: all of it goes into the trailers of frames, see "
-            "the flags of a trailer in the architecture."
+            "time_flags of a trailer in the architecture."
         ),
     ),
     Register(

@@ -38,8 +38,8 @@ class Struct:
 
 
 # hw/rtl/framelane_pkg.sv
-FRAME_T = Struct(kind=3, kind_index=64, bunch_id=64, timestamp_ns=64, number=64, address=64)
-FRAME_INFO_T = Struct(kind=3, bunch_id=64, timestamp_ns=64, number=64)
+FRAME_T = Struct(time_flags=32, kind=3, kind_index=64, bunch_id=64, timestamp_ns=64, number=64, address=64)
+FRAME_INFO_T = Struct(time_flags=32, kind=3, bunch_id=64, timestamp_ns=64, number=64)
 FLOW_T = Struct(
     **{
         "reserved1": 16,
@@ -62,6 +62,7 @@ DESTINATION_T = Struct(
 REFUSAL_T = Struct(number=64, destination=8, flow=8, reason=8)
 CHOSEN_T = Struct(over=1, bad=1, index=64, id=8, flow=FLOW_T.width, frame=FRAME_T.width)
 TRAILER_T = Struct(
+    time_flags=32,
     **{"detector_frame": 64, "frames_dropped": 64, "packets": 32, "payload_bytes": 32, "bunch_id": 64},
     **{"timestamp_ns": 64, "frame_number": 64, "slot": 32, "source": 16},
 )

@@ -65,7 +65,7 @@ class TxSimulator(SimulatedRegisters):
         self.write_memory(address, image)
         before = self._frames[info.kind]
         self._frames[info.kind] += 1
-        self.offer(FrameEvent(info.number, info.timestamp_ns, info.bunch_id, address, info.kind, before))
+        self.offer(info.event(address, before))
 
     def counters(self) -> Counters:
         """Read the counters."""

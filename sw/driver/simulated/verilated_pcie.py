@@ -12,7 +12,6 @@ from framelane.driver.simulated.pcie_host import PcieHost, host_design
 from framelane.driver.simulated.simulation import words
 from framelane.driver.simulated.verilated_board import POINTER, give_credit
 from framelane.models.memory.frame_store import KINDS, FrameInfo
-from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slots import SLOT_ALIGN
 from framelane.models.tx import TxConfig
 
@@ -44,5 +43,5 @@ class PcieSimulator(PcieHost):
         self.write_memory(address, image)
         before = self._frames[info.kind]
         self._frames[info.kind] += 1
-        event = FrameEvent(info.number, info.timestamp_ns, info.bunch_id, address, info.kind, before)
+        event = info.event(address, before)
         self._act("offer", words(ports.frame_t(event), ports.FRAME_T.width))

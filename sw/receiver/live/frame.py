@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.models.peaks.peak_finder import Peaks
 from framelane.models.placement.slots import HOLE_WORD
+from framelane.models.time.time_flags import TimeFlags, unpack
 from framelane.receiver.pipeline.result import Counts, Result, SparseRows
 from framelane.receiver.pipeline.veto import Verdict
 from framelane.receiver.ring.receiver import ReceivedFrame
@@ -43,8 +44,22 @@ class Frame:
 
     @property
     def timestamp_ns(self) -> int | None:
-        """Time at which it was taken, ns of the detector's clock; None if no trailer came."""
+        """Time at which it was taken, in ns; None if no trailer came.
+
+        Of TAI since 1970 if `time_flags.is_tai`, else of the detector's clock.
+        """
         return self.received.timestamp_ns
+
+    @property
+    def time_flags(self) -> TimeFlags:
+        """What `timestamp_ns` is worth: of which clock it is, and whether that was locked."""
+        return unpack(self.received.time_flags)
+
+    @property
+    def utc_ns(self) -> int | None:
+        """`timestamp_ns` as UTC, ns since 1970; None if it is not known to be TAI, or not how far TAI is from UTC."""
+        stamp, flags = self.timestamp_ns, self.time_flags
+        return stamp - flags.tai_utc * 10**9 if stamp is not None and flags.is_tai and flags.utc_known else None
 
     @property
     def captured_ns(self) -> int | None:

@@ -51,6 +51,11 @@ class ReceivedFrame:
         return next((t.timestamp_ns for t in self.trailers if t), None)
 
     @property
+    def time_flags(self) -> int:
+        """What that source says that its time stamp is worth (`Trailer.time_flags`); 0 where none tells."""
+        return next((t.time_flags for t in self.trailers if t), 0)
+
+    @property
     def bunch_id(self) -> int | None:
         """The bunch id of the first source that tells one."""
         return next((t.bunch_id for t in self.trailers if t), None)

@@ -138,6 +138,7 @@ class Hdf5Sink(GrowingHdf5):
         record = {
             "frame_number": frame.number,
             "timestamp_ns": frame.timestamp_ns or 0,
+            "time_flags": frame.time_flags,
             "bunch_id": frame.bunch_id or 0,
             "detector_frame": _detector_frame(frame),
             "complete": frame.complete,

@@ -22,7 +22,7 @@ class JudgedFrames:
     Every frame has its `records`, whose names and types are in `nxmx.RECORD`. `judging` adds its ladder, its Bragg
     peaks and their places. Sparse rows are there from the beginning with `sparse`, else from the first frame that has
     them. Their pointers begin at `first_value`, and their threshold is that of `judging`. `share` is recorded: the
-    rejected frames that are kept. So is the epoch of the time stamps, from the source's `clock` or the first frame. A
+    rejected frames that are kept. So is the epoch of the time stamps, from the first frame or the source's `clock`. A
     rejected frame has records and peaks but no image: all of its pixels read as the fill value.
     """
 
@@ -40,6 +40,8 @@ class JudgedFrames:
         clock: str | None = None,
     ) -> None:
         self.frames, self._clock = 0, clock
+        self._timed = False
+        """Whether a frame has come whose time is known: the first such tells the epoch."""
         self._entry, self._unit = entry, unit
         self._data = entry["data/data"]
         self._columns = {}
@@ -95,8 +97,10 @@ class JudgedFrames:
         if not self.frames:
             self._entry["data/peaks"].attrs.update({"threshold": verdict.threshold, "threshold_units": self._unit})
             self._entry["data/accepted"].attrs["minimum_peaks"] = verdict.minimum
-            if "data/timestamp_ns" in values:
-                nxmx.name_epoch(self._entry["data/timestamp_ns"], values["data/timestamp_ns"], self._clock)
+        if not self._timed and "data/timestamp_ns" in values:
+            stamp, flags = values["data/timestamp_ns"], values.get("data/time_flags", 0)
+            nxmx.name_epoch(self._entry["data/timestamp_ns"], stamp, self._clock, flags)
+            self._timed = bool(stamp)
         self.frames += 1
         self._data.resize(self.frames, axis=0)
         if verdict.accepted:

@@ -13,6 +13,7 @@ import framelane
 from framelane.base.real_time import is_real, iso
 from framelane.files.compact_group import compact_group
 from framelane.models.peaks.peak_settings import PeakSettings
+from framelane.models.time import time_flags
 from framelane.receiver.pipeline.veto import Reason
 from framelane.receiver.sinks.pixel_form import PixelForm
 from framelane.session.session import Session
@@ -20,6 +21,7 @@ from framelane.session.session import Session
 RECORD: dict[str, Any] = {
     "frame_number": "u8",
     "timestamp_ns": "u8",
+    "time_flags": "u4",
     "bunch_id": "u8",
     "detector_frame": "u8",
     "captured_ns": "u8",
@@ -38,7 +40,7 @@ RECORD: dict[str, Any] = {
 
 CAPTURED = "captured_ns"
 """The one that only frames of a capture have."""
-OF_SOURCE = "frame_number", "timestamp_ns", "bunch_id", "detector_frame", CAPTURED, "complete"
+OF_SOURCE = "frame_number", "timestamp_ns", "time_flags", "bunch_id", "detector_frame", CAPTURED, "complete"
 """Those of them that only the frame's source knows; the others are of its pixels."""
 
 UNKNOWN_FRAME = (1 << 64) - 1
@@ -46,6 +48,10 @@ UNKNOWN_FRAME = (1 << 64) - 1
 
 RECORD_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "timestamp_ns": {"units": "ns", "unknown": np.uint64(0)},
+    "time_flags": {
+        "flag_masks": np.array([*time_flags.MASKS.values()], np.uint32),
+        "flag_meanings": " ".join(time_flags.MASKS),
+    },
     CAPTURED: {"units": "ns", "epoch": "1970-01-01T00:00:00", "clock": "utc", "unknown": np.uint64(0)},
     "bunch_id": {"unknown": np.uint64(0)},
     "detector_frame": {"unknown": np.uint64(UNKNOWN_FRAME)},
@@ -138,19 +144,21 @@ def make_data(entry: Any, session: Session, form: PixelForm, units: str, checksu
     return data
 
 
-def name_epoch(timestamps: Any, first_ns: int, clock: str | None) -> None:
-    """Say of a record of times in ns since when they count: by the source's `clock`, where that is known.
+def name_epoch(timestamps: Any, first_ns: int, clock: str | None, word: int = 0) -> None:
+    """Say of a record of times in ns since when they count: by what the first of them brings, its time flags (`word`).
 
-    Else by the first of them: one between 2010 and tomorrow is of a clock that counts from 1970; any other is of none
-    that tells the time of day.
+    Else by the source's `clock`, where that is known. Else by the first time: one between 2010 and tomorrow is of a
+    clock that counts from 1970; any other is of none that tells the time of day.
     """
-    told = clock is not None
-    if not told:
-        clock = "utc or tai" if is_real(first_ns) else "own"
+    known_by, flags = "metadata", time_flags.unpack(word)
+    if flags.stamped:
+        clock, known_by = "tai" if flags.is_tai or is_real(first_ns) else "own", "time_flags of the first frame"
+        if flags.utc_known:
+            timestamps.attrs["tai_minus_utc_s"] = flags.tai_utc
+    elif clock is None:
+        clock, known_by = "utc or tai" if is_real(first_ns) else "own", "the first frame"
     epoch = "none: it is no time of day, the source has a clock of its own" if clock == "own" else "1970-01-01T00:00:00"
-    timestamps.attrs.update(
-        {"epoch": epoch, "clock": clock, "clock_known_by": "metadata" if told else "the first frame"}
-    )
+    timestamps.attrs.update({"epoch": epoch, "clock": clock, "clock_known_by": known_by})
 
 
 def make_ladder(images: Any, thresholds: Sequence[int], unit: str) -> Any:

@@ -172,7 +172,7 @@ async function pictures() {
 
 // How old it is now that it is on the screen, where its source has the time of day.
 function tellAge(head) {
-  const age = Date.now() - head.timestamp_ns / 1e6;
+  const age = Date.now() - (head.utc_ns ?? head.timestamp_ns) / 1e6;
   canvas.dataset.shown = `${head.sequence} ${age}`;
   const old = age > -1000 && age < 60000 ? `, ${Math.max(0, Math.round(age))} ms old` : '';
   $('about').textContent = `frame ${head.frame}, ${head.peaks} peaks, ${head.holes} holes, shown 1:${head.reduce}${old}${head.over ? `; ${head.show} of ${head.over} pictures` : ''}`;

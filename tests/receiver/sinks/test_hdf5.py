@@ -150,7 +150,7 @@ def test_the_records_are_read_without_any_plugin(tmp_path: Path, make_session: M
     run = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "frames.h5"], capture_output=True, text=True, check=False
     )
-    assert (run.stdout, run.stderr) == (f"True 117 True 0 40 0 6 7 1 8 0 5 10 {10**18 + 40}\n", "")
+    assert (run.stdout, run.stderr) == (f"True 117 True 0 40 0 6 7 1 8 0 5 10 0 {10**18 + 40}\n", "")
 
 
 def test_two_sinks_with_the_same_file_do_not_meet(tmp_path: Path, make_session: MakeSession) -> None:

@@ -46,6 +46,7 @@ class TimeTopBench(TopBench):
 
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, PERIODS, stalls)
+        self.time_flags = True
         self.arrivals: list[int] = []
         """The moments of the first beats from the MAC, one a packet, in ps."""
         self.departures: list[int] = []

@@ -1,6 +1,6 @@
 """The event queue in host memory, read entry by entry as the device writes them (`models/pcie/event_queue.py`)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,10 @@ _STATUS = 4
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A frame's trailer has been written, and how all of its frame's writes ended."""
+    """A frame's trailer has been written, and how all of its frame's writes ended.
+
+    Its `time_flags` are 0: only the trailer in the slot has them.
+    """
 
     trailer: Trailer
     status: Status
@@ -73,6 +76,6 @@ class EventRing:
                     f"entry {place} of the event queue holds no trailer: is something else writing to this memory, or "
                     "another device's queue in the same pages? Stop it, and start this receiver again"
                 )
-            found.append(Event(read, Status(word >> _STATUS & 0xF)))
+            found.append(Event(replace(read, time_flags=0), Status(word >> _STATUS & 0xF)))
             self.consumed += 1
         return found
