@@ -8,6 +8,7 @@ module framelane_top_board
     parameter int unsigned RcQps   = 16,
     parameter int unsigned RcDepth = 64,
     parameter int unsigned RcAhead = 384,
+    parameter bit          Time    = 1'b0,
 
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned MacW = DataW > 512 ? 512 : DataW,
@@ -104,6 +105,7 @@ module framelane_top_board
       .RcQps  (RcQps),
       .RcDepth(RcDepth),
       .RcAhead(RcAhead),
+      .Time   (Time),
       .MacW   (MacW)
   ) u_top (
       .s_axis_frame_tdata     ('0),

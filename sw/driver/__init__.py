@@ -11,9 +11,11 @@ __all__ = [
     "Board",
     "BoardConfig",
     "Capabilities",
+    "ClockState",
     "Counters",
     "Errors",
     "PtpClock",
+    "PtpFollower",
     "PtpMessages",
     "PtpSettings",
     "PtpSlave",
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from framelane.driver.config.board_config import BoardConfig
     from framelane.driver.config.configuring import configure
     from framelane.driver.ptp.clock import PtpClock
+    from framelane.driver.ptp.clock_state import ClockState
+    from framelane.driver.ptp.follower import PtpFollower
     from framelane.driver.ptp.messages import PtpMessages
     from framelane.driver.ptp.settings import PtpSettings
     from framelane.driver.ptp.slave import PtpSlave
@@ -42,9 +46,11 @@ else:
             "Board": "framelane.driver.board.board",
             "BoardConfig": "framelane.driver.config.board_config",
             "Capabilities": "framelane.driver.board.board_readings",
+            "ClockState": "framelane.driver.ptp.clock_state",
             "Counters": "framelane.driver.board.board_readings",
             "Errors": "framelane.driver.board.board_readings",
             "PtpClock": "framelane.driver.ptp.clock",
+            "PtpFollower": "framelane.driver.ptp.follower",
             "PtpMessages": "framelane.driver.ptp.messages",
             "PtpSettings": "framelane.driver.ptp.settings",
             "PtpSlave": "framelane.driver.ptp.slave",

@@ -1,5 +1,6 @@
 """`framelane board` with RC: what a board says of its queue pairs at night, and the commands that mend them."""
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from framelane.driver.board.queue_pairs import NEXT, REASONS
 from framelane.driver.config.board_document import read_document
 from framelane.driver.config.board_network import limits_of
 from framelane.driver.config.network_document import DcqcnTable, RcTable, StationTable
+from framelane.driver.ptp.clock_state import ClockState
 from framelane.models.rc.rc_protocol import RcReason
 from framelane.models.roce_tx.wire import Endpoint
 from framelane.models.station.arp import ArpPacket, Operation
@@ -158,6 +160,7 @@ def test_the_page_has_all_keys_of_the_status_as_json(run_cli: RunCli, link: RcLi
     section = PAGE.partition("prints one object")[2].partition("\n\nPings")[0]
     for inner in (document["state"], document["station"], pair["limits"]):
         assert all(f"`{key}`" in section for key in inner)
+    assert all(f"`{field.name}`" in section for field in dataclasses.fields(ClockState))
 
 
 def test_a_receiver_that_gives_less_credit_than_the_frame_where_the_board_is_is_said(

@@ -24,9 +24,9 @@ module time_regs (
     );
 
     // The reset a cycle later, for wide fields: each copy drives a few of them. All are always equal.
-    (* keep, dont_merge *)logic [5:0] rst_q;
+    (* keep, dont_merge *)logic [6:0] rst_q;
     always_ff @(posedge clk) begin
-        for (int k = 0; k < 6; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
+        for (int k = 0; k < 7; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
     end
 
     //--------------------------------------------------------------------------
@@ -109,6 +109,10 @@ module time_regs (
         logic tx_message;
         logic [1:0] tx_tai;
         logic tx_event;
+        logic [1:0] told_grandmaster;
+        logic told_since;
+        logic told_offset;
+        logic told_delay;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -169,6 +173,11 @@ module time_regs (
         decoded_reg_strb.tx_tai[0] = cpuif_req_masked & (cpuif_addr == 8'hb8) & !cpuif_req_is_wr[0];
         decoded_reg_strb.tx_tai[1] = cpuif_req_masked & (cpuif_addr == 8'hbc) & !cpuif_req_is_wr[0];
         decoded_reg_strb.tx_event = cpuif_req_masked & (cpuif_addr == 8'hc0) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.told_grandmaster[0] = cpuif_req_masked & (cpuif_addr == 8'hc8);
+        decoded_reg_strb.told_grandmaster[1] = cpuif_req_masked & (cpuif_addr == 8'hcc);
+        decoded_reg_strb.told_since = cpuif_req_masked & (cpuif_addr == 8'hd0);
+        decoded_reg_strb.told_offset = cpuif_req_masked & (cpuif_addr == 8'hd4);
+        decoded_reg_strb.told_delay = cpuif_req_masked & (cpuif_addr == 8'hd8);
         decoded_err = '0;
     end
 
@@ -460,6 +469,34 @@ module time_regs (
                 logic load_next;
             } bytes;
         } tx_message;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } low;
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } high;
+        } told_grandmaster;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } told_since;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } told_offset;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } told_delay;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -606,6 +643,29 @@ module time_regs (
                 logic [7:0] value;
             } bytes;
         } tx_message;
+        struct {
+            struct {
+                logic [31:0] value;
+            } low;
+            struct {
+                logic [31:0] value;
+            } high;
+        } told_grandmaster;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } told_since;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } told_offset;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } told_delay;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1416,6 +1476,116 @@ module time_regs (
         end
     end
     assign hwif_out.tx_message.bytes.value = field_storage.tx_message.bytes.value;
+    // Field: time_regs.told_grandmaster.low
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.told_grandmaster.low.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.told_grandmaster[0] && decoded_req_is_wr[0]) begin // SW write
+            next_c = (field_storage.told_grandmaster.low.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.told_grandmaster.low.next = next_c;
+        field_combo.told_grandmaster.low.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[5]) begin
+            field_storage.told_grandmaster.low.value <= 32'h0;
+        end else begin
+            if(field_combo.told_grandmaster.low.load_next) begin
+                field_storage.told_grandmaster.low.value <= field_combo.told_grandmaster.low.next;
+            end
+        end
+    end
+    // Field: time_regs.told_grandmaster.high
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.told_grandmaster.high.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.told_grandmaster[1] && decoded_req_is_wr[0]) begin // SW write
+            next_c = (field_storage.told_grandmaster.high.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.told_grandmaster.high.next = next_c;
+        field_combo.told_grandmaster.high.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[5]) begin
+            field_storage.told_grandmaster.high.value <= 32'h0;
+        end else begin
+            if(field_combo.told_grandmaster.high.load_next) begin
+                field_storage.told_grandmaster.high.value <= field_combo.told_grandmaster.high.next;
+            end
+        end
+    end
+    // Field: time_regs.told_since.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.told_since.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.told_since && decoded_req_is_wr[1]) begin // SW write
+            next_c = (field_storage.told_since.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.told_since.value.next = next_c;
+        field_combo.told_since.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[5]) begin
+            field_storage.told_since.value.value <= 32'h0;
+        end else begin
+            if(field_combo.told_since.value.load_next) begin
+                field_storage.told_since.value.value <= field_combo.told_since.value.next;
+            end
+        end
+    end
+    // Field: time_regs.told_offset.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.told_offset.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.told_offset && decoded_req_is_wr[2]) begin // SW write
+            next_c = (field_storage.told_offset.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.told_offset.value.next = next_c;
+        field_combo.told_offset.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[6]) begin
+            field_storage.told_offset.value.value <= 32'h80000000;
+        end else begin
+            if(field_combo.told_offset.value.load_next) begin
+                field_storage.told_offset.value.value <= field_combo.told_offset.value.next;
+            end
+        end
+    end
+    // Field: time_regs.told_delay.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.told_delay.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.told_delay && decoded_req_is_wr[3]) begin // SW write
+            next_c = (field_storage.told_delay.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.told_delay.value.next = next_c;
+        field_combo.told_delay.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[6]) begin
+            field_storage.told_delay.value.value <= 32'h80000000;
+        end else begin
+            if(field_combo.told_delay.value.load_next) begin
+                field_storage.told_delay.value.value <= field_combo.told_delay.value.next;
+            end
+        end
+    end
 
     //--------------------------------------------------------------------------
     // Write response
@@ -1442,7 +1612,7 @@ module time_regs (
         end
         if(rd_mux_addr == 8'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h0;
+            readback_data_var[23:16] = 8'h1;
             readback_data_var[31:24] = 8'h1;
         end
         if(rd_mux_addr == 8'h8) begin
@@ -1600,6 +1770,21 @@ module time_regs (
         if(rd_mux_addr == 8'hc0) begin
             readback_data_var[15:0] = hwif_in.tx_event.fraction.next;
             readback_data_var[31:16] = hwif_in.tx_event.count.next;
+        end
+        if(rd_mux_addr == 8'hc8) begin
+            readback_data_var[31:0] = field_storage.told_grandmaster.low.value;
+        end
+        if(rd_mux_addr == 8'hcc) begin
+            readback_data_var[31:0] = field_storage.told_grandmaster.high.value;
+        end
+        if(rd_mux_addr == 8'hd0) begin
+            readback_data_var[31:0] = field_storage.told_since.value.value;
+        end
+        if(rd_mux_addr == 8'hd4) begin
+            readback_data_var[31:0] = field_storage.told_offset.value.value;
+        end
+        if(rd_mux_addr == 8'hd8) begin
+            readback_data_var[31:0] = field_storage.told_delay.value.value;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr[0];

@@ -6,7 +6,7 @@ package time_regs_pkg;
 
     localparam TIME_REGS_DATA_WIDTH = 32;
     localparam TIME_REGS_MIN_ADDR_WIDTH = 8;
-    localparam TIME_REGS_SIZE = 'hc4;
+    localparam TIME_REGS_SIZE = 'hdc;
 
     typedef struct {
         logic next;

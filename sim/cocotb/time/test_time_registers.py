@@ -60,6 +60,20 @@ async def without_a_limit_a_lock_stands(dut: Any) -> None:
 
 
 @cocotb.test()
+async def what_is_told_stands_until_something_else_is(dut: Any) -> None:
+    bench, registers = await started(dut)
+    told = {"time.told_grandmaster": 0, "time.told_since": 0, "time.told_offset": 1 << 31, "time.told_delay": 1 << 31}
+    assert {name: await registers.read(TIME[name]) for name in told} == told
+    for name in told:
+        told[name] = bench.random.getrandbits(32)
+        await registers.write(TIME[name], told[name])
+    high = bench.random.getrandbits(32)
+    await registers.write(TIME["time.told_grandmaster"] + 4, high)
+    assert {name: await registers.read(TIME[name]) for name in told} == told
+    assert await registers.read(TIME["time.told_grandmaster"] + 4) == high
+
+
+@cocotb.test()
 async def what_is_elsewhere_reads_0_and_changes_nothing(dut: Any) -> None:
     bench, registers = await started(dut)
     before = {name: await registers.read(offset) for name, offset in TIME.items()}

@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -63,13 +63,41 @@ def status(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the state of the link and of the RC queue pairs, why one is in error, and what to do."""
+    """Show the state of the link, of the clock and of the RC queue pairs, what is wrong, and what to do."""
     from framelane.cli.board import board_status
 
     with _opened(board) as opened:
         good = board_status.show(opened, Terminal(), file, as_json)
     if not good:
         raise typer.Exit(1)
+
+
+@app.command()
+def ptp(
+    board: Address,
+    domain: Annotated[int, typer.Option(help="PTP domain of the grandmaster.")] = 0,
+    transport: Annotated[Literal["ethernet", "udp"], typer.Option(help="What its messages travel in.")] = "ethernet",
+    lock: Annotated[float, typer.Option(metavar="NS", help="Locked is a clock that is known to be so near.")] = 100.0,
+    asymmetry: Annotated[
+        float, typer.Option(metavar="NS", help="How much longer the way from the master is than the mean of both ways.")
+    ] = 0.0,
+    frames: Annotated[
+        Literal["own", "pixel", "trigger"] | None,
+        typer.Option(
+            help="The time of frames: the detector's own, or of this clock, at the first pixel or the trigger."
+        ),
+    ] = None,
+) -> None:
+    """Let the board's clock follow a PTP grandmaster, until Ctrl-C.
+
+    `framelane board status` says meanwhile how it does, and so does the trailer of every frame.
+    """
+    from framelane.cli.board import board_ptp
+    from framelane.driver import PtpSettings
+
+    with _opened(board) as opened:
+        settings = PtpSettings(domain=domain, lock_ns=lock, asymmetry_ns=asymmetry)
+        board_ptp.run(opened, settings, transport, frames, Terminal())
 
 
 @app.command()
@@ -146,6 +174,9 @@ def serve(
         Path | None, typer.Option(help="File to write: the detector's calibration, for [correction].")
     ] = None,
     json: Json = None,
+    clock: Annotated[
+        bool, typer.Option("--clock", help="Give it a clock of TAI too; it is a fifth slower then.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Keep a simulated board, all of the gateware, for the other commands, until Ctrl-C.
@@ -167,6 +198,7 @@ def serve(
         port=port,
         width=width,
         memory=memory,
+        clock=clock,
         calibration=calibration,
         force=force,
     )

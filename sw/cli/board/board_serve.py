@@ -37,6 +37,7 @@ class ServeOptions:
     port: int
     width: int
     memory: int
+    clock: bool = False
     calibration: Path | None
     force: bool
 
@@ -69,7 +70,7 @@ def run(socket: Path, options: ServeOptions, console: Console, told: Told) -> No
         wire = held.enter_context(contextlib.closing(UdpWire(options.port)))
         exposure = Exposure(images, options.rate, options.frames)
         with console.status("build the simulator, if it is not there yet"):
-            board = LonelyTop(options.width)
+            board = LonelyTop(options.width, timed=options.clock)
         held.callback(board.close)
         memory, beat = options.memory * _MIB, options.width // 8
         served = ServedBoard(board, exposure, wire, memory, beat_bytes=beat)
@@ -78,8 +79,8 @@ def run(socket: Path, options: ServeOptions, console: Console, told: Told) -> No
             write_calibration(options.calibration, constants(), force=options.force)
         say(
             console,
-            "a simulated board with frame store, correction and RC, its detector of "
-            f"{options.rows} x {options.columns} pixels, {options.memory} MiB of memory: Ctrl-C ends it",
+            f"a simulated board with frame store, correction{', a clock' if options.clock else ''} and RC, its "
+            f"detector of {options.rows} x {options.columns} pixels, {options.memory} MiB of memory: Ctrl-C ends it",
         )
         say(console, f"in another terminal: export FRAMELANE_BOARD=sim:{socket.absolute()}")
         said = 0

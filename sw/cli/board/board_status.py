@@ -12,7 +12,7 @@ from rich.table import Table
 
 from framelane.base.errors import ConfigError, InputError
 from framelane.base.progress import say
-from framelane.driver import Board
+from framelane.driver import Board, ClockState
 from framelane.driver.board.network import gives_up_after_s, settles_s, silence_s
 from framelane.driver.board.queue_pairs import STATES, QueuePair
 from framelane.driver.board.station import StationState, text
@@ -35,13 +35,14 @@ def show(board: Board, console: Console, file: Path | None = None, as_json: bool
     except (ConfigError, InputError) as error:
         if not as_json:
             say(console, f"the names of the receivers are not known: {error}", style="red")
-    state, station, pairs = board.state(), board.station(), board.queue_pairs()
-    wrong = state.sentences() + sentences(station, pairs, names)
+    state, station, pairs, clock = board.state(), board.station(), board.queue_pairs(), board.clock()
+    wrong = state.sentences() + sentences(station, pairs, names) + (clock.sentences() if clock else [])
     if as_json:
         document = {
             "wrong": wrong,
             "state": dataclasses.asdict(state),
             "station": dataclasses.asdict(station) if station else None,
+            "clock": _clock(clock) if clock else None,
             "queue_pairs": [
                 dataclasses.asdict(pair)
                 | {"name": names.get(pair.index), "number": pair.number, "state": pair.state.name.lower()}
@@ -55,6 +56,8 @@ def show(board: Board, console: Console, file: Path | None = None, as_json: bool
     say(console, f"status: {', '.join(bits) or 'busy'}")
     if station:
         say(console, f"link: {'up' if station.link else 'down'}")
+    for line in clock.lines() if clock else ():
+        say(console, line)
     if pairs:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for title in ("queue pair", "number", "receiver", "state", "outstanding", "window", "gives up after"):
@@ -67,6 +70,14 @@ def show(board: Board, console: Console, file: Path | None = None, as_json: bool
     for sentence in wrong:
         say(console, sentence, style="red")
     return not wrong
+
+
+def _clock(clock: ClockState) -> dict[str, object]:
+    """Names for its enumerations, and the accuracy in ns."""
+    document = dataclasses.asdict(clock)
+    quality = document["quality"] | {"source": clock.quality.source.name.lower()}
+    quality["accuracy_ns"] = clock.quality.accuracy_ns
+    return document | {"frames": clock.frames.name.lower(), "quality": quality}
 
 
 def show_troubles(board: Board, console: Console) -> None:

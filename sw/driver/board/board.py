@@ -27,6 +27,9 @@ from framelane.driver.board.network import (
 from framelane.driver.board.queue_pairs import QueuePair, QueuePairs
 from framelane.driver.board.station import StationRegisters, StationState
 from framelane.driver.board.watchdogs import Watchdogs
+from framelane.driver.ptp.clock_state import ClockState, clock_state
+from framelane.driver.ptp.follower import PtpFollower
+from framelane.driver.ptp.settings import PtpSettings
 from framelane.driver.registers.counter_registers import read_counters
 from framelane.driver.registers.entries import (
     FrameRing,
@@ -39,6 +42,8 @@ from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import WORD, Interruptible, Registers
 from framelane.models.memory.image_writer import Correction
 from framelane.models.roce_tx.roce_qp import Service
+from framelane.models.roce_tx.wire import Endpoint
+from framelane.models.time.frame_stamp import Stamp
 from framelane.models.tx import TxConfig
 from framelane.session.session import Session
 
@@ -306,6 +311,28 @@ class Board:
     def station(self) -> StationState | None:
         """State of the link; None for a build without receive path."""
         return self._station.state() if self.probe().station else None
+
+    def clock(self) -> ClockState | None:
+        """The clock of its time unit; None for a build without one."""
+        return clock_state(self._opened)
+
+    def follow_time(
+        self, settings: PtpSettings | None = None, *, transport: str = "ethernet", frames: str | None = None
+    ) -> PtpFollower:
+        """Let its clock follow a grandmaster, as long as the follower's `turn` is called.
+
+        `transport` of PTP's messages is ethernet or udp. `frames`: whose time frames have from now on, own, pixel or
+        trigger; None: as before. BoardError where it has no clock, or was not configured; ConfigError for other words.
+        """
+        if transport not in ("ethernet", "udp"):
+            raise ConfigError(f"PTP by {transport} cannot be: give ethernet or udp")
+        if frames is not None and frames.upper() not in Stamp.__members__:
+            raise ConfigError(f"frames cannot have the time of {frames}: give own, pixel or trigger")
+        stamp = None if frames is None else Stamp[frames.upper()]
+        local = Endpoint(self.registers["local_mac"], self.registers["local_ip"])
+        return PtpFollower(
+            self._opened, local, settings, transport="udp" if transport == "udp" else "ethernet", frames=stamp
+        )
 
     def _check_station(self) -> None:
         if not self.probe().station:

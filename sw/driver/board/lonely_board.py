@@ -32,7 +32,10 @@ class _Lonely(LinkedBoard):
 
 
 class LonelyTop(_Lonely, SimulatedTop):
-    """All of the gateware."""
+    """All of the gateware, with a clock where it is `timed`."""
+
+    def __init__(self, width: int = 512, *, timed: bool = True, **simulation: Any) -> None:
+        super().__init__(width, timed=timed, **simulation)
 
 
 class LonelyRcBoard(_Lonely, SimulatedRcBoard):

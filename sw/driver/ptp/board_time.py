@@ -3,11 +3,13 @@
 import time
 
 from framelane.base.errors import BoardError
+from framelane.driver.ptp.clock_state import told_ns
 from framelane.driver.ptp.status import PtpState, PtpStatus
 from framelane.driver.registers._time_register_map import REGISTERS
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import WORD, WORD_BYTES, Registers
-from framelane.models.time.time_counter import NS, adjust_of, rate_of, seconds_and_rest
+from framelane.models.time.frame_stamp import Stamp
+from framelane.models.time.time_counter import NS, SECOND, adjust_of, rate_of, seconds_and_rest
 
 _IDENTITY = int.from_bytes(b"FLTM", "little")
 _MAJOR = 1
@@ -43,6 +45,8 @@ class BoardTime:
             )
         if (major := self._registers["time.version.major"]) != _MAJOR:
             raise BoardError(f"the time unit is of version {major}, this software knows {_MAJOR}: update one of them")
+        self._minor = self._registers["time.version.minor"]
+        self._told: PtpState | None = None
         self._patience_s: float = getattr(registers, "patience_s", _PATIENCE_S)
         rate = rate_of(self._registers["time.clock_hz"])
         if self._registers["time.period"] != rate.period:
@@ -103,8 +107,20 @@ class BoardTime:
             return None
         return self._registers["time.tx_tai"] * NS + event["fraction"] * _SUB_NS
 
+    def stamp_frames(self, stamp: Stamp) -> None:
+        """From now on the time of frames is this. BoardError where the unit cannot."""
+        if stamp is not Stamp.OWN and not self._registers["time.sizes.frames"]:
+            raise BoardError("this time unit does not stamp frames: they lie in memory already when they come to it")
+        self._registers.write_register("time.control", {"frames": stamp})
+
+    def lapse_after(self, seconds: int) -> None:
+        """A lock that is not told again for so long ends by itself (1 to 65535 s; 0: never)."""
+        self._registers["time.quality_limit"] = seconds
+
     def tell(self, status: PtpStatus) -> None:
-        """Say what the clock is worth: it goes into the trailers of frames."""
+        """Say what the clock is worth: it goes into the trailers of frames. And whom it follows, for `ClockState`."""
+        if self._minor:
+            self._tell_more(status)
         within = [
             code for ns, code in _ACCURACIES if status.uncertainty_ns is not None and 2 * status.uncertainty_ns <= ns
         ]
@@ -119,6 +135,16 @@ class BoardTime:
                 "tai_utc": (status.utc_offset_s or 0) & 0xFFFF,
             },
         )
+
+    def _tell_more(self, status: PtpStatus) -> None:
+        if status.state is not self._told:
+            self._told = status.state
+            self._registers["time.told_since"] = self.read() // SECOND & WORD
+        grandmaster = int(status.grandmaster or "0", 16)
+        named = {"low": grandmaster & WORD, "high": grandmaster >> 32}
+        self._registers.write_register("time.told_grandmaster", named)
+        for name, ns in ("offset", status.offset_ns), ("delay", status.path_delay_ns):
+            self._registers[f"time.told_{name}"] = told_ns(ns) & WORD
 
     def _wait(self, bit: str) -> None:
         deadline = time.monotonic() + self._patience_s

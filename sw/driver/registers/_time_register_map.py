@@ -27,7 +27,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("patch", 0, 16, "r", 0, "Changes where only behaviour was mended."),
-            Field("minor", 16, 8, "r", 0, "Changes where registers are added."),
+            Field("minor", 16, 8, "r", 1, "Changes where registers are added."),
             Field("major", 24, 8, "r", 1, "Changes where older software no longer works."),
         ),
         description="Version of this map.",
@@ -511,6 +511,78 @@ REGISTERS: tuple[Register, ...] = (
             Field("count", 16, 16, "r", 0, "Messages sent and stamped so far, modulo 2^16."),
         ),
         description="More of that.",
+    ),
+    Register(
+        "time.told_grandmaster",
+        0xD0C8,
+        64,
+        (
+            Field("low", 0, 32, "rw", 0, "Its last four bytes."),
+            Field("high", 32, 32, "rw", 0, "Its first four bytes."),
+        ),
+        description=(
+            "For whoever asks the board: identity of the grandmaster that its clock follows or has followed "
+            "last, as software says it; 0: none. The unit itself does nothing with this and the three that "
+            "follow."
+        ),
+    ),
+    Register(
+        "time.told_since",
+        0xD0D0,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0,
+                "Since when it is as quality says, as software says it: TAI in seconds; 0: not known.",
+            ),
+        ),
+        description="Since when it is as quality says, as software says it: TAI in seconds; 0: not known.",
+    ),
+    Register(
+        "time.told_offset",
+        0xD0D4,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0x80000000,
+                (
+                    "How far the clock is ahead of the grandmaster, as software says it, in 2^-8 ns, signed; -2^31: "
+                    "not known."
+                ),
+            ),
+        ),
+        description=(
+            "How far the clock is ahead of the grandmaster, as software says it, in 2^-8 ns, signed; -2^31: not known."
+        ),
+    ),
+    Register(
+        "time.told_delay",
+        0xD0D8,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0x80000000,
+                (
+                    "How long the path from the grandmaster is, as software says it, in 2^-8 ns, signed; -2^31: not "
+                    "known."
+                ),
+            ),
+        ),
+        description=(
+            "How long the path from the grandmaster is, as software says it, in 2^-8 ns, signed; -2^31: not known."
+        ),
     ),
     Register(
         "time.rx[].word",

@@ -10,6 +10,7 @@ from framelane.base.errors import ConfigError, InputError
 from framelane.driver.board.board import Board
 from framelane.driver.registers.entries import FrameRing
 from framelane.driver.simulated import ports
+from framelane.driver.simulated.library import Design
 from framelane.driver.simulated.simulation import words
 from framelane.driver.simulated.verilated_board import POINTER, U64, board_design, give_credit
 from framelane.driver.simulated.verilated_rc import LINKING, RC_AHEAD, RC_DEPTH, RC_QPS, LinkedBoard
@@ -20,11 +21,16 @@ from framelane.models.memory.image_writer import Correction
 from framelane.models.placement.slots import FREE_RUNNING, SLOT_ALIGN
 from framelane.models.tx import TxConfig
 
-DESIGN = board_design(
-    "framelane_top",
-    LINKING | {"clocks": (None, [POINTER]), "frame": (None, [POINTER, POINTER, U64]), "gaps": (U64, [])},
-    parameters={"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD},
-)
+
+def _design(**parameters: int) -> Design:
+    return board_design(
+        "framelane_top",
+        LINKING | {"clocks": (None, [POINTER]), "frame": (None, [POINTER, POINTER, U64]), "gaps": (U64, [])},
+        parameters={"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD, **parameters},
+    )
+
+
+DESIGN, TIMED = _design(), _design(Time=1)
 _SECOND_PS = 10**12
 
 
@@ -57,12 +63,13 @@ class Clocks:
 class SimulatedTop(LinkedBoard):
     """The simulated gateware as after power-up, each side with its own clock, all pieces in it, its link down.
 
-    Cycles are the core's. The other arguments are those of `SimulatedBoard`.
+    Cycles are the core's. With `timed` it has a clock of TAI, of its own, simulated time. The other arguments are those
+    of `SimulatedBoard`.
     """
 
-    def __init__(self, width: int = 512, *, clocks: Clocks = Clocks(), **simulation: Any) -> None:
+    def __init__(self, width: int = 512, *, clocks: Clocks = Clocks(), timed: bool = False, **simulation: Any) -> None:
         self._clocks = clocks
-        super().__init__(DESIGN, width, **simulation)
+        super().__init__(TIMED if timed else DESIGN, width, **simulation)
 
     def _power_up(self) -> None:
         self._act("clocks", (U64 * len(fields(Clocks)))(*asdict(self._clocks).values()))

@@ -23,8 +23,10 @@ class TimeUnit:
         self._words: dict[int, int] = {}
         for name, value in {
             "identity": 0x4D544C46,
-            "version": 1 << 24,
-            "sizes": 1 | 128 << 8,
+            "version": 1 << 24 | 1 << 16,
+            "sizes": 0b11 | 128 << 8,
+            "told_offset": 1 << 31,
+            "told_delay": 1 << 31,
             "clock_hz": 250_000_000,
             "period": 4 * NS,
         }.items():
