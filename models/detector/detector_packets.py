@@ -121,7 +121,7 @@ class Header(_Table):
         for name in self.fields:
             if not _NAME.fullmatch(name):
                 raise ValueError(
-                    f"{name[:40]!a} is no name for a field: give up to 32 small letters, digits and underscores"
+                    f"{name[:40]!a} is not a name for a field: give up to 32 small letters, digits and underscores"
                 )
             if name in self.constant and name in RESERVED:
                 raise ValueError(f"constant.{name}: packets are refused for {name} already: give another name")

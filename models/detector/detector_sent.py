@@ -19,7 +19,7 @@ def packets(
     """The packets of a module's frame, uint16 (rows, columns): (port of the module, UDP payload), port by port.
 
     `numbers` are those of the header, by name; the packet number is not asked for. `size` is which of the description's
-    sizes is sent. Raises InputError where the image is no module's, ConfigError for a number that does not fit.
+    sizes is sent. Raises InputError where the image is not a module's, ConfigError for a number that does not fit.
     """
     module, number = of.module, of.header.packet_number
     if image.shape != (module.rows, module.columns) or image.dtype != np.uint16:

@@ -21,7 +21,7 @@ MAX_PEDESTAL_ADU = 16383.75
 """Largest pedestal of the fixed-point form, which counts quarters of an ADU in 16 bits (u14.2)."""
 
 MAX_GAIN_RATIO = 4.0
-"""A gain further from its stage's median than this factor is no calibration: the pixel counts as masked there."""
+"""A gain further from its stage's median than this factor is not a calibration: the pixel counts as masked there."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,7 +136,7 @@ def parse(packet: bytes, interfaces: int = 1) -> tuple[JfHeader, NDArray[np.uint
 def packets(image: NDArray[np.uint16], header: JfHeader, interfaces: int = 1) -> Iterator[tuple[int, bytes]]:
     """The packets of a module's frame, uint16 (512, 1024), in the order of rows: (interface, UDP payload).
 
-    Of `header` the packet number is replaced. Raises InputError where the image is no module's.
+    Of `header` the packet number is replaced. Raises InputError where the image is not a module's.
     """
     check_interfaces(interfaces)
     if image.shape != (MODULE_ROWS, MODULE_COLUMNS) or image.dtype != np.uint16:

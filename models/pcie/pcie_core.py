@@ -11,7 +11,7 @@ from framelane.models.placement.bd_gen import BdGen
 from framelane.models.placement.flow import Destination, Flow, FrameEvent
 
 NOWHERE = (1 << 64) - 1
-"""Where a descriptor goes whose queue pair is no engine's: outside of any ring."""
+"""Where a descriptor goes whose queue pair is not an engine's: outside of any ring."""
 
 Memory = Callable[[int, int], bytes]
 """Read `length` bytes at `address` of the source's memory."""

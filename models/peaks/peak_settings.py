@@ -106,7 +106,9 @@ class Panel:
     def grid(cls, shape: tuple[int, int], rows: int, columns: int) -> tuple[Self, ...]:
         """An image of `shape` (rows, columns) cut into panels without gaps. ConfigError where a part is left."""
         if min(rows, columns) < 1 or shape[0] % rows or shape[1] % columns:
-            raise ConfigError(f"an image of {shape[0]} x {shape[1]} pixels is no grid of panels of {rows} x {columns}")
+            raise ConfigError(
+                f"an image of {shape[0]} x {shape[1]} pixels is not a grid of panels of {rows} x {columns}"
+            )
         places = ((row, column) for row in range(0, shape[0], rows) for column in range(0, shape[1], columns))
         return tuple(cls(row, column, rows, columns) for row, column in places)
 

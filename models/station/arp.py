@@ -52,13 +52,13 @@ class ArpPacket:
 def parse(frame: bytes) -> ArpPacket:
     """The packet in an Ethernet frame; PacketError where it is none, or where its sender cannot be one station."""
     if len(frame) < ARP_BYTES or frame[12:14] != ETHERTYPE_ARP.to_bytes(2, "big"):
-        raise PacketError("malformed", f"{len(frame)} bytes are no ARP packet")
+        raise PacketError("malformed", f"{len(frame)} bytes are not an ARP packet")
     hardware, protocol, mac_bytes, ip_bytes, operation, *ends = _FORMAT.unpack_from(frame, wire.ETH_BYTES)
     if (hardware, protocol, mac_bytes, ip_bytes) != (1, wire.ETHERTYPE_IPV4, 6, 4) or operation not in (1, 2):
         raise PacketError("malformed", f"ARP operation {operation} of hardware {hardware}, protocol {protocol:#x}")
     sender_mac, sender_ip, target_mac, target_ip = (int.from_bytes(part) for part in ends)
     if sender_mac >> 40 & 1 or not sender_mac:
-        raise PacketError("malformed", f"the sender's MAC {sender_mac:012x} is no station's")
+        raise PacketError("malformed", f"the sender's MAC {sender_mac:012x} is not a station's")
     return ArpPacket(Operation(operation), Endpoint(sender_mac, sender_ip), Endpoint(target_mac, target_ip))
 
 

@@ -54,7 +54,7 @@ def unwrap(frame: bytes) -> PtpFrame:
     """The message's bytes in a frame, also of one that was sent to us alone. PacketError where it is none of PTP."""
     at = wire.ip_offset(frame)
     if len(frame) < at:
-        raise PacketError("ethernet", f"{len(frame)} bytes are no frame")
+        raise PacketError("ethernet", f"{len(frame)} bytes are not frame")
     tci = int.from_bytes(frame[at - 4 : at - 2], "big") if at > wire.ETH_BYTES else None
     ethertype, mac = int.from_bytes(frame[at - 2 : at], "big"), int.from_bytes(frame[6:12], "big")
     if ethertype == ETHERTYPE_PTP:

@@ -21,7 +21,7 @@ class Rate:
     """How far a cycle goes, as `time.period` and the registers behind it have it.
 
     `period` is unsigned, of 40 bits, `adjust` signed, of 32, both in 2^-32 ns. On average a cycle also goes
-    `numerator / denominator` (below 1, of 16 bits each) of 2^-32 ns, so that a period that is no multiple of that is
+    `numerator / denominator` (below 1, of 16 bits each) of 2^-32 ns, so that a period that is not a multiple of that is
     exact. A phase slew moves by at most `slew_rate`, of 32 bits, every `SLEW_CYCLES`.
     """
 

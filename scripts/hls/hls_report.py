@@ -17,12 +17,12 @@ PIPELINES = ("fetch_beats", "correct_beats")
 def violations(report: str) -> list[str]:
     """Return a sentence for every pipeline that misses II = 1 and every module that misses timing.
 
-    Raises InputError where the text is no such report.
+    Raises InputError where the text is not such a report.
     """
     try:
         root = ET.fromstring(report)
     except ET.ParseError as error:
-        raise InputError(f"the report of the synthesis is no XML ({error}): look at the log") from None
+        raise InputError(f"the report of the synthesis is not XML ({error}): look at the log") from None
     target = _number(root, "UserAssignments/TargetClockPeriod")
     uncertainty = _number(root, "UserAssignments/ClockUncertainty")
     _number(root, "PerformanceEstimates/SummaryOfTimingAnalysis/EstimatedClockPeriod")
@@ -41,7 +41,7 @@ def violations(report: str) -> list[str]:
             if interval != "1":
                 found.append(f"{name}: the pipeline {loop} takes a beat every {interval} clocks, not every clock")
     missing = [label for label in PIPELINES if not any(label in loop for loop in pipelines)]
-    return found + [f"the loop {label} is no pipeline" for label in missing]
+    return found + [f"the loop {label} is not a pipeline" for label in missing]
 
 
 def _loops(module: ET.Element) -> Iterator[tuple[str, str]]:

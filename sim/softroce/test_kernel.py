@@ -39,7 +39,7 @@ def test_a_module_is_loaded_once_and_after_all_that_it_needs(tree: Path) -> None
 
 
 def test_a_kernel_without_a_module_says_which(tree: Path) -> None:
-    with pytest.raises(ConfigError, match="has no module f: take a Debian kernel that is no cloud flavour"):
+    with pytest.raises(ConfigError, match="has no module f: take a Debian kernel that is not a cloud flavour"):
         in_load_order(tree, ["a", "e"])
 
 

@@ -21,7 +21,7 @@ _NO_LOCKS = errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK, errno.EBADF, errno.EINVAL
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a file is: its `name` ("HDF5 file"), and how it is known."""
+    """What a file is: its `name` ("an HDF5 file"), and how it is known."""
 
     name: str
     holds: Callable[[Path], bool]
@@ -43,8 +43,8 @@ def json_with(name: str, *keys: str, **values: str) -> Kind:
 class Claim:
     """The right of one run to write the file `target`, until `release`, or until its process ends.
 
-    InputError where `target` is no regular file, its folder cannot be written, another run is writing it, or there is
-    an older file. That may be replaced with `force`; with `renews` also where it is of `kind`. One that is empty counts
+    InputError if `target` is not a regular file, its folder cannot be written, another run is writing it, or an older
+    file is there. That may be replaced with `force`; with `renews` also where it is of `kind`. One that is empty counts
     as none. The lock is flock(2) of a hidden file beside it, which goes with the claim; a process that was killed may
     leave it, and holds nothing by that. Where `target` is a symbolic link, its file is meant. On a file system without
     locks nobody is kept from writing at the same time.
@@ -80,7 +80,7 @@ class Claim:
         of_kind = self._kind is None or self._kind.holds(self.target)
         if of_kind and self._renews:
             return
-        other = "" if of_kind or self._kind is None else f" that is no {self._kind.name}"
+        other = "" if of_kind or self._kind is None else f" that is not {self._kind.name}"
         raise InputOptionError(
             "cannot write {0}: there is a file of this name{1}: give another, or {force} to replace it",
             *(self.path, other),

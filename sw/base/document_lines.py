@@ -1,4 +1,4 @@
-"""On which line of a document a key stands: parsers of TOML and JSON do not tell."""
+"""The line of a document on which a key stands: parsers of TOML and JSON do not say."""
 
 import json
 import re

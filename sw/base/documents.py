@@ -36,7 +36,7 @@ def read_text(path: Path, what: str, most_bytes: int = MOST_BYTES) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"the {what} {path} is no text in UTF-8: line {line} has the byte {data[error.start]:#04x}: "
+            f"the {what} {path} is not text in UTF-8: line {line} has the byte {data[error.start]:#04x}: "
             "save it as UTF-8, or give another file"
         ) from error
 

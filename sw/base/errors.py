@@ -7,7 +7,7 @@
     │   └── OptionError       an option that cannot be, or several that contradict each other
     ├── PacketError       a packet that a receiver must refuse; `reason` is the counter's name
     ├── TransportError    a socket, an interface or a capture that cannot be used
-    ├── BoardError        a board that does not answer, is no transmitter that we know, or does not do what it is told
+    ├── BoardError        a board that does not answer, is of an unknown kind, or does not do what it is told
     ├── SimulationError   a design, Verilated or in HLS C++, could not be built, or did not end
     └── GpuError          a GPU, or its driver, that does not do what it is told (framelane.receiver.gpu.gpu_error)
 
@@ -80,7 +80,7 @@ class TransportError(FramelaneError):
 
 
 class BoardError(FramelaneError):
-    """A board that does not answer, is no transmitter that we know, or does not do what it is told."""
+    """A board that does not answer, is not a transmitter that we know, or does not do what it is told."""
 
 
 class SimulationError(FramelaneError):

@@ -1,4 +1,4 @@
-"""Results appear all at once, or not at all, and never over something that is no older result."""
+"""Results appear all at once, or not at all, and never over something that is not an older result."""
 
 import contextlib
 import errno

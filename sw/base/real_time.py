@@ -5,7 +5,7 @@ import datetime
 TAI_NS = 37_000_000_000
 """TAI is so far ahead of UTC, in nanoseconds, since 2017 (IERS Bulletin C)."""
 _2010_S = 1_262_304_000
-"""In seconds since 1970."""
+"""The beginning of 2010, in seconds since 1970."""
 
 
 def is_real(time_ns: int) -> bool:

@@ -1,4 +1,4 @@
-"""To stop on a signal with everything kept."""
+"""Stop on a signal, and keep everything."""
 
 import contextlib
 import signal

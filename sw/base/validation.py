@@ -87,22 +87,22 @@ def words(error: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "string_pattern_mismatch" and error["loc"][-1] == "mac":
         return f"is {_shown(error['input'])}: give a MAC address in lower case, as 02:00:00:00:00:01"
     if kind == "json_invalid":
-        return f"is no JSON: {context.get('error', '')}"
+        return f"is not JSON: {context.get('error', '')}"
     if kind in _WORDS:
         return _WORDS[kind].format(input=_shown(error["input"]), **context)
     return error["msg"].removeprefix("Value error, ")
 
 
 def _key(key: str) -> str:
-    """As it is written, where that is a word: a document may have a whole page, or colours of a terminal, as a key."""
+    """The key as it is written, if it is a word: a document may have a whole page, or terminal colours, as a key."""
     return key if key.isprintable() and 0 < len(key) <= _MOST_SHOWN else _shown(key)
 
 
 def _unknown(key: str, known: list[str]) -> str:
     near = difflib.get_close_matches(key.lower(), known, 1, 0.7)
     if near:
-        return f"is no key here: did you mean {near[0]}?"
-    return "is no key here: remove it" + (f", or give one of {', '.join(known)}" if known else "")
+        return f"is not a key here: did you mean {near[0]}?"
+    return "is not a key here: remove it" + (f", or give one of {', '.join(known)}" if known else "")
 
 
 def _shown(value: object) -> str:

@@ -69,7 +69,7 @@ _FOLDERS = {
 ON_A_GPU = _FOLDERS["gpu"]
 """For machines with a GPU: elsewhere their `measure` raises ConfigError, and they are skipped."""
 
-_RESULT = json_with("result of a bench", "name", "rows", "targets")
+_RESULT = json_with("a result of a bench", "name", "rows", "targets")
 
 NAMES = tuple(name for folder, names in _FOLDERS.items() if folder != "gpu" for name in names)
 

@@ -25,7 +25,7 @@ _OTHER_MODE = CODES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DarkLimits:
-    """From where on a pixel is bad, in each stage. Raises ConfigError for what cannot be."""
+    """Limits beyond which a pixel is bad, in each stage. Raises ConfigError for impossible values."""
 
     min_frames: int = 10
     """Words of the right stage that a pixel needs, and frames that a run needs."""
@@ -118,7 +118,7 @@ class DarkResult:
 
     pedestal: StagePedestal
     frames: int
-    """In the file."""
+    """Frames in the file."""
     used: int
     """Frames that counted: of the used module with the fewest."""
     by_mode: bool
@@ -135,7 +135,7 @@ def measure(frames: RawFrames, stage: Stage, limits: DarkLimits, unused_modules:
     if stage.code == 0 and frames.high_gain not in (None, stage is Stage.HG0):
         taken, other = ("HG0", Stage.HG0) if frames.high_gain else ("G0", Stage.G0)
         raise InputError(
-            f"{frames.path} is no dark run of {stage}: it says itself that it was taken in {taken}: give it "
+            f"{frames.path} is not a dark run of {stage}: it says itself that it was taken in {taken}: give it "
             f"as one of {other}"
         )
     if len(frames.storage_cells) > 1:
@@ -166,7 +166,7 @@ def measure(frames: RawFrames, stage: Stage, limits: DarkLimits, unused_modules:
             counts = [(np.count_nonzero(reasons & reason.bit), reason.words) for reason in Reason]
             why = ", ".join(f"{n} {words}" for n, words in counts if n)
             raise InputOptionError(
-                "{0}: {1} of {2} pixels of module {3} are bad in {4} ({5}): this is no dark run, or the module is "
+                "{0}: {1} of {2} pixels of module {3} are bad in {4} ({5}): this is not a dark run, or the module is "
                 "given as bad with {bad_modules}",
                 *(frames.path, np.count_nonzero(reasons), reasons.size, module, stage, why),
             )
@@ -187,7 +187,7 @@ def _refuse_wrong_stage(frames: RawFrames, run: DarkRun, limits: DarkLimits, mod
     others = ", ".join(f"{n} in {name}" for name, n in zip(names, run.frames_in[worst], strict=True) if n)
     if run.used[worst] == 0:
         raise InputError(
-            f"{frames.path} is no dark run of {stage}: of its {frames.n_good} frames{where} none is in {stage} "
+            f"{frames.path} is not a dark run of {stage}: of its {frames.n_good} frames{where} none is in {stage} "
             f"({others or 'only holes'}): give a run in which the detector was forced to {stage}"
         )
     raise InputOptionError(

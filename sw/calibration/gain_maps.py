@@ -93,7 +93,7 @@ def write_gain_maps(path: Path, planes: NDArray[np.floating[Any]], *, force: boo
     InputError where it cannot be written, or the planes are not those of a module.
     """
     if planes.shape not in ((STAGES, MODULE_ROWS, MODULE_COLUMNS), (len(NAMES), MODULE_ROWS, MODULE_COLUMNS)):
-        raise InputError(f"gains of the shape {planes.shape} are no gain maps: needed is (3 or 6, 512, 1024)")
+        raise InputError(f"gains of the shape {planes.shape} are not gain maps: needed is (3 or 6, 512, 1024)")
     with PartFile(path, force=force) as part:
         try:
             part.path.write_bytes(planes.astype("<f8").tobytes())
@@ -122,7 +122,7 @@ def _check_medians(path: Path, names: Sequence[str], planes: NDArray[np.float64]
         good = plane[~plane_bad]
         if good.size <= plane.size // 2:
             raise InputOptionError(
-                "{0}: {1} of {2} gains of {3} are not finite, 0 or of the wrong sign: this is no gain map, or the "
+                "{0}: {1} of {2} gains of {3} are not finite, 0 or of the wrong sign: this is not a gain map, or the "
                 "module is given as bad with {bad_modules}",
                 *(path, plane.size - good.size, plane.size, name),
             )

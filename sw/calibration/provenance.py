@@ -20,7 +20,7 @@ class Source:
     name: str
     """Its name, without the folder."""
     sha256: str
-    """In hexadecimal."""
+    """SHA-256 of the file, in hexadecimal."""
     size: int
     """Bytes."""
     modified: str

@@ -60,7 +60,7 @@ class Reason(IntFlag):
 
     @property
     def words(self) -> str:
-        """As a user reads it."""
+        """The reason as a user reads it."""
         return (self.name or "").lower().replace("_", " ")
 
 

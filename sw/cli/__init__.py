@@ -5,7 +5,7 @@ import signal
 _before = signal.getsignal(signal.SIGINT)
 if _before is signal.default_int_handler:
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C in the imports is no error of theirs
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C in the imports is not an error of theirs
     except ValueError:  # imported by another thread than the main one
         _before = None
 

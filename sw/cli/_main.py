@@ -65,8 +65,8 @@ def main() -> None:
             sys.exit(128 + signal.SIGINT)
         except FramelaneError as error:
             _fail(sentence(error))
-        except UnicodeError as error:  # bytes of an argument that are no text, say
-            _fail(f"an argument or a name is no text in UTF-8: {error}")
+        except UnicodeError as error:  # bytes of an argument that are not text, say
+            _fail(f"an argument or a name is not text in UTF-8: {error}")
         except OSError as error:  # the disk is gone, say
             _fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
 

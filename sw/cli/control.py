@@ -63,7 +63,7 @@ def tango(
     from framelane.cli.terminal import Terminal
 
     if device.count("/") != 2:
-        raise ConfigError(f"--device {device} is no name of a device: give DOMAIN/FAMILY/MEMBER")
+        raise ConfigError(f"--device {device} is not a name of a device: give DOMAIN/FAMILY/MEMBER")
     try:
         from framelane.control import tango_device
         from framelane.serve.client import Client

@@ -60,5 +60,5 @@ def _thresholds(text: str) -> tuple[int, ...]:
         return tuple(map(int, text.split(","))) if text else ()
     except ValueError:
         raise OptionError(
-            "{ladder} {0} is no list of thresholds: give whole numbers with commas, as 5,10,20", text
+            "{ladder} {0} is not a list of thresholds: give whole numbers with commas, as 5,10,20", text
         ) from None

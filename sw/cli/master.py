@@ -39,7 +39,7 @@ def master(
     check_no_input(output, with_linked([*files, *metadata.files]))
     for path in files:
         if not path.is_file():
-            raise InputError(f"{path}: {'it is no file' if path.exists() else 'no such file'}: give files of a run")
+            raise InputError(f"{path}: {'it is not a file' if path.exists() else 'no such file'}: give files of a run")
     mended = redescribing(metadata) if metadata.given else None
     made = write_master(output, [Part(path) for path in files], whole=True, redescribe=mended, force=force)
     say(Terminal(), f"see {output}, of {made.frames} frames")

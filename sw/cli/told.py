@@ -45,7 +45,7 @@ class Told:
         from framelane.base.part_file import PartFile
 
         document = {"format": FORMAT, "command": self._command, "good": good, **facts}
-        kind = json_with("result of framelane", format=FORMAT)
+        kind = json_with("a result of framelane", format=FORMAT)
         try:
             with PartFile(self._path, force=self._force, kind=kind) as part:
                 part.path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -33,10 +33,10 @@ class Setting:
     about: str
     least: int
     default: int
-    """That of a run, where nothing was given."""
+    """The run's value if none was given."""
 
     def value(self, look: "Look") -> int:
-        """As it is now."""
+        """The present value."""
         found = look.status["thresholds"][self.field]
         return self.default if found is None else int(found)
 

@@ -30,7 +30,7 @@ from framelane.serve.client import AsyncClient, ServiceError
 Json = dict[str, Any]
 _LOOK_S = 0.05
 _RECORDS = 4096
-"""As many as the service keeps."""
+"""Records to ask for: as many as the service keeps."""
 _MODULE = 512, 1024
 """Rows and columns of a JUNGFRAU module."""
 
@@ -120,7 +120,7 @@ class _Run:
 
 
 class _Trigger(DetectorTriggerLogic):
-    """By software where there is a `trigger`, else by the detector's own input."""
+    """Triggers by software if there is a `trigger`, otherwise by the detector's own input."""
 
     def __init__(self, acquire: "_Acquire", deadtime_s: float) -> None:
         self._acquire, self._deadtime_s = acquire, deadtime_s
@@ -143,7 +143,7 @@ class _Acquire(DetectorAcquireLogic):
     def __init__(self, run: _Run, trigger: Callable[[int], Awaitable[None]] | None) -> None:
         self.trigger, self._run = trigger, run
         self.frames = 0
-        """To be triggered by software; 0: by the detector's input."""
+        """Frames to trigger by software; 0: the detector's input triggers."""
 
     async def start_acquiring(self) -> None:
         await self._run.service.start()

@@ -40,7 +40,7 @@ MOST_MODULES = 64
 MOST_FRAMES = 1_000_000
 _RESULTS = ("report.png", "frames.h5", "tx.pcap", "session.json", "calibration.h5", "summary.json")
 
-_OF_A_DEMO = "summary.json", json_with("summary of a demo", "frames_sent", "rtl_cycles", "lost")
+_OF_A_DEMO = "summary.json", json_with("a summary of a demo", "frames_sent", "rtl_cycles", "lost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +64,11 @@ class DemoOptions:
     threshold: int
     file: FileOptions = field(default_factory=FileOptions)
     force: bool = False
-    """Files that are no results of an older demo are replaced, too."""
+    """Files that are not results of an older demo are replaced, too."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.drop <= 1:
-            raise ConfigError(f"--drop {self.drop:g} is no share of the packets: give 0 to 1")
+            raise ConfigError(f"--drop {self.drop:g} is not a share of the packets: give 0 to 1")
         if self.seed < 0:
             raise ConfigError(f"--seed {self.seed} is negative: give 0 or more")
         for name, value in (("frames", self.frames), ("modules", self.modules)):

@@ -78,7 +78,7 @@ CAUSES = (ACK, NAK_SEQUENCE, NAK, RNR, CNP, PORT_UNREACHABLE, UNREACHABLE, TOO_B
 
 
 def answer(packet: Packet, target: Target) -> Finding | None:
-    """What the packet answers to the source; None where it is no answer."""
+    """What the packet answers to the source; None where it is not an answer."""
     ip = packet.ip
     if ip is None:
         return None

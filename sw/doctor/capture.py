@@ -111,7 +111,7 @@ def read(path: Path) -> Capture:
             return Capture(path, data, order, _PCAP[magic])
         if magic == _SECTION:
             return Capture(path, data, order, 0)
-    raise InputError(f"{path} is no pcap or pcapng capture: it starts with {bytes(data[:4]).hex()}")
+    raise InputError(f"{path} is not a pcap or pcapng capture: it starts with {bytes(data[:4]).hex()}")
 
 
 def _per_second(options: memoryview, order: str) -> int:

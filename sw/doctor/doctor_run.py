@@ -27,7 +27,7 @@ from framelane.session.session import Session
 
 _STYLES = {Level.OK: "green", Level.WARNING: "yellow", Level.FAULT: "red"}
 
-_REPORT = json_with("report of framelane doctor", format=report.FORMAT)
+_REPORT = json_with("a report of framelane doctor", format=report.FORMAT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class DoctorOptions:
 
     @property
     def placer(self) -> Placer | None:
-        """By whose placing frames are followed; None: the default of the session's service."""
+        """Whose rules of placing frames are followed by; None: the default of the session's service."""
         if self.device is None:
             return None
         soft = Path("/sys/class/infiniband", self.device, "parent").exists() or self.device.startswith("rxe")

@@ -48,7 +48,7 @@ class CommittedFile(io.RawIOBase):
         self._disk = disk
         self._at = 0
         self._end = 0
-        """Where the committed file ends, in bytes: behind it all is written at once."""
+        """The end of the committed part, in bytes. What lies beyond it is written at once."""
         self._held: Held = {}
         self._leaving: Held = {}
         """What a commit is writing."""
@@ -83,7 +83,7 @@ class CommittedFile(io.RawIOBase):
         return n
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """As of any file."""
+        """Move the position, as in any file."""
         if whence == os.SEEK_END:
             self._at = self._disk.seek(offset, whence)
         else:

@@ -12,7 +12,7 @@ from framelane.base.errors import FramelaneError, InputError
 from framelane.base.part_file import PartFile
 from framelane.files.forgiving import ForgivingFile
 
-HDF5 = Kind("HDF5 file", lambda path: bool(h5py.is_hdf5(path)))
+HDF5 = Kind("an HDF5 file", lambda path: bool(h5py.is_hdf5(path)))
 
 
 class NewHdf5:

@@ -59,7 +59,7 @@ class Series(Generic[File]):
 
     @property
     def file(self) -> File:
-        """Where the next frame goes: another one when the last is full."""
+        """The file for the next frame: a new one when the last is full."""
         if self.current.filled:
             self._go_on()
         return self.current

@@ -14,7 +14,7 @@ class Unended(NamedTuple):
     """What a file of frames holds that is still written, or whose writer was killed."""
 
     groups: tuple[str, ...]
-    """Where its datasets of frames are."""
+    """The groups that contain its datasets of frames."""
     frames: int
     """How many frames each of these has, with their sparse rows: those that one has and others do not have yet are not
     counted."""

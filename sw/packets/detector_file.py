@@ -55,13 +55,13 @@ def _parsed(text: str, name: str) -> DetectorPackets:
     except RecursionError as error:
         raise InputError(f"{what} is nested too deeply: needed are tables of numbers and words") from error
     except ValueError as error:  # of TOML, of its text, or of a number with thousands of digits
-        raise InputError(f"{what} is no TOML: {error}") from error
+        raise InputError(f"{what} is not TOML: {error}") from error
 
 
 def _said(error: ErrorDetails) -> str:
     where = error["loc"]
     if error["type"] == "tuple_type" and len(where) == 1:
-        return f"{where[0]}: is no list of tables: write [[{where[0]}]] above each"
+        return f"{where[0]}: is not a list of tables: write [[{where[0]}]] above each"
     return ": ".join(filter(None, (spelled(where), words(error, DetectorPackets))))
 
 

@@ -96,7 +96,7 @@ def _is_capture(path: Path) -> bool:
         return False
 
 
-_CAPTURE = Kind("pcap capture", _is_capture)
+_CAPTURE = Kind("a pcap capture", _is_capture)
 
 
 class PcapWriter:

@@ -21,7 +21,7 @@ def times_ns(capture: Batch) -> NDArray[np.int64]:
 
 
 def time_ns(capture: Batch, index: int) -> int:
-    """That of one packet."""
+    """The time of one packet, in ns since 1970."""
     order, scale = _format(capture)
     at = int(capture.starts[index]) - RECORD_BYTES
     seconds, fraction = struct.unpack(f"{order}II", capture.memory[at : at + 8].tobytes())

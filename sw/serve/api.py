@@ -173,12 +173,12 @@ def _add_questions(app: FastAPI, service: Service) -> None:
 
     @app.get("/api/configuration")
     def configuration() -> Configuration | None:
-        """As it was configured; null: it was not."""
+        """The configuration, or null if there is none."""
         return service.configuration
 
     @app.get("/api/thresholds")
     def thresholds() -> Thresholds:
-        """By which frames are judged."""
+        """The thresholds that judge frames."""
         return Thresholds(**service.thresholds())
 
     @app.get("/api/statistics")

@@ -23,7 +23,7 @@ class Loss(Answer):
 
 
 class Thresholds(Answer):
-    """By which frames are judged: photons (or keV) of a peak, and peaks of a frame; null: the default, 20 and 0."""
+    """The thresholds that judge frames: photons (or keV) of a peak, peaks of a frame; null: the defaults, 20 and 0."""
 
     model_config = ConfigDict(strict=True)
     threshold: int | None = Field(None, ge=1, le=32700)

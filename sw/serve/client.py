@@ -159,7 +159,7 @@ class Client:
         return found
 
     def thresholds(self, *, threshold: int | None = None, minimum_peaks: int | None = None) -> Json:
-        """By which frames are judged; what is given is changed from the next frame on."""
+        """The thresholds that judge frames. Those given are changed from the next frame on."""
         if threshold is None and minimum_peaks is None:
             return self._json(_Call("GET", "/api/thresholds"))
         return self._json(_Call("PUT", "/api/thresholds", {"threshold": threshold, "minimum_peaks": minimum_peaks}))

@@ -27,7 +27,7 @@ class Table(BaseModel):
 
 
 class SourceSetting(Table):
-    """Where packets come from: the options of `framelane recv`, by the same names (docs/howto/receiving.md)."""
+    """Where packets come from: the options of `framelane recv`, with the same names (docs/howto/receiving.md)."""
 
     transport: Literal["udp", "packet", "verbs", "jungfrau", "detector"] = "udp"
     plan: SessionPlan | None = None
@@ -125,7 +125,7 @@ class Configuration(Table):
     """Metadata of the experiment, for the file (docs/reference/files.md)."""
     board: BoardSetting | None = None
     streams: Annotated[list[StreamSetting], Field(max_length=8)] = []
-    """To other programs, while a run lasts."""
+    """Streams to other programs during a run."""
     name: FileName = "run"
     """Files of frames are `<name>_000001.h5` and so on, in the service's folder."""
 
@@ -182,5 +182,5 @@ def _given(table: Table) -> dict[str, Any]:
 
 
 def text_of(configuration: Configuration) -> dict[str, Any]:
-    """As JSON has it, without what was not given."""
+    """The configuration as JSON values, without those that were not given."""
     return configuration.model_dump(mode="json", exclude_none=True)

@@ -17,9 +17,9 @@ class Sample:
     time: float
     """Seconds since 1970."""
     frames: int
-    """That came, complete or not."""
+    """Frames that arrived, complete or not."""
     lost: int
-    """That were sent and are not complete."""
+    """Frames that were sent but are not complete."""
     slots: int
     slots_used: int
     """The most since the last sample."""

@@ -38,7 +38,7 @@ _GZIP = 31
 """Window bits of zlib that mean gzip."""
 LEVEL_COUNT = 252
 _MOST_PEAKS = 500
-"""That are shown."""
+"""The most peaks that a picture shows."""
 
 
 def _levels() -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ class Counted:
     pending: int = 0
     """Frames in the pipeline, or on the GPU."""
     gpu_bytes: tuple[int, int] | None = None
-    """In use, and all there are."""
+    """Bytes in use, and the GPU's total."""
     drift_adu: dict[str, float] = field(default_factory=dict)
     """How the pedestal moved, of each module that is tracked."""
 

@@ -63,7 +63,7 @@ class ServedRun:
         self.error: FramelaneError | None = None
         """The error behind `fault`, where the run could not be opened."""
         self.address = ""
-        """Where its sources find it."""
+        """The address at which sources find the run."""
         self.line = ""
         """How it goes."""
         self._configuration, self._folder = configuration, folder

@@ -168,7 +168,7 @@ class Service:
         return run.abort("aborted", timeout_s)
 
     def thresholds(self) -> dict[str, int | None]:
-        """By which frames are judged now, or will be; None: the default, which a run knows."""
+        """The thresholds that judge frames now, or in the next run; None: the run's default."""
         judging = self._known.configuration.judging if self._known.configuration else None
         return {
             "threshold": judging.threshold if judging else None,

@@ -55,7 +55,7 @@ class StateFile:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self._lock = threading.Lock()
-        kind = json_with("state of a service", "state", format=FORMAT)
+        kind = json_with("a state of a service", "state", format=FORMAT)
         try:
             self._claim = Claim(self.path, kind=kind, renews=True)
         except InputError as error:
@@ -73,7 +73,7 @@ class StateFile:
                 f"{self.path} is not usable: {sentence(error, Known)}: move it away to begin anew"
             ) from error
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{self.path} is no JSON: {error}: move it away to begin anew") from error
+            raise InputError(f"{self.path} is not JSON: {error}: move it away to begin anew") from error
 
     def write(self, known: Known) -> None:
         """Put this in its place; it is on the disk then, whole. InputError where the disk is full."""

@@ -21,7 +21,7 @@ def nonce() -> str:
 
 
 def client_proof(token: bytes, asked: str, hello: Hello) -> str:
-    """That of `hello`, less its own `proof`, in answer to the receiver's nonce `asked`."""
+    """The client's proof of `hello`, without its `proof` field, in answer to the receiver's nonce `asked`."""
     return _proof(token, "client", asked, hello.model_dump(exclude={"proof"}))
 
 

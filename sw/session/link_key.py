@@ -48,7 +48,7 @@ class LinkKey:
         return cls(secrets.token_bytes(TOKEN_BYTES), certificate)
 
     def document(self) -> dict[str, str]:
-        """As it is in files."""
+        """The key as it is written into files."""
         return {"token": self.token.hex(), **({"certificate": self.certificate} if self.certificate else {})}
 
     @classmethod
@@ -75,7 +75,7 @@ class LinkKey:
         except OSError as error:
             raise InputError(f"cannot read the token in {path}: {error.strerror}") from error
         except (ValueError, RecursionError) as error:
-            raise InputError(f"the token in {path} is not usable: it is no JSON") from error
+            raise InputError(f"the token in {path} is not usable: it is not JSON") from error
         if isinstance(document, dict) and "token" not in document:
             document = document.get("link")
         if document is None:
@@ -142,7 +142,7 @@ def find_keys(address: tuple[str, int], given: Path | None = None, beside: Path 
 
 
 def state_folder() -> Path:
-    """Where this user's receivers keep what is theirs alone."""
+    """The folder in which this user's receivers keep their private files."""
     folder = os.environ.get("XDG_STATE_HOME", "")  # basedir-spec 0.8: to be ignored where it is relative
     state = Path(folder) if Path(folder).is_absolute() else Path.home() / ".local" / "state"
     return state / "framelane"

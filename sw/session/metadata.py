@@ -71,7 +71,7 @@ class Metadata(BaseModel):
 
     @property
     def photon_energy_kev(self) -> float | None:
-        """By the energy or the wavelength."""
+        """The photon energy in keV, from the energy or the wavelength; None if neither is known."""
         if self.wavelength_angstrom is not None:
             return KEV_ANGSTROM / self.wavelength_angstrom
         return self.energy_kev
@@ -100,7 +100,7 @@ class Metadata(BaseModel):
         try:
             tables = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} is no TOML: {error}") from error
+            raise InputError(f"{path} is not TOML: {error}") from error
         if "metadata" not in tables:
             raise InputError(f"{path} has no table [metadata]: write one, or give its values one by one")
         return cls.of_table(tables["metadata"], path, text)
@@ -112,7 +112,7 @@ class Metadata(BaseModel):
         InputError where it is not usable.
         """
         if not isinstance(table, Mapping):
-            raise InputError(f"{path}: metadata is no table: write [metadata] above its keys")
+            raise InputError(f"{path}: metadata is not a table: write [metadata] above its keys")
         try:
             made = cls(**table)
         except OptionError as error:

@@ -13,7 +13,7 @@ class Number:
 
     @property
     def wanted(self) -> str:
-        """In words."""
+        """The allowed values, in words."""
         return f"{self.said}, {self.least:g} to {self.most:g}"
 
 
@@ -26,7 +26,7 @@ class Text:
 
     @property
     def wanted(self) -> str:
-        """In words."""
+        """The allowed values, in words."""
         return f"{self.said}: {' or '.join(self.choices)}" if self.choices else f"{self.said}, up to {LONGEST} letters"
 
 

@@ -43,4 +43,4 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         return text, tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # of tomllib, for a number of 5,000 digits and 1,000 brackets too
-        raise InputError(f"the plan {path} is no TOML: {error}") from error
+        raise InputError(f"the plan {path} is not TOML: {error}") from error

@@ -45,7 +45,7 @@ def published(
 def published_port(path: Path) -> int | None:
     """The port of the link that the document `path` names; None where it names none, as that of an older framelane.
 
-    InputError where it cannot be read, or is no port.
+    InputError where it cannot be read, or is not a port.
     """
     text = read_text(path, "session")
     with contextlib.suppress(ValueError, RecursionError):  # `Session.load` says what is wrong with it

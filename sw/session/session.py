@@ -21,7 +21,7 @@ from framelane.models.roce_tx.roce_qp import AckPolicy, QpContext, Segmentation,
 from framelane.models.tx import TxConfig
 from framelane.session.session_plan import U24, U32, U64, Positive, SessionPlan, random_base
 
-_SESSION_FILE = json_with("session", "qpn", "rkey", "base", format="framelane-session-1")
+_SESSION_FILE = json_with("a session", "qpn", "rkey", "base", format="framelane-session-1")
 
 
 class Session(SessionPlan):

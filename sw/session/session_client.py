@@ -32,12 +32,12 @@ from framelane.session.session_link import (
 
 _PATIENCE_S = 5.0
 _ATTEMPT_S = 1.0
-"""Where many come at a time, the receiver's kernel forgets some: sooner than it asks again it is asked anew."""
+"""If many connect at a time, the receiver's kernel drops some. Ask again before the local kernel would."""
 _PAUSE_S = 0.1
 """Before it is asked anew."""
 _NO_TIME = "has no time, so many connect to it: see `ss -tn` there"
 _ENDS_ALL = (
-    "ends every connection: so many connect to it that it has no time (see `ss -tn` there), or it is no receiver of "
+    "ends every connection: so many connect to it that it has no time (see `ss -tn` there), or it is not a receiver of "
     "framelane"
 )
 _LOST = {
@@ -79,7 +79,7 @@ class SessionClient:
         beside: Path | None = None,
     ) -> None:
         self.address = host, port
-        """Where it has connected to."""
+        """The host and port to which it has connected."""
         self._where = f"{host}:{port}"
         role: Role = "reader" if source is None else "relay" if relay else "source"
         self._hello = Hello(role=role, source=source, name=relay, nonce=nonce())
@@ -160,8 +160,8 @@ class SessionClient:
             left_s = deadline - monotonic()
             try:
                 return socket.create_connection((host, port), max(0.01, min(left_s, _ATTEMPT_S)))
-            except UnicodeError as error:  # of a name with an empty label, say, or with bytes that are no text
-                raise TransportError(f"no receiver at TCP {self._where}: {host!r} is no name of a host") from error
+            except UnicodeError as error:  # of a name with an empty label, say, or with bytes that are not text
+                raise TransportError(f"no receiver at TCP {self._where}: {host!r} is not a name of a host") from error
             except OSError as error:
                 if isinstance(error, TimeoutError) and left_s > _ATTEMPT_S:
                     continue
@@ -259,7 +259,7 @@ class SessionClient:
             str(error)
             or "the connection ended before a line did: one that wants TLS goes by a token file with its certificate"
         )
-        return WrongToken(f"TCP {self._where} is no receiver of framelane: {why}")
+        return WrongToken(f"TCP {self._where} is not a receiver of framelane: {why}")
 
     def _line(self, channel: Channel, deadline: float) -> bytes:
         """The next line while the handshake lasts."""

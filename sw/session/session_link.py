@@ -62,7 +62,7 @@ class Line(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     def pack(self) -> bytes:
-        """As it is sent."""
+        """The message as bytes on the wire."""
         return self.model_dump_json().encode() + b"\n"
 
     @classmethod
@@ -105,7 +105,7 @@ class Hello(Line):
 
     @property
     def who(self) -> str:
-        """In words."""
+        """Who it is, in words."""
         number = "" if self.source is None else f" {self.source}"
         return self.role + number + (f" ({self.name})" if self.name else "")
 

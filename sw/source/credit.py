@@ -93,5 +93,7 @@ def address(text: str) -> tuple[str, int]:
     host, colon, port = text.partition(":")
     number = int(port) if port.isascii() and port.isdecimal() and len(port) <= _PORT_DIGITS else 0
     if not host or (colon and not 0 < number < 1 << 16):
-        raise OptionError("{to} {0} is no receiver: give HOST or HOST:PORT, as `framelane recv` prints it", shown(text))
+        raise OptionError(
+            "{to} {0} is not a receiver: give HOST or HOST:PORT, as `framelane recv` prints it", shown(text)
+        )
     return host, number if colon else PORT

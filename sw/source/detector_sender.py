@@ -48,7 +48,7 @@ class DetectorSender:
         try:
             address = socket.gethostbyname(host)
         except OSError as error:
-            raise TransportError(f"{host} is no address, and no name that is known here") from error
+            raise TransportError(f"{host} is not an address, and no name that is known here") from error
         self._targets = [(address, port + stream) for stream in range(streams)]
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 

@@ -123,7 +123,7 @@ def _check(to: Sequence[str], session: Sequence[Path], bunch: int | None, impair
 
 def _check_numbers(rate: float | None, frames: int | None, seed: int) -> None:
     if rate is not None and not 0 < rate <= _MOST_PER_S:
-        raise OptionError("{rate} {0:g} is no frame rate: give frames per second, up to {1:g}", rate, _MOST_PER_S)
+        raise OptionError("{rate} {0:g} is not a frame rate: give frames per second, up to {1:g}", rate, _MOST_PER_S)
     if frames is not None and frames < 1:
         raise OptionError("{frames} {0} is too few: give 1 or more", frames)
     if seed < 0:

@@ -60,7 +60,7 @@ class Replayed:
         save_document(path, asdict(self) | more, force=force)
 
 
-_REPORT = json_with("report of framelane", "packets", "sent", "faults")
+_REPORT = json_with("a report of framelane", "packets", "sent", "faults")
 
 
 def save_document(path: Path, document: dict[str, Any], *, force: bool = False) -> None:

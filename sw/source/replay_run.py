@@ -53,7 +53,9 @@ class ReplayOptions:
         if self.wire is not None and self.wire.transport == "udp" and self.session is None:
             raise OptionError("a UDP socket needs the session's addresses: give {session}, or {transport} packet")
         if self.rate is not None and not 0 < self.rate <= _MOST_PER_S:
-            raise OptionError("{rate} {0:g} is no rate: give packets per second, up to {1:g}", self.rate, _MOST_PER_S)
+            raise OptionError(
+                "{rate} {0:g} is not a rate: give packets per second, up to {1:g}", self.rate, _MOST_PER_S
+            )
         if self.output is not None and (self.fast or self.rate is not None):
             raise OptionError("{rate} and {fast} are of a wire: with {output} the capture's own times are kept")
         if self.fast and self.rate is not None:
@@ -116,7 +118,7 @@ class Replay:
         self.outcome.sent = len(self._packets)
 
     def send(self, wire: WireOptions, stop: Stop) -> None:
-        """To the wire, until all have left, a signal comes, or it has gone. TransportError where none has left."""
+        """Send all packets, until a signal comes or the interface goes away. TransportError if none could be sent."""
         outcome, due_s = self.outcome, self._due_s()
         pace = Pace(lambda index: float(due_s[index]))
         with wire.open(self._session) as sender:

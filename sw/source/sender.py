@@ -23,7 +23,7 @@ _IP_RECVERR = 11
 _SO_NO_CHECK = 11
 """UDP checksum 0, as the transmitter sends it."""
 _SO_SNDBUFFORCE = 32
-"""As SO_SNDBUF but past net.core.wmem_max, for those with CAP_NET_ADMIN."""
+"""SO_SNDBUF without the limit of net.core.wmem_max; needs CAP_NET_ADMIN."""
 _QUEUE_BYTES = 4 << 20
 _HEADERS = wire.ETH_BYTES + wire.IP_BYTES + wire.UDP_BYTES
 _AT_ONCE = 512
@@ -175,7 +175,9 @@ class PacketSender(_Sender):
             self._socket.bind((interface, 0))
         except UnicodeError as error:
             self._socket.close()
-            raise TransportError(f"{interface!r} is no name of an interface: its bytes are no text in UTF-8") from error
+            raise TransportError(
+                f"{interface!r} is not a name of an interface: its bytes are not text in UTF-8"
+            ) from error
         except OSError as error:
             self._socket.close()
             raise _failure(f"cannot send on {self._where}", error) from error

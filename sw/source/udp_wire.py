@@ -22,7 +22,7 @@ _AT_ONCE = 256
 class UdpWire:
     """Sends RoCEv2 packets from the address and UDP port that each has to `port` of the address that it goes to.
 
-    A tag of a VLAN stays behind: a socket has none. What is no RoCEv2 packet goes nowhere. What answers packets of RC
+    A tag of a VLAN stays behind: a socket has none. Other packets than RoCEv2 are not sent. What answers packets of RC
     is heard at the same `port` of their source. `lost` counts packets that cannot be sent, `faults` says why: each
     sentence once. Close it.
     """

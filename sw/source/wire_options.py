@@ -11,7 +11,7 @@ from framelane.source.sender import PacketSender, UdpSender
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireOptions:
-    """To UDP `port` of the session's receiver, or onto `interface`; None: not given. ConfigError for what cannot be."""
+    """Where packets go: UDP `port` of the session's receiver, or `interface`; None if not given. Raises ConfigError."""
 
     transport: Literal["udp", "packet"]
     port: int | None = None

@@ -79,14 +79,14 @@ def test_a_session_may_come_from_a_file_of_any_kind_of_path(
     ("arguments", "sentence"),
     [
         ({}, "needs its receiver's session"),
-        ({"to": "a", "rate": 0}, "^rate 0 is no frame rate: give frames per second"),
+        ({"to": "a", "rate": 0}, "^rate 0 is not a frame rate: give frames per second"),
         ({"to": "a", "seed": -1}, "^seed -1 is negative: give 0 or more"),
         (
             {"to": ["a", "b"], "impairment": parse_impairments("drop=0.1")},
             "^impairment is for the way to one receiver: give one to, or session$",
         ),
         ({"to": "a", "calibration": "c.h5"}, "^calibration is for the frames of a file: give input as well$"),
-        ({"to": "a:b"}, "^to 'a:b' is no receiver: give HOST or HOST:PORT"),
+        ({"to": "a:b"}, "^to 'a:b' is not a receiver: give HOST or HOST:PORT"),
         ({"to": "a", "transport": "packet"}, "^transport packet sends onto an interface: give interface$"),
     ],
 )

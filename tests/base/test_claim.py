@@ -13,7 +13,7 @@ from framelane.base.errors import InputError, InputOptionError
 from framelane.base.part_file import PartFile
 from framelane.cli.option_names import sentence
 
-REPORT = json_with("report", "sent")
+REPORT = json_with("a report", "sent")
 
 
 def test_an_older_file_is_replaced_only_where_it_is_said(tmp_path: Path) -> None:
@@ -44,7 +44,9 @@ def test_what_is_renewed_is_of_the_same_kind_or_it_is_said(tmp_path: Path) -> No
     target = tmp_path / "notes.json"
     for text in ("notes", '{"mine": 1}', "[]", "[" * 100_000):
         target.write_text(text)
-        with pytest.raises(InputOptionError, match="a file of this name that is no report: give another, or force to"):
+        with pytest.raises(
+            InputOptionError, match="a file of this name that is not a report: give another, or force to"
+        ):
             Claim(target, kind=REPORT, renews=True)
         assert target.read_text() == text
         Claim(target, kind=REPORT, force=True).release()

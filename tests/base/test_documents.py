@@ -105,11 +105,11 @@ def test_a_key_that_stands_twice_is_found(text: str, doubled: tuple[str, int] | 
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"row": 1, "rows": 1}, "row: is no key here: did you mean rows?"),
-        ({"ROWS": 1, "rows": 1}, "ROWS: is no key here: did you mean rows?"),
-        ({"other": 1, "rows": 1}, "other: is no key here: remove it, or give one of part, parts, rows"),
-        ({"rows": 1, "part": {"minimun": 1}}, "part.minimun: is no key here: did you mean minimum?"),
-        ({"rows": 1, "parts": [{}, {"min": 1}]}, "parts[1].min: is no key here: remove it, or give one of minimum"),
+        ({"row": 1, "rows": 1}, "row: is not a key here: did you mean rows?"),
+        ({"ROWS": 1, "rows": 1}, "ROWS: is not a key here: did you mean rows?"),
+        ({"other": 1, "rows": 1}, "other: is not a key here: remove it, or give one of part, parts, rows"),
+        ({"rows": 1, "part": {"minimun": 1}}, "part.minimun: is not a key here: did you mean minimum?"),
+        ({"rows": 1, "parts": [{}, {"min": 1}]}, "parts[1].min: is not a key here: remove it, or give one of minimum"),
         ({}, "rows: is missing"),
         ({"rows": "x"}, "rows: is 'x': give a whole number"),
         ({"rows": "9" * 5000}, f"rows: is '{'9' * 59}...: give a smaller number"),
@@ -142,7 +142,7 @@ def test_a_large_file_is_not_held(tmp_path: Path) -> None:
 
 def test_the_place_of_what_is_no_text_is_said(tmp_path: Path) -> None:
     (tmp_path / "plan").write_bytes(b"a\nb\n\xff")
-    with pytest.raises(InputError, match="plan is no text in UTF-8: line 3 has the byte 0xff"):
+    with pytest.raises(InputError, match="plan is not text in UTF-8: line 3 has the byte 0xff"):
         read_text(tmp_path / "plan", "plan")
     with pytest.raises(InputError, match="embedded null byte"):
         read_text(Path("a\0b"), "plan")

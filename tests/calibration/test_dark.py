@@ -69,7 +69,7 @@ def test_exactly_the_bad_pixels_are_masked_each_for_its_reason(
     frames[:, 6, 6] = other
     frames[::40, 7, 7] = 0xFFFF
     frames[:-9, 8, 8] = 0x8000  # 9 words are left
-    frames[3:30, 9, 9] = 0x8000  # holes alone are no fault
+    frames[3:30, 9, 9] = 0x8000  # holes alone are not fault
     reasons = measured(tmp_path, frames, stage).pedestal.reasons
     planted = {
         (1, 1): Reason.DEAD,
@@ -113,7 +113,7 @@ def test_the_share_of_wrong_words_is_of_all_words_of_the_pixel_and_may_be_as_lar
 ) -> None:
     frames = dark_frames(Stage.G1, pedestals[Stage.G1], 44)
     frames[:wrong, 2, 3] = 0x4000
-    frames[40:, 2, 3] = 0x8000  # holes are no words
+    frames[40:, 2, 3] = 0x8000  # holes are not words
     reasons = measured(tmp_path, frames, Stage.G1, max_wrong=0.25).pedestal.reasons
     assert reasons[2, 3] == (Reason.WRONG_STAGE if masked else 0)
 
@@ -153,7 +153,9 @@ def test_a_run_of_another_stage_is_refused_in_one_sentence(
 ) -> None:
     frames = dark_frames(taken, pedestals[taken], 12)
     of = "G0" if taken is Stage.HG0 else taken
-    with pytest.raises(InputError, match=rf"dark.h5 is no dark run of {given}: .* none is in {given} \(12 in {of}\)"):
+    with pytest.raises(
+        InputError, match=rf"dark.h5 is not a dark run of {given}: .* none is in {given} \(12 in {of}\)"
+    ):
         measured(tmp_path, frames, given)
 
 
@@ -180,7 +182,7 @@ def test_g0_and_hg0_are_told_apart_where_the_file_says_the_mode(
             if mode is high_gain:
                 other = "HG0" if mode else "G0"
                 with pytest.raises(
-                    InputError, match=f"run.h5 is no dark run of {stage}: .* give it as one of {other}$"
+                    InputError, match=f"run.h5 is not a dark run of {stage}: .* give it as one of {other}$"
                 ):
                     measure(file, stage, DarkLimits())
             else:

@@ -65,7 +65,7 @@ def test_an_error_of_the_system_is_one_sentence(
     assert run_cli("bench") == (2, "", f"framelane: {sentence}\n")
 
 
-OLD = Kind("old result", lambda path: path.read_text() == "old")
+OLD = Kind("an old result", lambda path: path.read_text() == "old")
 
 
 def test_results_appear_together_over_the_old_ones(tmp_path: Path) -> None:

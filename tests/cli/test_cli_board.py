@@ -212,7 +212,7 @@ def test_a_value_is_written_and_shown(run_cli: RunCli, transmitter: RecordingReg
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ("scratch=five", "'five' is no value for scratch: give a whole number, as in scratch=5 or scratch=0x5"),
+        ("scratch=five", "'five' is not a value for scratch: give a whole number, as in scratch=5 or scratch=0x5"),
         ("identity=5", "identity is read only"),
         ("flow[0].bunch=4294967296", "flow[0].bunch = 4294967296 does not fit its 32 bits: give 0..4294967295"),
         ("scrtch", "no register or field has the name 'scrtch': did you mean scratch"),

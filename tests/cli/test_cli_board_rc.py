@@ -254,7 +254,7 @@ def test_an_address_is_resolved_as_by_arping(run_cli: RunCli, link: RcLink, file
     link.board.read = reading  # type: ignore[method-assign]
     assert run_cli("board", "resolve", "10.0.0.2") == (0, "10.0.0.2 is at 00:00:00:00:02:aa\n", "")
     status, _, err = run_cli("board", "resolve", "disk1")
-    assert (status, err) == (2, "framelane: 'disk1' is no IPv4 address: give one like 10.0.0.2\n")
+    assert (status, err) == (2, "framelane: 'disk1' is not an IPv4 address: give one like 10.0.0.2\n")
 
 
 def test_counters_of_the_receive_path_and_of_each_queue_pair_are_shown(

@@ -302,9 +302,9 @@ def test_bad_gains_are_masked_where_that_is_wanted(make: RunCli, out: Path, runs
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"dark_g0": "dark_g1.h5"}, r"dark_g1.h5 is no dark run of G0: .* \(16 in G1\): give a run"),
-        ({"dark_g1": "dark_g2.h5"}, "dark_g2.h5 is no dark run of G1"),
-        ({"dark_g2": "dark_g0.h5"}, "dark_g0.h5 is no dark run of G2"),
+        ({"dark_g0": "dark_g1.h5"}, r"dark_g1.h5 is not a dark run of G0: .* \(16 in G1\): give a run"),
+        ({"dark_g1": "dark_g2.h5"}, "dark_g2.h5 is not a dark run of G1"),
+        ({"dark_g2": "dark_g0.h5"}, "dark_g0.h5 is not a dark run of G2"),
         ({"dark_g2": None}, "there are no pedestals of G2: give a dark run of each, or --pedestals"),
         ({"dark_g0": None, "dark_g1": None}, "no pedestals of G0, G1: give a dark run of each, or --pedestals"),
         ({"dark_g0": "nowhere.h5"}, "there is no file .*nowhere.h5"),

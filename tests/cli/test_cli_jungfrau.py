@@ -396,7 +396,7 @@ def test_a_signal_before_the_first_frame_leaves_nothing_behind(tmp_path: Path) -
     ("options", "sentence"),
     [
         (("--modules", 33), "--modules 33 cannot be simulated"),
-        (("--rate", 0), "--rate 0 is no frame rate"),
+        (("--rate", 0), "--rate 0 is not a frame rate"),
         (("--frames", 0), "--frames 0 is too few"),
         (("--port", 65535, "--modules", 2), "2 UDP ports from 65535 on cannot be"),
     ],

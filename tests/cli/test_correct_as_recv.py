@@ -235,9 +235,9 @@ def test_what_cannot_be_judged_is_said_before_anything_is_written(run_cli: RunCl
     files = "--input", raw, "--calibration", tmp_path / "c.h5", "--output", tmp_path / "no.h5"
     for options, said in {
         ("--snr", 5): "--snr is of the peak finder: give --peaks bragg as well",
-        ("--sparse", 0): "--sparse 0 is no threshold",
-        ("--ladder", "5,5"): "the thresholds 5,5 are no ladder",
-        ("--ladder", "a"): "--ladder a is no list of thresholds",
+        ("--sparse", 0): "--sparse 0 is not a threshold",
+        ("--ladder", "5,5"): "the thresholds 5,5 are not a ladder",
+        ("--ladder", "a"): "--ladder a is not a list of thresholds",
     }.items():
         status, _, err = run_cli("correct", *files, *options)
         assert (status, err.count("\n")) == (2, 1)

@@ -311,9 +311,9 @@ def test_two_runs_with_one_seed_lose_the_same_and_share_no_secret(run_demo: Call
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--drop", 1.5), "--drop 1.5 is no share"),
-        (("--drop", -0.1), "--drop -0.1 is no share"),
-        (("--drop", "nan"), "--drop nan is no share"),
+        (("--drop", 1.5), "--drop 1.5 is not a share"),
+        (("--drop", -0.1), "--drop -0.1 is not a share"),
+        (("--drop", "nan"), "--drop nan is not a share"),
         (("--mtu", 1500), "mtu: 1500 is impossible: choose one of 256, 512, 1024, 2048, 4096"),
         (("--slot-bytes", 4096), "ring too small: a slot of 4096 bytes does not hold an image of 16384 bytes"),
         (("--slot-bytes", 20_000), "whole pages"),

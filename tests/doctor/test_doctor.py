@@ -43,7 +43,7 @@ EXPECTED = {
     "bth.opcode: of no operation": "opcode",
     "bth.opcode: UD SEND": "opcode",
     "bth.opcode: RC on a QP of UC": "service",
-    "bth.pad: 1 byte that is no pad": "dma-length",
+    "bth.pad: 1 byte that is not a pad": "dma-length",
     "bth.tver: 1": "bth-version",
     "bth.pkey: of another partition": "pkey",
     "bth.qpn: of another QP": "qpn",

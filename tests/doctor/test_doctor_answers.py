@@ -1,4 +1,4 @@
-"""What the doctor makes of packets that are no frames: answers of the receiver, ICMP, and the traffic of others."""
+"""What the doctor makes of packets that are not frames: answers of the receiver, ICMP, and the traffic of others."""
 
 import struct
 

@@ -90,7 +90,7 @@ def test_a_capture_cut_anywhere_gives_what_is_whole(tmp_path: Path, whole: bytes
     ("data", "text"),
     [
         (b"", "0 bytes, too few"),
-        (b"no capture at all, but text long enough", "is no pcap or pcapng capture: it starts with 6e6f2063"),
+        (b"no capture at all, but text long enough", "is not a pcap or pcapng capture: it starts with 6e6f2063"),
         (pcap(link=113), "on `any`: capture on the one interface"),
         (pcap(link=101), "no Ethernet headers"),
         (pcap(link=228), "link type 228: capture on an Ethernet interface"),

@@ -180,7 +180,7 @@ def test_an_interface_that_is_not_there_is_a_fault_and_no_name_a_sentence(tmp_pa
         "there is no interface eth9",
         "choose one of eth1",
     )
-    with pytest.raises(ConfigError, match=r"'\.\./x' is no interface: give one of eth1"):
+    with pytest.raises(ConfigError, match=r"'\.\./x' is not an interface: give one of eth1"):
         list(examine("../x", System(tmp_path)))
 
 

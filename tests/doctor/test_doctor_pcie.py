@@ -256,7 +256,7 @@ def test_a_board_that_is_not_there_is_told_with_those_that_are(check: Check) -> 
     found = check(board="0000:09:00.0")
     assert list(found) == ["device"]
     assert (found["device"].level, ROOT in found["device"].text) == (Level.FAULT, True)
-    with pytest.raises(ConfigError, match=r"'../x' is no PCI address"):
+    with pytest.raises(ConfigError, match=r"'../x' is not a PCI address"):
         list(examine("../x"))
 
 

@@ -28,7 +28,7 @@ FLOW = '[[flow]]\nname = "all"\nreceivers = ["a"]\n'
 def calibrate(path: Path, table: CorrectionTable) -> FixedCalibration:
     """A calibration of as many rows and columns as the file's name says."""
     if path.stem == "bad":
-        raise InputError(f"{path} is no calibration")
+        raise InputError(f"{path} is not a calibration")
     planes = np.ones((3, *map(int, path.stem.split("x"))), np.uint16)
     return FixedCalibration(planes, planes, (1, 2, 3), table.fraction_bits, table.mode == "hg0")
 
@@ -206,7 +206,7 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[transmitter\n", "no TOML: Expected ']'"),
+        ("[transmitter\n", "not TOML: Expected ']'"),
         ("", "[transmitter]: is missing; [receiver]: is missing; [flow]: is missing"),
         (
             GOOD.replace("02:00", "2:0"),
@@ -218,11 +218,11 @@ GOOD = TRANSMITTER + RECEIVER + FLOW
         ),
         (
             GOOD.replace("ip =", "IP ="),
-            "[transmitter]: ip: is missing (line 1); [transmitter]: IP: is no key here: did you mean ip? (line 3)",
+            "[transmitter]: ip: is missing (line 1); [transmitter]: IP: is not a key here: did you mean ip? (line 3)",
         ),
         (
             GOOD.replace("[[flow]]", "[[flows]]"),
-            "[flow]: is missing; [flows]: is no key here: did you mean flow? (line 7)",
+            "[flow]: is missing; [flows]: is not a key here: did you mean flow? (line 7)",
         ),
         (GOOD.replace("[[flow]]", "[flow]"), "[flow]: is a table: give a list (line 7)"),
         (GOOD + "bunch = 0\n", "[[flow]] 'all': bunch: is 0: give more than 0 (line 10)"),
@@ -389,14 +389,14 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         path.write_bytes(content)
     with pytest.raises(
         InputError,
-        match=r"the configuration .*board.toml(: No such file| is no text in UTF-8: line 1 has the byte 0xff)",
+        match=r"the configuration .*board.toml(: No such file| is not text in UTF-8: line 1 has the byte 0xff)",
     ):
         load(path, CAPABILITIES, calibrate)
 
 
 def test_a_calibration_that_is_none_is_said_with_its_table(save: Callable[..., Session], load_text: Load) -> None:
     save("a")
-    with pytest.raises(InputError, match=r"board.toml is not usable: \[correction\]: .*/bad.h5 is no calibration"):
+    with pytest.raises(InputError, match=r"board.toml is not usable: \[correction\]: .*/bad.h5 is not a calibration"):
         load_text(TRANSMITTER + SOURCE + STORE + CORRECTED.replace("16x100", "bad"))
 
 

@@ -188,7 +188,7 @@ def test_station_and_congestion_control_are_those_of_the_file(save: Callable[...
         ),
         (
             TRANSMITTER + RECEIVER + "rc = { ack_every = 3 }\n" + FLOW,
-            "[[receiver]] 'a': rc: ack_every: 3 is no power of 2: give 1, 2, 4 ... 32768, or 0",
+            "[[receiver]] 'a': rc: ack_every: 3 is not a power of 2: give 1, 2, 4 ... 32768, or 0",
         ),
         (TRANSMITTER + RECEIVER + "rc = { window = 0 }\n" + FLOW, "[[receiver]] 'a': rc.window: is 0: give"),
         (TRANSMITTER + RECEIVER + "rc = { retries = 16 }\n" + FLOW, "[[receiver]] 'a': rc.retries: is 16: give"),
@@ -197,7 +197,7 @@ def test_station_and_congestion_control_are_those_of_the_file(save: Callable[...
         (TRANSMITTER + "[station]\npriorities = [8]\n" + RECEIVER + FLOW, "[station]: priorities[0]: is 8: give"),
         (
             TRANSMITTER + "[station]\npings = true\n" + RECEIVER + FLOW,
-            "[station]: pings: is no key here: remove it, or give one of arp",
+            "[station]: pings: is not a key here: remove it, or give one of arp",
         ),
         (
             TRANSMITTER + "[station]\narp = false\n" + RECEIVER + "resolve = true\n" + FLOW,

@@ -61,19 +61,19 @@ class Client:
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ("", "'' is no request: say `read OFFSET`, `write OFFSET VALUE`, `interrupt` or `memory ADDRESS HEX`"),
-        ("read", "'read' is no request"),
-        ("read 0x10 5", "is no request"),
-        ("interrupt 1", "is no request"),
-        ("READ 0x10", "is no request"),
+        ("", "'' is not a request: say `read OFFSET`, `write OFFSET VALUE`, `interrupt` or `memory ADDRESS HEX`"),
+        ("read", "'read' is not a request"),
+        ("read 0x10 5", "is not a request"),
+        ("interrupt 1", "is not a request"),
+        ("READ 0x10", "is not a request"),
         ("read -4", "offset -0x4 is outside the map of 0x10000 bytes"),
-        ("read 0x11", "offset 0x11 is no register"),
+        ("read 0x11", "offset 0x11 is not a register"),
         (f"write {MAP_BYTES} 1", "is outside the map"),
         ("write 0x10 0x100000000", "does not fit a register"),
-        ("memory 0 abc", "is no request"),
+        ("memory 0 abc", "is not a request"),
         (f"memory 0 {'00' * (CHUNK + 1)}", "16384 bytes at most"),
-        ("\xff\x00\x1b[2J", "is no request"),
-        ("write 0x10 " + "9" * 5000, "is no request"),
+        ("\xff\x00\x1b[2J", "is not a request"),
+        ("write 0x10 " + "9" * 5000, "is not a request"),
         (f"read {PaperBoard.broken}", "a fault of framelane's own: RuntimeError('a fault')"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_socket_that_nobody_listens_on_is_replaced_and_another_file_is_not(pat
     with serve_board(path), contextlib.closing(open_socket(str(path))) as registers:
         assert registers.read(SCRATCH) == 0
     path.write_text("mine")
-    with pytest.raises(InputError, match=r"is there, and is no socket: give another name"), listening(path):
+    with pytest.raises(InputError, match=r"is there, and is not a socket: give another name"), listening(path):
         pass
     assert path.read_text() == "mine"
 
@@ -164,7 +164,7 @@ def test_a_socket_that_another_board_has_by_now_is_left_to_it(path: Path) -> Non
     ("make", "sentence"),
     [
         (lambda path: None, r"there is none: start it by `framelane board serve --socket .*board.sock`"),
-        (lambda path: path.write_text(""), r"has gone: start it anew|is no socket"),
+        (lambda path: path.write_text(""), r"has gone: start it anew|is not a socket"),
     ],
     ids=["nothing", "a file"],
 )
@@ -219,7 +219,7 @@ def test_an_answer_that_comes_late_is_nobodys(path: Path, monkeypatch: pytest.Mo
     ("answers", "sentence"),
     [
         ([b"HTTP/1.1 400 Bad Request\n"], "no board that this software knows: it says 'HTTP/1.1 400 Bad Request'"),
-        ([b"framelane-registers-1\n", b"done\n"], "has answered 'done', which is no word"),
+        ([b"framelane-registers-1\n", b"done\n"], "has answered 'done', which is not a word"),
         ([b"framelane-registers-1\n", b"x" * (2 * MAX_LINE)], "says more than a board does"),
     ],
 )

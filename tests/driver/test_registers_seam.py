@@ -57,7 +57,7 @@ def test_what_is_written_is_read_and_nothing_beside_it(board: Registers, value: 
 @pytest.mark.parametrize("offset", [1, 2, SCRATCH + 3])
 def test_an_offset_between_words_is_refused(board: Registers, offset: int) -> None:
     for access in (board.read, lambda at: board.write(at, 0)):
-        with pytest.raises(ConfigError, match=f"offset {offset:#x} is no register: give a multiple of 4"):
+        with pytest.raises(ConfigError, match=f"offset {offset:#x} is not a register: give a multiple of 4"):
             access(offset)
 
 

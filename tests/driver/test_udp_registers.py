@@ -1,4 +1,4 @@
-"""Registers over UDP: what the driver makes of losses, of another peer, and of what is no board."""
+"""Registers over UDP: what the driver makes of losses, of another peer, and of what is not a board."""
 
 import itertools
 import socket
@@ -119,5 +119,5 @@ def test_a_host_without_a_board_is_said() -> None:
 
 @pytest.mark.parametrize("text", ["", "host:", "host:0", "host:65536", "host:x", "a b", "::1"])
 def test_a_text_that_is_no_host_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no host: give HOST or HOST:PORT, as 192\.168\.1\.50"):
+    with pytest.raises(ConfigError, match=r"is not a host: give HOST or HOST:PORT, as 192\.168\.1\.50"):
         open_udp(text)

@@ -50,7 +50,7 @@ def test_a_report_of_a_beat_a_clock_in_time_is_accepted() -> None:
     [
         (SLOW_PIPELINE, "correct: the pipeline correct_beats takes a beat every 2 clocks, not every clock"),
         (NESTED_SLOW_PIPELINE, "fetch_Pipeline_fetch_beats: the pipeline fetch_beats takes a beat every 3 clocks"),
-        (NO_PIPELINE, "the loop correct_beats is no pipeline"),
+        (NO_PIPELINE, "the loop correct_beats is not a pipeline"),
         (LATE_MODULE, "fetch_Pipeline_fetch_beats: the estimated clock period is 2.701 ns, there are 2.7 ns"),
         (LATE_TOP, "jf_correct: the estimated clock period is 3.699 ns, there are 2.7 ns (3.7 less 1 of uncertainty)"),
     ],
@@ -63,8 +63,8 @@ def test_a_violation_is_a_sentence_that_names_the_module(report: str, sentence: 
 @pytest.mark.parametrize(
     ("report", "message"),
     [
-        ("", "is no XML"),
-        (REPORT[:-20], "is no XML"),
+        ("", "is not XML"),
+        (REPORT[:-20], "is not XML"),
         ("<profile/>", "has no number in UserAssignments/TargetClockPeriod"),
         (REPORT.replace("2.650", "undef"), "has no number in PerformanceEstimates/SummaryOfTimingAnalysis"),
     ],

@@ -87,11 +87,11 @@ def test_the_modules_of_the_16m_of_bernina_leave_the_beam_a_hole() -> None:
     [
         (HEAD, r"\[\[module\]\]: is missing"),
         (HEAD + "module = []", r"\[\[module\]\]: there is none: write"),
-        (HEAD + "module = 5", r"\[\[module\]\]: is no list of tables: write .* above each module \(line 4\)$"),
-        (HEAD + "module = [5]", r"\[\[module\]\] 0: is no table: write"),
+        (HEAD + "module = 5", r"\[\[module\]\]: is not a list of tables: write .* above each module \(line 4\)$"),
+        (HEAD + "module = [5]", r"\[\[module\]\] 0: is not a table: write"),
         (HEAD.replace('"mine"', "1") + MODULE, "name: is 1: give a text, in quotes"),
         (HEAD.replace("rows = 514", "rows = 0") + MODULE, "rows: is 0: give 1 or more"),
-        (HEAD + MODULE + "turn = 90", r"\[\[module\]\] 0: turn: is no key here: remove it, or give one of flip"),
+        (HEAD + MODULE + "turn = 90", r"\[\[module\]\] 0: turn: is not a key here: remove it, or give one of flip"),
         (HEAD + MODULE + "rotate = 45", r"\[\[module\]\] 0: rotate: is 45: give 0, 90, 180 or 270"),
         (HEAD + MODULE + 'flip = "both"', r"\[\[module\]\] 0: flip: "),
         (HEAD + MODULE + "masked = 1", r"\[\[module\]\] 0: masked: is 1: give true or false"),
@@ -108,8 +108,8 @@ def test_the_modules_of_the_16m_of_bernina_leave_the_beam_a_hole() -> None:
             "module 1 at x = 0, y = 86 overlaps module 0",
         ),
         (HEAD.replace("514", "514000000") + MODULE, "an image of 514000000 x 1030 is too large"),
-        ("rows = ", "is no TOML"),
-        ("rows = " + "9" * 5000, "is no TOML"),
+        ("rows = ", "is not TOML"),
+        ("rows = " + "9" * 5000, "is not TOML"),
         ("rows = " + "[" * 5000 + "]" * 5000, "is nested too deeply"),
     ],
 )
@@ -136,5 +136,5 @@ def test_a_name_that_is_no_geometry_and_no_file_names_those_that_there_are(tmp_p
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="is no text in UTF-8"):
+    with pytest.raises(InputError, match="is not text in UTF-8"):
         geometry_file.load(str(tmp_path / "a.toml"))

@@ -99,7 +99,7 @@ def test_an_offset_since_the_dark_run_is_taken_over_at_once() -> None:
     darks.truth += 300
     darks.take(BLOCK)
     assert abs(darks.error.mean()) < 0.5
-    assert darks.counted(Chip.RATE) == 0, "which is no drift of now"
+    assert darks.counted(Chip.RATE) == 0, "which is not a drift of now"
 
 
 def test_each_pixel_is_followed_on_its_own_line_without_lag() -> None:

@@ -61,10 +61,10 @@ def test_the_jungfrau_s_is_that_of_its_model_field_by_field() -> None:
         ('name = "odd"', 'name = ""', "name: is empty"),
         ('name = "odd"', r'name = "a\u0007"', "name: give at most 60 letters"),
         ('byte_order = "big"', 'byte_order = "network"', "byte_order: is 'network': give 'little' or 'big' (line 3)"),
-        ("[module]", "[modules]", "module: is missing; modules: is no key here: did you mean module?"),
+        ("[module]", "[modules]", "module: is missing; modules: is not a key here: did you mean module?"),
         ("bytes = 11", "bytes = 0", "header.bytes: is 0: give 1 or more (line 6)"),
         ("bytes = 11", "bytes = 10", "board ends with byte 10, the header with byte 9"),
-        ("bytes = 11", "byte = 11", "header.byte: is no key here: did you mean bytes? (line 6)"),
+        ("bytes = 11", "byte = 11", "header.byte: is not a key here: did you mean bytes? (line 6)"),
         (PACKET_NUMBER, "", "header.packet_number: is missing (line 5)"),
         (PACKET_NUMBER, "packet_number = 0", "header.packet_number: is 0: give a table of keys (line 7)"),
         (
@@ -85,7 +85,7 @@ def test_the_jungfrau_s_is_that_of_its_model_field_by_field() -> None:
         ("value = 0xA5", "value = 256", "constant.kind: the value 256 does not fit 1 bytes: give 255 or less"),
         ("kind =", "late =", "packets are refused for late already: give another name"),
         ("kind =", "board =", "two fields have the same name"),
-        ("kind =", "Kind =", "'Kind' is no name for a field"),
+        ("kind =", "Kind =", "'Kind' is not a name for a field"),
         ("board =", "bunch_id =", "two fields have the same name"),
         ("rows = 6", "rows = 0", "module.rows: is 0: give 1 or more"),
         ("rows = 6", "rows = 6000000", "a module of 6000000 x 20 pixels is too large"),
@@ -107,19 +107,19 @@ def test_the_jungfrau_s_is_that_of_its_model_field_by_field() -> None:
         ("{ row = 0, column = 0 }", "{ row = 4, column = 0 }", "port 2 has 3 x 10 pixels from row 4"),
         ("{ row = 0, column = 0 },\n", "", "30 pixels of the module are of no port: give their rows and columns"),
         ('flip = "rows"', 'flip = "columns"', "interfaces[0].port[1].flip: is 'columns': give 'none' or 'rows'"),
-        ("[[interfaces]]", "[[packet]]", "packet[2].rows: is no key here"),
+        ("[[interfaces]]", "[[packet]]", "packet[2].rows: is not a key here"),
         ("[[interfaces]]", _MORE_SIZES, "packet: 5 sizes are too many: give at most 4"),
         (
             "[[packet]]\npixels = 5\n\n[[interfaces]]",
             "[interfaces]",
-            "interfaces: is no list of tables: write [[interfaces]]",
+            "interfaces: is not a list of tables: write [[interfaces]]",
         ),
         (
             "value = 0xA5",
             "value = 0x10000000000000000",
             "constant.kind.value: is 18446744073709551616: give 18446744073709551615",
         ),
-        ("= {", "= [", "is no TOML"),
+        ("= {", "= [", "is not TOML"),
         ("[header.identity]", "[header.identity]\nlong = { offset = 40, width = 8 }", "long ends with byte 47"),
     ],
 )
@@ -132,7 +132,7 @@ def test_what_cannot_be_is_one_sentence_with_its_place(old: str, new: str, sente
     said = str(caught.value)
     assert sentence in said
     assert said.startswith(f"the description {path} of a detector is ")
-    assert "\n" not in said.partition("is no TOML")[0]
+    assert "\n" not in said.partition("is not TOML")[0]
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_a_file_that_is_not_there_or_is_no_text_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give a file, or one of eiger, example, jungfrau"):
         load_detector(tmp_path / "nowhere.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff")
-    with pytest.raises(InputError, match="is no text in UTF-8"):
+    with pytest.raises(InputError, match="is not text in UTF-8"):
         load_detector(tmp_path / "bytes.toml")
     (tmp_path / "deep.toml").write_text("a = " + "[" * 5000)
-    with pytest.raises(InputError, match=r"is no TOML|nested too deeply"):
+    with pytest.raises(InputError, match=r"is not TOML|nested too deeply"):
         load_detector(tmp_path / "deep.toml")
 
 

@@ -60,9 +60,9 @@ def test_what_nobody_takes_is_said_and_counted_and_the_run_has_every_frame(tmp_p
 def test_a_stream_that_cannot_be_is_refused_when_it_is_configured_or_armed(tmp_path: Path) -> None:
     with served(tmp_path) as here, Client(here.url) as client:
         for stream, sentence in (
-            ({"address": "ipc:///tmp/x"}, "is no address of a stream"),
+            ({"address": "ipc:///tmp/x"}, "is not an address of a stream"),
             ({"address": "tcp://*:1", "reduce": 65}, "reduce 65 of a stream: give 1 to 64"),
-            ({"address": "tcp://*:1", "sent": "all"}, "sent: is no key here: did you mean send?"),
+            ({"address": "tcp://*:1", "sent": "all"}, "sent: is not a key here: did you mean send?"),
         ):
             with pytest.raises(ServiceError, match="stream") as refused:
                 client.configure(configuration() | {"streams": [stream]})

@@ -125,9 +125,9 @@ def test_a_folder_belongs_to_one_service(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "there is a file of this name that is no state of a service"),
+        ("{", "there is a file of this name that is not a state of a service"),
         ('{"format": "framelane-serve-1", "state": "flying"}', "state: is 'flying'"),
-        ('{"format": "framelane-serve-1", "state": "idle", "runs": 3}', "runs: is no key here: did you mean run?"),
+        ('{"format": "framelane-serve-1", "state": "idle", "runs": 3}', "runs: is not a key here: did you mean run?"),
     ],
 )
 def test_a_damaged_state_is_a_sentence_and_is_left_as_it_is(tmp_path: Path, text: str, sentence: str) -> None:

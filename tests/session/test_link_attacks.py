@@ -375,7 +375,7 @@ def test_what_ends_every_connection_is_said_after_a_while(monkeypatch: pytest.Mo
         thread = threading.Thread(target=end)
         thread.start()
         try:
-            with pytest.raises(TransportError, match=r"ends every connection: .* or it is no receiver of framelane"):
+            with pytest.raises(TransportError, match=r"ends every connection: .* or it is not a receiver of framelane"):
                 SessionClient(*other.getsockname())
         finally:
             over.set()

@@ -35,7 +35,7 @@ def test_the_table_has_the_keys_and_choices_that_options_have() -> None:
         ({"beam_x": "12{0}"}, "beam_x cannot be '12{0}', wanted is: where the beam hits, pixels from the outer edge"),
         ({"material": "Ge"}, "material cannot be 'Ge', wanted is: material of the sensor: Si or CdTe or GaAs"),
         ({"sample": "a\nb"}, "sample cannot be 'a\\nb', wanted is: name of the sample, up to 200 letters"),
-        ({"distance": 3}, "'distance' is no key here: did you mean distance_mm?"),
+        ({"distance": 3}, "'distance' is not a key here: did you mean distance_mm?"),
         ({"energy_kev": 1.0, "wavelength_angstrom": 1.0}, "energy_kev and wavelength_angstrom say the same"),
         ({"count_time_s": 2.0, "frame_time_s": 1.0}, "count_time_s 2 is more s than there are from frame to frame"),
     ],
@@ -61,9 +61,9 @@ def test_a_plan_has_a_table_of_it_which_is_checked_when_the_plan_is_read(tmp_pat
         ),
         (
             "[metadata]\ndistance_cm = 1\n",
-            "[metadata]: 'distance_cm' is no key here: did you mean distance_mm? (line 8)",
+            "[metadata]: 'distance_cm' is not a key here: did you mean distance_mm? (line 8)",
         ),
-        ("metadata = 3\n", "metadata is no table: write [metadata] above its keys"),
+        ("metadata = 3\n", "metadata is not a table: write [metadata] above its keys"),
     ]:
         path.write_text(PLAN + table)
         for load in (load_plan, load_metadata, Metadata.load):

@@ -81,8 +81,8 @@ def test_a_transmitter_is_configured_by_the_document_alone(make_session: MakeSes
         ({"unit": "keV"}, "unit and fraction_bits are of corrected pixels"),
         ({"fraction_bits": 1}, "unit and fraction_bits are of corrected pixels"),
         ({"pixels": "corrected", "fraction_bits": 16}, "fraction_bits: is 16: give 15 or less"),
-        ({"colour": 7}, "colour: is no key here: remove it, or give one of base, columns, format"),
-        ({"slots": 7}, "slots: is no key here: did you mean n_slots"),
+        ({"colour": 7}, "colour: is not a key here: remove it, or give one of base, columns, format"),
+        ({"slots": 7}, "slots: is not a key here: did you mean n_slots"),
     ],
 )
 def test_a_bad_field_is_named(
@@ -105,7 +105,7 @@ def test_a_missing_field_is_on_the_line_of_what_it_is_missing_in(tmp_path: Path,
     path = tmp_path / "session.json"
     make_session().save(path)
     path.write_text(path.read_text().replace('"ip"', '"ipp"', 1))
-    with pytest.raises(InputError, match=r"source.ip: is missing \(line 4\).*source.ipp: is no key .*\(line 6\)"):
+    with pytest.raises(InputError, match=r"source.ip: is missing \(line 4\).*source.ipp: is not a key .*\(line 6\)"):
         Session.load(path)
 
 
@@ -128,7 +128,7 @@ def test_what_is_not_a_document_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_document_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "session.json").write_bytes(b'{"qpn": "\xff\xfe"}')
-    with pytest.raises(InputError, match="is no text in UTF-8: line 1 has the byte 0xff"):
+    with pytest.raises(InputError, match="is not text in UTF-8: line 1 has the byte 0xff"):
         Session.load(tmp_path / "session.json")
 
 
@@ -172,7 +172,7 @@ def test_a_file_of_another_kind_is_no_older_session(tmp_path: Path, make_session
     path = tmp_path / "notes"
     for text in ("notes", "{}", '{"qpn": 1, "rkey": 1, "base": 1, "format": "mine"}'):
         path.write_text(text)
-        with pytest.raises(InputError, match="notes: there is a file of this name that is no session: give another"):
+        with pytest.raises(InputError, match="notes: there is a file of this name that is not a session: give another"):
             make_session().save(path)
         assert path.read_text() == text
     make_session().save(path, force=True)

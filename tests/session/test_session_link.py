@@ -200,7 +200,7 @@ def test_an_address_of_no_interface_is_one_sentence(make_session: MakeSession) -
 def test_something_else_than_a_receiver_is_called_so(answer: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.settimeout(5)
-        with pytest.raises(TransportError, match="is no receiver of framelane"):
+        with pytest.raises(TransportError, match="is not a receiver of framelane"):
             _serve_once(other, answer)
 
 

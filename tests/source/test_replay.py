@@ -254,8 +254,8 @@ def test_an_empty_capture_is_no_fault(run_cli: RunCli, write: Write, network: tu
         (("--output", "x", "--transport", "udp"), "say where packets go"),
         (("--output", "x", "--fast"), "--rate and --fast are of a wire"),
         (("--transport", "packet", "--interface", "lo", "--fast", "--rate", 1), "leave one out"),
-        (("--transport", "packet", "--interface", "lo", "--rate", "inf"), "--rate inf is no rate"),
-        (("--output", "x", "--impair", "drop=2"), '"2" is no share of the packets'),
+        (("--transport", "packet", "--interface", "lo", "--rate", "inf"), "--rate inf is not a rate"),
+        (("--output", "x", "--impair", "drop=2"), '"2" is not a share of the packets'),
     ],
 )
 def test_options_that_cannot_be_are_one_sentence(

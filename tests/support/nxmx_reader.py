@@ -60,7 +60,7 @@ def _panel(module: Any) -> dict[str, Any]:
     fast, slow = module.fast_pixel_direction, module.slow_pixel_direction
     for axis in (fast, slow):
         if axis.transformation_type != "translation" or axis.depends_on is None:
-            raise ValueError(f"{axis.path} is no translation that depends on another")
+            raise ValueError(f"{axis.path} is not a translation that depends on another")
     corner = nxmx.get_cumulative_transformation(nxmx.get_dependency_chain(module.module_offset))[0, :3, 3]
     return {
         "origin": tuple(module.data_origin.tolist()),

@@ -178,7 +178,7 @@ async def memory_is_held_by_a_transmission_of_what_is_acknowledged_already(dut: 
         dut.ended_i.value = 0
         bench.model.ended(True)
     await bench.finish()
-    assert bench.model.sent == {3: 1}, "an RC message that left badly is no lost frame"
+    assert bench.model.sent == {3: 1}, "an RC message that left badly is not a lost frame"
 
 
 @cocotb.test()

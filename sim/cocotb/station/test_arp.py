@@ -136,7 +136,7 @@ async def a_probe_for_our_address_is_answered_and_is_no_conflict(dut: Any) -> No
 
 
 def planted() -> Iterator[bytes]:
-    """Frames that are no ARP packets, each by one field."""
+    """Frames that are not ARP packets, each by one field."""
     good = bytearray(request())
     for at, value in (
         (12, 0x88),

@@ -34,15 +34,17 @@ class Acknowledgement:
 def parse(frame: bytes) -> Acknowledgement:
     """An Ethernet frame without FCS and VLAN tag. PacketError for any other packet, and for a wrong ICRC."""
     if len(frame) < _BTH or frame[12:14] != wire.ETHERTYPE_IPV4.to_bytes(2, "big") or frame[14] != 0x45:
-        raise PacketError("ethernet", f"{frame[:18].hex()}... is no IPv4 packet without options")
+        raise PacketError("ethernet", f"{frame[:18].hex()}... is not an IPv4 packet without options")
     (ip_bytes,) = struct.unpack_from(">H", frame, wire.ETH_BYTES + 2)
     if len(frame) < _BYTES or ip_bytes != _BYTES - wire.ETH_BYTES:
-        raise PacketError("length", f"{len(frame)} bytes, {ip_bytes} of IPv4, are no acknowledgement: it has {_BYTES}")
+        raise PacketError(
+            "length", f"{len(frame)} bytes, {ip_bytes} of IPv4, are not an acknowledgement: it has {_BYTES}"
+        )
     frame = frame[:_BYTES]
     (udp_port,) = struct.unpack_from(">H", frame, wire.ETH_BYTES + wire.IP_BYTES + 2)
     opcode, _, _, qpn, psn, aeth = struct.unpack_from(">BBHIII", frame, _BTH)
     if (opcode, udp_port) != (ACKNOWLEDGE, wire.ROCE_PORT):
-        raise PacketError("opcode", f"BTH opcode {opcode:#x} on UDP port {udp_port} is no acknowledgement")
+        raise PacketError("opcode", f"BTH opcode {opcode:#x} on UDP port {udp_port} is not an acknowledgement")
     if not roce_icrc.check(frame):
         raise PacketError("icrc", f"the ICRC of an acknowledgement of PSN {psn & 0xFFFFFF:#x} is wrong")
     src_ip, dst_ip = struct.unpack_from(">II", frame, wire.ETH_BYTES + 12)

@@ -121,7 +121,7 @@ def test_what_cannot_be_mapped_is_told(device: ModuleDevice) -> None:
         device.map_memory(received, 11)
     with pytest.raises(BoardError, match="3 bytes cannot be mapped"):
         device.map_memory(received[:3], 12)
-    with pytest.raises(BoardError, match="this is no dma-buf"):
+    with pytest.raises(BoardError, match="this is not a dma-buf"):
         device.map_dmabuf(10_000, BYTES, 12)
     with Path("/dev/null").open("rb") as other, pytest.raises(BoardError, match="Invalid argument"):
         device.map_dmabuf(other.fileno(), BYTES, 12)

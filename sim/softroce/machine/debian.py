@@ -87,7 +87,7 @@ def newest_of(packages: tuple[str, ...], folder: Path) -> str:
         if attempt == 0 and os.geteuid() == 0:
             _apt("apt-get", "update", cwd=folder)
     raise CannotStart(
-        f"apt knows none of {', '.join(packages)}: this is no Debian on amd64, or run apt-get update as root"
+        f"apt knows none of {', '.join(packages)}: this is not Debian on amd64, or run apt-get update as root"
     )
 
 

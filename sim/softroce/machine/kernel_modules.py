@@ -26,7 +26,7 @@ def in_load_order(tree: Path, wanted: Iterable[str]) -> dict[str, bytes]:
             return
         if name not in files:
             raise ConfigError(
-                f"the kernel in {tree} has no module {name}: take a Debian kernel that is no cloud flavour"
+                f"the kernel in {tree} has no module {name}: take a Debian kernel that is not a cloud flavour"
             )
         on_the_way.add(name)
         data = files[name].read_bytes()

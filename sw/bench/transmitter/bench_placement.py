@@ -23,7 +23,7 @@ from framelane.models.roce_tx.roce_qp import Segmentation
 
 WIDTHS = range(1, 1025)
 FRAMES = 8
-"""In a row, each time."""
+"""Frames in a row, in each repetition."""
 
 LATENCIES = (0, 100, 300)
 LIMIT_EFFICIENCY = 0.997

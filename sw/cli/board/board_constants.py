@@ -31,8 +31,8 @@ def bring(config: Path, board: str, console: Console) -> None:
     with contextlib.closing(open_registers(board)) as registers:
         if not isinstance(registers, SocketRegisters):
             raise ConfigError(
-                f"{board} is no board of `framelane board serve`: write the constants to a file, and bring them into "
-                "its memory by its own means"
+                f"{board} is not a board of `framelane board serve`: write the constants to a file, and load them "
+                "into its memory by its own means"
             )
         registers.write_memory(correction.base, constants)
     _say(correction, constants, console)

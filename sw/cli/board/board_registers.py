@@ -49,7 +49,7 @@ def _number(name: str, text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise InputError(
-            f"{text!r} is no value for {name}: give a whole number, as in {name}=5 or {name}=0x5"
+            f"{text!r} is not a value for {name}: give a whole number, as in {name}=5 or {name}=0x5"
         ) from None
 
 

@@ -154,5 +154,5 @@ def resolve(board: Board, address: str, console: Console) -> None:
     try:
         ip = IPv4Address(address)
     except AddressValueError as error:
-        raise InputError(f"{address!r} is no IPv4 address: give one like 10.0.0.2") from error
+        raise InputError(f"{address!r} is not an IPv4 address: give one like 10.0.0.2") from error
     say(console, f"{ip} is at {text(board.resolve(int(ip)))}")

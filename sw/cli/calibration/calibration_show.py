@@ -15,7 +15,7 @@ from framelane.calibration.stage_pedestal import HIGH_GAIN, NORMAL, Reason
 
 
 def run(path: Path, console: Console) -> None:
-    """Print it. Raises InputError for a file that is no calibration."""
+    """Print it. Raises InputError for a file that is not a calibration."""
     with CalibrationFile(path) as file:
         provenance = file.provenance
         modes = [file.high_gain] + ([True] if file.has_high_gain and not file.high_gain else [])

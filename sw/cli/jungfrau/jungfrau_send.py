@@ -49,7 +49,7 @@ class SendOptions:
         if not 1 <= self.modules <= _MOST_MODULES:
             raise ConfigError(f"--modules {self.modules} cannot be simulated: give 1 to {_MOST_MODULES}")
         if not 0 < self.rate <= 1e6:
-            raise ConfigError(f"--rate {self.rate:g} is no frame rate: give frames per second")
+            raise ConfigError(f"--rate {self.rate:g} is not a frame rate: give frames per second")
         if self.frames is not None and self.frames < 1:
             raise ConfigError(f"--frames {self.frames} is too few: give 1 or more")
         if self.detector is not None and self.calibration is not None:

@@ -276,7 +276,7 @@ def _summed_up(
 def _sum_up(
     options: RecvOptions, told: Sequence[RankOutcome | Lost], console: Console, json: Path | None = None
 ) -> bool:
-    """On rank 0: say what came of each rank and of all, write the master and `json`; whether all are good."""
+    """On rank 0, report each rank and all together, write the master and `json`; return whether all are good."""
     parts = [
         Part(None, about={"good": False, "fault": each.why})
         if isinstance(each, Lost)

@@ -55,7 +55,7 @@ class RecvOptions:
     demand: Demand = Demand()
     file: FileOptions = field(default_factory=FileOptions)
     streams: tuple[StreamOptions, ...] = ()
-    """To other programs."""
+    """Streams to other programs."""
     force: bool = False
     """Older files are replaced."""
 

@@ -12,7 +12,7 @@ class CpuSet:
 
     @classmethod
     def of(cls, text: str) -> "CpuSet":
-        """What a list says; what is no list is empty."""
+        """What a list says; what is not a list is empty."""
         numbers: set[int] = set()
         for part in text.split(","):
             first, _, last = part.strip().partition("-")

@@ -15,10 +15,10 @@ _NODES = "sys/devices/system/node"
 
 
 def examine(name: str, system: System | None = None) -> Iterator[HostFinding]:
-    """Check this host as the receiver of what comes in on the interface `name`. ConfigError for what is no name."""
+    """Check this host as the receiver of what comes in on the interface `name`. ConfigError for what is not a name."""
     system = system or System()
     if "/" in name or name in ("", ".", ".."):
-        raise ConfigError(f"{name!r} is no interface: give one of {', '.join(system.names('sys/class/net'))}")
+        raise ConfigError(f"{name!r} is not an interface: give one of {', '.join(system.names('sys/class/net'))}")
     there = yield from interface.check_link(system, name)
     if there:
         yield _check_mtu(system, name)

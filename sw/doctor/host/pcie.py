@@ -16,12 +16,12 @@ _BOARD_MPS = 512
 def examine(name: str, session: Session | None = None, system: System | None = None) -> Iterator[HostFinding]:
     """Check this host as the receiver of the board at PCI address `name` ("0000:03:00.0"), for `session` if given.
 
-    ConfigError for what is no address of a device.
+    ConfigError for what is not an address of a device.
     """
     system = system or System()
     board = PciDevice(system, name.lower() if name.count(":") == 2 else f"0000:{name.lower()}")
     if "/" in name or name in ("", ".", ".."):
-        raise ConfigError(f"{name!r} is no PCI address: give one as 0000:03:00.0, see `lspci -D`")
+        raise ConfigError(f"{name!r} is not a PCI address: give one as 0000:03:00.0, see `lspci -D`")
     if not board.exists:
         there = ", ".join(system.names(DEVICES)[:8]) or "none"
         advice = (
@@ -71,7 +71,7 @@ def _check_payload(board: PciDevice) -> Iterator[HostFinding]:
             yield note("mps", f"Max_Payload_Size of {board.name} is unknown: only root may read it", "run it as root")
         else:
             advice = "give the address of the card: `lspci -D` lists all"
-            yield fault("mps", f"{board.name} has no PCI Express capability: it is no PCIe card", advice)
+            yield fault("mps", f"{board.name} has no PCI Express capability: it is not a PCIe card", advice)
         return
     path = [found for bridge in board.above() if (found := bridge.config().express())]
     most = min([express.mps_supported, _BOARD_MPS, *(bridge.mps_supported for bridge in path)])

@@ -11,7 +11,7 @@ from framelane.session.session import Session
 
 
 def check(system: System, session: Session, device: str | None) -> Iterator[HostFinding]:
-    """`device`: the RDMA device to be used; None: none is needed, so that what is missing is no fault."""
+    """`device`: the RDMA device to be used; None: none is needed, so that what is missing is not a fault."""
     worse = fault if device else warning
     try:
         gid = find_gid(session.receiver.ip, device, None, system.root)

@@ -28,7 +28,7 @@ SHORT = Cause(
     "udp-short",
     Kind.FAULT,
     "the UDP datagram is too short for a BTH and an ICRC",
-    "look at what builds the packet: its end was lost, or it is no RoCE packet",
+    "look at what builds the packet: its end was lost, or it is not a RoCE packet",
     Placer.ALL,
     Refusal.LENGTH,
 )

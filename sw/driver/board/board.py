@@ -91,7 +91,9 @@ class Board:
         identity = self.registers["identity"]
         if identity != IDENTITY:
             advice = _NO_BOARD.get(identity, "another design is loaded, or these are the registers of another block")
-            raise BoardError(f"this is no transmitter, its identity reads {identity:#010x} for {IDENTITY:#x}: {advice}")
+            raise BoardError(
+                f"this is not a transmitter, its identity reads {identity:#010x} for {IDENTITY:#x}: {advice}"
+            )
         version = self.registers.read_register("version")
         number = version["major"], version["minor"], version["patch"]
         if number[0] != MAJOR:

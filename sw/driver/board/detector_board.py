@@ -24,7 +24,7 @@ class DetectorBoard:
     def __init__(self, registers: Registers) -> None:
         self._board, self.registers = registers, RegisterFile(registers, REGISTERS)
         if self.registers["identity"] != _IDENTITY:
-            raise BoardError("this board is no detector_tx: load that design, see docs/integrating/detector.md")
+            raise BoardError("this board is not a detector_tx: load that design, see docs/integrating/detector.md")
         if (major := self.registers["version.major"]) != _MAJOR:
             raise BoardError(f"the board's registers are of version {major}, this software knows {_MAJOR}: update one")
 

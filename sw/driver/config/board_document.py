@@ -170,7 +170,7 @@ def read_document(path: Path) -> BoardDocument:
         wrong = all_said(error, lambda each: _sentence(tables, each) + on_line(line(text, each["loc"])))
         raise unusable(path, wrong) from error
     except (ValueError, RecursionError) as error:  # of tomllib, for a number of 5,000 digits and 1,000 brackets too
-        raise InputError(f"the configuration {path} is no {kind}: {error}") from error
+        raise InputError(f"the configuration {path} is not {kind}: {error}") from error
 
 
 def unusable(path: Path, said: str) -> InputError:

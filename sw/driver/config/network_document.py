@@ -18,7 +18,7 @@ class WatchdogTable(Table):
     memory_ms: Annotated[float, Field(ge=0, strict=False, allow_inf_nan=False)] = 0.0
 
     def times(self) -> Watchdogs:
-        """As the board is told."""
+        """The values as the board takes them."""
         return Watchdogs(self.mac_ms * 1e-3, self.memory_ms * 1e-3)
 
 
@@ -40,7 +40,7 @@ class RcTable(Table):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.ack_every & (self.ack_every - 1):
-            raise ValueError(f"ack_every: {self.ack_every} is no power of 2: give 1, 2, 4 ... 32768, or 0")
+            raise ValueError(f"ack_every: {self.ack_every} is not a power of 2: give 1, 2, 4 ... 32768, or 0")
         return self
 
 

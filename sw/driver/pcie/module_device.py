@@ -51,7 +51,7 @@ _ADVICE = {
     errno.ERANGE: "its pages lie scattered: give smaller ones (page_log2)",
     errno.ENOMEM: "raise the limit of locked memory (`ulimit -l`), or give fewer slots",
     errno.EINVAL: "give whole pages, as many as the memory has",
-    errno.EBADF: "this is no dma-buf",
+    errno.EBADF: "this is not a dma-buf",
 }
 
 
@@ -79,7 +79,7 @@ class ModuleDevice:
             fcntl.ioctl(self._file, INFO, info)
         except OSError as error:
             os.close(self._file)
-            raise BoardError(f"{path} is no file of framelane's module: {os.strerror(error.errno or 0)}") from error
+            raise BoardError(f"{path} is not a file of framelane's module: {os.strerror(error.errno or 0)}") from error
         if info.version != _VERSION:
             os.close(self._file)
             raise BoardError(

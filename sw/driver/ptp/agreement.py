@@ -20,7 +20,7 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`change`, and for one that is no agreement a sentence."""
+    """`change`, and for one that is not an agreement a sentence."""
 
     change: Change
     sentence: str = ""

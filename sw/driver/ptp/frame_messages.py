@@ -22,7 +22,7 @@ class StampedFrames(Protocol):
 class FrameMessages:
     """Messages from and to the station `local`, by one transport and in one VLAN; all others are not heeded.
 
-    `refused` counts what is no message that we know, by reason; `others`, `ours` what came another way, or from us.
+    `refused` counts what is not a message that we know, by reason; `others`, `ours` what came another way, or from us.
     """
 
     def __init__(

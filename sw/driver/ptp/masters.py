@@ -69,5 +69,5 @@ class Masters:
         return min(found, key=lambda each: (each.announced.rank, each.port), default=None)
 
     def next_look(self, now: float) -> float:
-        """In how many seconds the first of them would be gone."""
+        """Seconds until the first of them would have timed out."""
         return min((each.times_out(self._intervals) - now for each in self._known.values()), default=float("inf"))

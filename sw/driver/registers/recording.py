@@ -44,7 +44,7 @@ class PaperRegisters:
     """A board that is only a map: registers have their reset values, and keep what may be written.
 
     `words` are the contents by byte offset, for a test to set what hardware would. A written 1 clears a field of
-    access "w1c"; one of access "pulse" reads 0, and what it starts does not happen. What is no register reads 0.
+    access "w1c"; one of access "pulse" reads 0, and what it starts does not happen. What is not a register reads 0.
     """
 
     def __init__(self, registers: Iterable[Register] = REGISTERS, size: int = MAP_BYTES) -> None:

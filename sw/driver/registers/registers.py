@@ -38,7 +38,7 @@ class Interruptible(Registers, Protocol):
 def check_access(offset: int, size: int, value: int = 0) -> None:
     """Raise ConfigError unless a word may lie at `offset` of a map of `size` bytes and hold `value`."""
     if offset % WORD_BYTES:
-        raise ConfigError(f"offset {offset:#x} is no register: give a multiple of {WORD_BYTES}")
+        raise ConfigError(f"offset {offset:#x} is not a register: give a multiple of {WORD_BYTES}")
     if not 0 <= offset <= size - WORD_BYTES:
         raise ConfigError(f"offset {offset:#x} is outside the map of {size:#x} bytes")
     if not 0 <= value <= WORD:

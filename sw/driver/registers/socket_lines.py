@@ -10,7 +10,7 @@
     client: interrupt
     board:  0x00000000
     client: read 0x21
-    board:  refused: offset 0x21 is no register: give a multiple of 4
+    board:  refused: offset 0x21 is not a register: give a multiple of 4
 
 Every line of the client is answered by one of the board, in order. The board keeps its state when a client goes.
 """
@@ -33,7 +33,7 @@ class Read(NamedTuple):
     offset: int
 
     def line(self) -> str:
-        """As it is said."""
+        """The request as a line of text."""
         return f"read {self.offset:#x}"
 
 
@@ -44,7 +44,7 @@ class Write(NamedTuple):
     value: int
 
     def line(self) -> str:
-        """As it is said."""
+        """The request as a line of text."""
         return f"write {self.offset:#x} {self.value:#x}"
 
 
@@ -55,7 +55,7 @@ class WriteMemory(NamedTuple):
     data: bytes
 
     def line(self) -> str:
-        """As it is said."""
+        """The request as a line of text."""
         return f"memory {self.address:#x} {self.data.hex()}"
 
 
@@ -63,7 +63,7 @@ class Interrupt(NamedTuple):
     """Whether the board's interrupt is up now is asked for."""
 
     def line(self) -> str:
-        """As it is said."""
+        """The request as a line of text."""
         return "interrupt"
 
 
@@ -85,6 +85,6 @@ def request(line: str) -> Request:
     except ValueError:
         pass
     raise ValueError(
-        f"{line[:_MOST_QUOTED]!r} is no request: say `read OFFSET`, `write OFFSET VALUE`, `interrupt` or "
+        f"{line[:_MOST_QUOTED]!r} is not a request: say `read OFFSET`, `write OFFSET VALUE`, `interrupt` or "
         f"`memory ADDRESS HEX`, {CHUNK} bytes at most"
     )

@@ -29,7 +29,7 @@ _ADVICE = {
     errno.ENOENT: "there is none: start it by `framelane board serve --socket {0}`",
     errno.ECONNREFUSED: "the process that served it has gone: start it anew by `framelane board serve --socket {0}`",
     errno.EACCES: "it is another user's: only who has started it may use it",
-    errno.ENOTSOCK: "it is no socket: give the one that `framelane board serve` has made",
+    errno.ENOTSOCK: "it is not a socket: give the one that `framelane board serve` has made",
     errno.EAGAIN: "its process does not answer, though it is there: is it stopped?",
 }
 
@@ -54,7 +54,7 @@ class SocketRegisters:
             greeting = self._line()
             if greeting != GREETING:
                 raise BoardError(
-                    f"what listens at {path} is no board that this software knows: it says {greeting[:40]!r}, not "
+                    f"what listens at {path} is not a board that this software knows: it says {greeting[:40]!r}, not "
                     f"{GREETING!r}"
                 )
         except TimeoutError as error:
@@ -81,7 +81,7 @@ class SocketRegisters:
         try:
             return int(answer, 16)
         except ValueError:
-            raise BoardError(f"the board at {self._path} has answered {answer[:40]!r}, which is no word") from None
+            raise BoardError(f"the board at {self._path} has answered {answer[:40]!r}, which is not a word") from None
 
     def write(self, offset: int, value: int) -> None:
         """See `Registers`."""

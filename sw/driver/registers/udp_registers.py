@@ -20,7 +20,7 @@ class UdpRegisters:
     """The registers of the board at `host`, which are reached by UDP `port`; see `Registers`.
 
     The board serves one host: the first to say hello since it was switched on. BoardError where it does not answer,
-    serves another, or is no board.
+    serves another, or is not a board.
     """
 
     def __init__(self, host: str, port: int = PORT) -> None:
@@ -126,5 +126,5 @@ def open_udp(address: str) -> UdpRegisters:
     match = _ADDRESS.fullmatch(address)
     port = int(match[2] or PORT) if match else 0
     if not match or not 0 < port < 1 << 16:
-        raise ConfigError(f"{address!r} is no host: give HOST or HOST:PORT, as 192.168.1.50 or 192.168.1.50:{PORT}")
+        raise ConfigError(f"{address!r} is not a host: give HOST or HOST:PORT, as 192.168.1.50 or 192.168.1.50:{PORT}")
     return UdpRegisters(match[1], port)

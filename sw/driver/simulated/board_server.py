@@ -48,8 +48,8 @@ class _Client:
 class BoardServer:
     """Answers the clients of `listener` for `board` within `attend`, and nothing between. Close it.
 
-    A client that says what is no request is told so; one that says endless lines, or takes no answers, is left. Of more
-    than `MOST_CLIENTS` the one that has been silent for the longest is left.
+    A client that sends something other than a request is told so. One that sends endless lines, or takes no answers, is
+    disconnected. Beyond `MOST_CLIENTS`, the one that has been silent for the longest is disconnected.
     """
 
     def __init__(self, listener: socket.socket, board: Served) -> None:

@@ -57,7 +57,7 @@ def _make_way(path: Path) -> None:
     except OSError:
         return  # binding says what is wrong
     if not stat.S_ISSOCK(there.st_mode):
-        raise InputOptionError("{0} is there, and is no socket: give another name with {socket}", path)
+        raise InputOptionError("{0} is there, and is not a socket: give another name with {socket}", path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(_PROBE_S)
         try:

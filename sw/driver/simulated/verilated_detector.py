@@ -137,7 +137,7 @@ class DetectorSimulator(DetectorRegisters):
         self._start()
 
     def reset(self) -> None:
-        """By register; then it is configured and armed again."""
+        """Reset by register, then configure and arm again."""
         self.board.reset()
         self._start()
 

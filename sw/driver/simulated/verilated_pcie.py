@@ -21,7 +21,7 @@ _PLACES = 4
 
 
 class PcieSimulator(PcieHost):
-    """A simulated transmitter with two engines, whose frames lie in its memory; `board` drives what is no engine.
+    """A simulated transmitter with two engines, whose frames lie in its memory; `board` drives what is not an engine.
 
     Its other arguments: `PcieHost`.
     """

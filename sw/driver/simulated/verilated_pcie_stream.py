@@ -22,7 +22,7 @@ DESIGN = host_design("pcie_stream", {"frame": (None, [POINTER, POINTER, U64])})
 
 
 class PcieStreamSimulator(PcieHost):
-    """A simulated transmitter with two engines and a frame store at `ring`; `board` drives what is no engine.
+    """A simulated transmitter with two engines and a frame store at `ring`; `board` drives what is not an engine.
 
     With a `correction`, whose constants are put into its memory, frames are corrected on their way there. Its other
     arguments: `PcieHost`.

@@ -49,7 +49,7 @@ class Traffic:
     `bubbles` are the cycles between the first beat and the last in which the sink was ready and no beat came. Each
     needs its own pause of a source before it: a cycle in which that had something and offered nothing. While both
     sources offer what is not taken, nothing is lacking: all but 8 pauses (the pipeline's cycles) are then forgotten.
-    `unexplained_bubbles` had no pause. A rate limit, or a message that is not served whole, is no explanation either.
+    `unexplained_bubbles` had no pause. Neither a rate limit nor a message that is not served whole explains a bubble.
     """
 
     packets: list[bytes]

@@ -74,7 +74,7 @@ class VfioDevice:
             self._device = self._container.device(address)
             info = _abi.call(self._device, _abi.VFIO_DEVICE_GET_INFO, _abi.DeviceInfo())
             if not info.flags & _abi.VFIO_DEVICE_FLAGS_PCI:
-                raise BoardError(f"{address} is no PCI device for VFIO: bind it to vfio-pci")
+                raise BoardError(f"{address} is not a PCI device for VFIO: bind it to vfio-pci")
             self._n_irqs = int(info.num_irqs)
             if info.flags & _abi.VFIO_DEVICE_FLAGS_RESET:
                 fcntl.ioctl(self._device, _abi.VFIO_DEVICE_RESET)

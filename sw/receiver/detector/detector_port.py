@@ -52,7 +52,7 @@ class DetectorPort:
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
-        """That of each stream, which does not block."""
+        """The non-blocking socket of each stream."""
         return tuple(self._sockets)
 
     def fill(self, batch: PacketBatch, timeout_s: float) -> None:
@@ -91,7 +91,7 @@ class DetectorPort:
             sock.setblocking(False)
             sock.bind((host, port))
         except OverflowError as error:
-            raise ConfigError(f"{port} is no UDP port: give 0 to 65535") from error
+            raise ConfigError(f"{port} is not a UDP port: give 0 to 65535") from error
         except OSError as error:
             advice = _ADVICE.get(error.errno or 0, "see socket(7)")
             raise TransportError(f"cannot listen on UDP {host}:{port}: {error.strerror}: {advice}") from error

@@ -19,7 +19,7 @@ from framelane.receiver.detector.packet_fate import Fate
 from framelane.receiver.transport.transport import Completion, Counters
 
 REACH = 100_000
-"""Frames. A frame number further than this from the last one begins a new acquisition, and is no loss."""
+"""Frames. A frame number further than this from the last one begins a new acquisition, and is not a loss."""
 MOST_NS = (1 << 64) - 1
 NEWER = 4
 """A stream has sent all of a frame when a packet of the fourth after it comes: packets overtake each other that far."""
@@ -116,7 +116,7 @@ class DetectorTransport:
 
     @property
     def over(self) -> tuple[int, int]:
-        """As `told`, of this moment: once nobody polls any more."""
+        """The same as `told`, at this moment, for use when polling has ended."""
         return self._next, self._dropped
 
     @property
@@ -126,7 +126,7 @@ class DetectorTransport:
 
     @property
     def silent(self) -> list[tuple[int, list[int], bool]]:
-        """Where others have sent: UDP port, its modules of which no packet came there, and whether of some one did."""
+        """Silent ports: UDP port, its modules that sent no packet there, and whether any other module did."""
         if self._begun is None:
             return []
         quiet = [

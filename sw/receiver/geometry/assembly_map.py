@@ -113,6 +113,6 @@ def _runs(image: NDArray[np.int64], module: ModulePlace) -> NDArray[np.int64]:
 
 
 def _spans(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Where and how long the places in a row are that are chosen, int64 (n, 2)."""
+    """Start and length of each run of chosen places in a row, int64 (n, 2)."""
     edges = np.flatnonzero(np.diff(chosen.astype(np.int8), prepend=0, append=0))
     return np.stack([edges[::2], edges[1::2] - edges[::2]], axis=1)

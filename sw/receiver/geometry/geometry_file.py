@@ -15,9 +15,9 @@ from framelane.base.validation import all_said, on_line, spelled, words
 from framelane.models.jungfrau.jf_geometry import Geometry
 
 _MODULES = {
-    "tuple_type": "is no list of tables: write [[module]] above each module",
+    "tuple_type": "is not a list of tables: write [[module]] above each module",
     "too_short": "there is none: write [[module]] above each module",
-    "model_type": "is no table: write [[module]] above it",
+    "model_type": "is not a table: write [[module]] above it",
 }
 """What is wrong with all modules, or a whole one."""
 _FOLDER = resources.files("framelane.receiver.geometry") / "geometries"
@@ -46,7 +46,7 @@ def load(name: str) -> Geometry:
     except RecursionError as error:
         raise InputError(f"the geometry {name} is nested too deeply: needed are tables of numbers and words") from error
     except ValueError as error:  # of TOML, of its text, or of a number with thousands of digits
-        raise InputError(f"the geometry {name} is no TOML: {error}") from error
+        raise InputError(f"the geometry {name} is not TOML: {error}") from error
 
 
 def _tuples(tables: dict[str, Any]) -> dict[str, Any]:

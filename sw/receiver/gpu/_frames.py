@@ -41,7 +41,7 @@ def frames(what: str, array: Any, dtype: type[np.generic], shape: tuple[int, int
             f"({'frames' if count is None else count}, {shape[0]}, {shape[1]}) on the GPU"
         )
     if not len(array):
-        raise InputError(f"{what} are no frames: give one or more")
+        raise InputError(f"{what} are not frames: give one or more")
     item, step = array.dtype.itemsize, array.strides[0]
     if not array[0].flags.c_contiguous:
         raise InputError(f"{what} have gaps within a frame: give each frame in one piece")

@@ -81,5 +81,5 @@ def _address(array: Any) -> int:
 
 
 def _launch(function: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
-    """On the current stream."""
+    """Launch a kernel on the current stream."""
     function((blocks,), (threads,), arguments)

@@ -40,7 +40,7 @@ class DetectorFrame:
 
     @property
     def header(self) -> JfHeader:
-        """That of the first module of which anything came: bunch id and times of the frame."""
+        """The header of the first module that sent anything: it has the frame's bunch id and times."""
         return next(header for header in self.headers if header is not None)
 
     @property

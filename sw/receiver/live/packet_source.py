@@ -129,12 +129,12 @@ class Live:
             raise OptionError("{frames} {0} is too few: give 1 or more", self.frames)
         if not 0 < self.max_rate <= _MOST_RATE:
             raise OptionError(
-                "{max_rate} {0:g} is no frame rate: give frames per second, above 0 and at most {1:g}",
+                "{max_rate} {0:g} is not a frame rate: give frames per second, above 0 and at most {1:g}",
                 self.max_rate,
                 _MOST_RATE,
             )
         if self.idle is not None and not self.idle > 0:
-            raise OptionError("{idle} {0:g} is no time to wait: give seconds above 0", self.idle)
+            raise OptionError("{idle} {0:g} is not a time to wait: give seconds above 0", self.idle)
 
     @property
     def detector_ports(self) -> list[int]:
@@ -173,7 +173,9 @@ class Live:
         try:
             IPv4Address(self.host or "0.0.0.0")
         except ValueError:
-            raise OptionError(f"{{host}} {self.host} is no IPv4 address of this machine: see `ip -br addr`") from None
+            raise OptionError(
+                f"{{host}} {self.host} is not an IPv4 address of this machine: see `ip -br addr`"
+            ) from None
 
     def _check_session(self) -> None:
         if (self.plan is None) == (self.session is None):

@@ -52,7 +52,7 @@ class PreparedPipeline:
 
     @property
     def photon_energy_kev(self) -> float | None:
-        """Where it is known."""
+        """The photon energy in keV, if it is known."""
         return self._correction.photon_energy_kev if self._correction else None
 
     @property

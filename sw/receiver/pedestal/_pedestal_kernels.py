@@ -17,7 +17,7 @@ from framelane.models.pedestal.jf_pedestal_state import Chip
 from framelane.receiver.pedestal._pedestal_update import update
 
 _NONE = -1 << 15
-"""In the place of a frame's centre: no word of it can be used."""
+"""Stands for a frame's centre if no word of the frame can be used."""
 
 _FRAMES, _CENTRES, _FIRST, _LAST, _TICKS = map(int, (Chip.FRAMES, Chip.CENTRES, Chip.FIRST, Chip.LAST, Chip.TICKS))
 _REFUSED, _BLANK, _OUTLIERS = map(int, (Chip.REFUSED, Chip.BLANK, Chip.OUTLIERS))
@@ -218,7 +218,7 @@ def _miss(
     lost: NDArray[np.uint8],
     sign: int,
 ) -> int:
-    """Count the words of a row that do not fit, or take them out again; how many of them are no holes or errors."""
+    """Count the words of a row that do not fit, or take them out again; how many of them are not holes or errors."""
     outliers = 0
     for i in range(words.size):
         word = int(words[i])

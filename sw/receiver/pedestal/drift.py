@@ -19,7 +19,7 @@ _FEWEST = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftLimits:
-    """From where on a module's drift is worth a warning. ConfigError for a limit that is not above 0."""
+    """Limits beyond which a module's drift causes a warning. ConfigError for a limit that is not above 0."""
 
     drift_adu: float = 25.0
     """Mean drift of a module since the start, either way. G1 and G2 drift too, and nothing tracks these."""

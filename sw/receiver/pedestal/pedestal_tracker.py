@@ -56,7 +56,7 @@ class PedestalTracker:
     `state` is the beginning, by a dark run; it is taken over, not copied. `record` gets a row a module every
     `record_s` seconds of the detector's time. `threads` at most; None: one a core. What comes out equals
     `models.jf_pedestal` bit for bit, however the frames are put into batches. Not for use by several threads at once.
-    ConfigError where modules are not whole chips, or `record_s` is no time above 0.
+    ConfigError where modules are not whole chips, or `record_s` is not a time above 0.
     """
 
     def __init__(

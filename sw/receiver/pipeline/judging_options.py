@@ -50,7 +50,7 @@ class JudgingOptions:
             raise OptionError("{snr} is of the peak finder: give {peaks} bragg as well")
         _ = self.share, self.bragg
         if self.sparse is not None and not 1 <= self.sparse <= MAX_VALUE:
-            raise OptionError("{sparse} {0} is no threshold: give 1 to {1}", self.sparse, MAX_VALUE)
+            raise OptionError("{sparse} {0} is not a threshold: give 1 to {1}", self.sparse, MAX_VALUE)
         if (self.minimum_peaks or 0) > _MOST_PEAKS:
             raise OptionError("{minimum_peaks} {0} is more than any image has pixels", self.minimum_peaks)
 

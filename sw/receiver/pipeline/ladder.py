@@ -24,7 +24,7 @@ def check_thresholds(thresholds: Sequence[int], fraction_bits: int = 0) -> NDArr
     rising = [*thresholds, most + 1]
     if any(a >= b for a, b in zip([0, *thresholds], rising, strict=True)):
         given = ",".join(map(str, thresholds))
-        raise ConfigError(f"the thresholds {given} are no ladder: give whole numbers that rise, from 1 to {most}")
+        raise ConfigError(f"the thresholds {given} are not a ladder: give whole numbers that rise, from 1 to {most}")
     return np.array([threshold << fraction_bits for threshold in thresholds], np.int16)
 
 

@@ -35,7 +35,7 @@ def launched(environment: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """In place of what a rank would have told: a sentence that says why nothing more is heard of it."""
+    """Stands for a rank's report: a sentence that says why nothing more comes from it."""
 
     why: str
 

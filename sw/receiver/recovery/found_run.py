@@ -59,7 +59,7 @@ class FoundRun:
     advice: list[str] = field(default_factory=list)
     """What can be done, a sentence each."""
     link_to: Path | None = None
-    """Where some of its files are not shown by `path`: a new file for `link_run` to show them all."""
+    """A new file in which `link_run` shows all of the run's files, if `path` does not show them."""
 
     @property
     def sound(self) -> bool:
@@ -98,7 +98,7 @@ def link_run(path: AnyPath, output: AnyPath) -> int:
     found = recover(path)
     parts = [part.path for part in found.parts if part.frames is not None]
     if found.kind == "frames of several receivers" or not parts:
-        raise InputError(f"{path} is no series of files, there is nothing to link: it can be read as it is")
+        raise InputError(f"{path} is not a series of files, there is nothing to link: it can be read as it is")
     if output.exists():
         raise InputError(f"cannot write {output}: there is a file of this name: give a new one")
     link(output, parts, growing=False)

@@ -59,7 +59,7 @@ def host_memory(
 
 
 def _map_anywhere(length: int, flags: int, page: int) -> int:
-    """At a random address, or where the kernel likes: there are processors with fewer bits of address."""
+    """Map at a random address, or where the kernel chooses: some processors have fewer address bits."""
     step = max(page, _HUGE_BYTES)
     places = (_HIGHEST - _LOWEST - length) // step
     if places > 0:

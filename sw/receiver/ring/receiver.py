@@ -65,11 +65,11 @@ class Receiver:
     """Takes the frames that `transport` places in `ring`.
 
     A frame is over when every source has sent its trailer or that of a later frame: a source keeps its order. Then it
-    is complete, incomplete, or (nothing was written) missing, unless its source has dropped it. One whose trailer says
-    another size than the session is no frame: `first_misfit` says in a sentence what the first said. A completion that
+    is complete, incomplete, or (nothing was written) missing, unless its source has dropped it. A trailer with
+    another size than the session's ends no frame: `first_misfit` describes the first in a sentence. A completion that
     brings no trailer of an open frame (late, foreign, empty, or without credit) is ignored and counted in `strays`;
-    `first_stray` says in a sentence what was wrong with the first. Frames for which there was no slot are dropped by
-    their source; or, `dropped_here`, by this host, where the source takes no credit.
+    `first_stray` says what was wrong with the first. If there is no slot for a frame, its source drops it.
+    If the source takes no credit, this host drops it (`dropped_here`).
     """
 
     def __init__(self, ring: Ring, transport: Transport, *, dropped_here: bool = False) -> None:

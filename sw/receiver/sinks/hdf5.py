@@ -81,7 +81,7 @@ class Hdf5Sink(GrowingHdf5):
         raw = session.pixels == "raw" and photon_energy_kev is None
         if raw and self._options.photons_as:
             raise InputOptionError(
-                "raw words are no photons and cannot be written as {photons_as} {0}: give {calibration} as well",
+                "raw words are not photons and cannot be written as {photons_as} {0}: give {calibration} as well",
                 self._options.photons_as,
             )
         self._form = RAW if raw else form_of(self._options.photons_as, session.fraction_bits)

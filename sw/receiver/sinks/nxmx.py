@@ -157,7 +157,9 @@ def name_epoch(timestamps: Any, first_ns: int, clock: str | None, word: int = 0)
             timestamps.attrs["tai_minus_utc_s"] = flags.tai_utc
     elif clock is None:
         clock, known_by = "utc or tai" if is_real(first_ns) else "own", "the first frame"
-    epoch = "none: it is no time of day, the source has a clock of its own" if clock == "own" else "1970-01-01T00:00:00"
+    epoch = (
+        "none: it is not a time of day, the source has a clock of its own" if clock == "own" else "1970-01-01T00:00:00"
+    )
     timestamps.attrs.update({"epoch": epoch, "clock": clock, "clock_known_by": known_by})
 
 

@@ -24,7 +24,7 @@ class PixelForm:
     lowest: float | None = None
     """Values below are raised to this one."""
     highest: float | None = None
-    """No value is above. Both None: they are no values, but words."""
+    """No value is above. Both None: they are not values, but words."""
     scale: float = 1.0
     """What a value is multiplied by."""
 

@@ -91,7 +91,7 @@ class RankFile(CheckedFile):
 
     @property
     def photon_energy_kev(self) -> float | None:
-        """Where the file says it."""
+        """The photon energy in keV, if the file has it."""
         energy = self._scalar(_ENERGY)
         return None if energy is None else float(energy)
 

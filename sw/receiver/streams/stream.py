@@ -63,7 +63,7 @@ class Stream:
         )
         self._line = Line(options)
         self.address = self._line.address
-        """Where consumers connect; with the port that was free, where any was to be."""
+        """The address at which consumers connect, with the port that was chosen if any would do."""
         self._thread = threading.Thread(target=self._send_all, name="stream", daemon=True)
         self._thread.start()
 

@@ -36,7 +36,7 @@ class Series:
     by: int = 1
     number: int = 1
     images: int | None = None
-    """That it is to have, where that is known."""
+    """How many images the series will have, if that is known."""
     unique: str = field(default_factory=lambda: secrets.token_hex(16))
     begun_ns: int = field(default_factory=time.time_ns)
     _first_ns: int | None = None

@@ -29,7 +29,7 @@ class StreamOptions:
     every: int = 1
     """Only one of so many."""
     rate: float | None = None
-    """At most so many a second; None: all."""
+    """The most frames a second; None: all."""
     socket: Socket = "push"
     """`push`: each message goes to one consumer, as DECTRIS has it; `pub`: each to all that are there."""
     pixels: Pixels = "uint16"
@@ -44,7 +44,7 @@ class StreamOptions:
         found = _ADDRESS.fullmatch(self.address)
         if not found or int(found[2]) > 65535:
             raise ConfigError(
-                f"{self.address!r} is no address of a stream: give tcp://HOST:PORT, or tcp://*:PORT for all networks"
+                f"{self.address!r} is not an address of a stream: give tcp://HOST:PORT, or tcp://*:PORT for any network"
             )
         for name, kind in (("send", Send), ("socket", Socket), ("pixels", Pixels)):
             if getattr(self, name) not in get_args(kind):
@@ -73,7 +73,7 @@ class StreamOptions:
                 try:
                     chosen = numbers[name](value)
                 except ValueError as error:
-                    raise ConfigError(f"{word!r} of the stream {address}: {value!r} is no number") from error
+                    raise ConfigError(f"{word!r} of the stream {address}: {value!r} is not a number") from error
             else:
                 raise ConfigError(f"{word!r} of the stream {address} is not known: {_USAGE}")
             if name in given:

@@ -22,7 +22,7 @@ class StreamCounts:
     offered: int = 0
     sent: int = 0
     not_wanted: int = 0
-    """By the stream's options."""
+    """Frames that the stream's options leave out."""
     dropped: int = 0
     """Wanted, but nobody was there to take them, or not fast enough; or the stream has failed."""
     overwritten: int = 0
@@ -46,7 +46,7 @@ class Waiting:
     about: dict[str, Any]
     image: NDArray[Any] | None
     frame: Frame
-    """To ask whether it was overwritten; its own image may be another's by now."""
+    """The frame, to ask whether it was overwritten: its slot may hold another image by now."""
 
 
 class Tee:

@@ -120,7 +120,7 @@ def place(
 
 @inlined
 def _admitted(data: NDArray[np.uint8], start: int, size: int, rule: Any, scratch: NDArray[np.uint8]) -> int:
-    """Where the IPv4 header of a packet of this QP is, whole and with the right ICRC.
+    """The place of a packet's IPv4 header, if it is of this QP, whole, and its ICRC is right.
 
     Of any other the complement (~) of why it is refused: the first reason in the Responder's order.
     """
@@ -196,7 +196,7 @@ def _end(data: NDArray[np.uint8], ip: int) -> int:
 
 @inlined
 def _target(data: NDArray[np.uint8], reth: int, rule: Any, ring_bytes: int) -> tuple[int, int]:
-    """Where in the ring the message begins that the RETH is of, and its length; where it may not lie there, -1."""
+    """Where the RETH's message begins in the ring, and its length; -1 if it may not lie there."""
     length = number32(data, reth + 12)
     address = number64(data, reth)
     if length > MAX_MESSAGE_BYTES or length > ring_bytes or number32(data, reth + 8) != rule.rkey:

@@ -64,7 +64,9 @@ class PacketPort:
             self._raise_pending()
         except UnicodeError as error:
             self._socket.close()
-            raise TransportError(f"{interface!r} is no name of an interface: its bytes are no text in UTF-8") from error
+            raise TransportError(
+                f"{interface!r} is not a name of an interface: its bytes are not text in UTF-8"
+            ) from error
         except OSError as error:
             self._socket.close()
             raise _failure(interface, error) from error

@@ -133,6 +133,6 @@ class Responder:
 
 
 def _ahead(psn: int, other: int) -> int:
-    """By how much `psn` comes after `other`, modulo 2^24; 0 where it does not: half of the numbers are before it."""
+    """How far `psn` comes after `other`, modulo 2^24; 0 if it does not. Half of the numbers count as before it."""
     ahead = psn - other & _PSN_MASK
     return ahead if ahead < 1 << 23 else 0

@@ -6,7 +6,7 @@ import socket
 import struct
 
 _SO_RCVBUFFORCE = 33
-"""As SO_RCVBUF but past net.core.rmem_max, for those with CAP_NET_ADMIN."""
+"""SO_RCVBUF without the limit of net.core.rmem_max; needs CAP_NET_ADMIN."""
 _SO_MEMINFO = 55
 _MEMINFO_DROPS = 8
 """linux/sock_diag.h: the ninth number is sk_drops."""

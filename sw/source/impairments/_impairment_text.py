@@ -47,7 +47,7 @@ def _share(text: str, share: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ConfigError(f'impairment "{text}": "{share}" is no share of the packets: give 0 to 1')
+        raise ConfigError(f'impairment "{text}": "{share}" is not a share of the packets: give 0 to 1')
     return value
 
 
@@ -57,7 +57,7 @@ def _number(text: str, number: str, low: int) -> int:
     except ValueError:
         value = low - 1
     if value < low:
-        raise ConfigError(f'impairment "{text}": "{number}" is no number from {low} on')
+        raise ConfigError(f'impairment "{text}": "{number}" is not a number from {low} on')
     return value
 
 

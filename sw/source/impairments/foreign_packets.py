@@ -25,7 +25,7 @@ def _changed(packet: bytes, rng: Generator, *names: str) -> bytes:
 
 
 def _control(packet: bytes, opcode: int, rest: bytes) -> bytes:
-    """A packet of the same two hosts that is no RDMA WRITE: BTH and `rest`."""
+    """A packet of the same two hosts that is not RDMA WRITE: BTH and `rest`."""
     if not span(packet, "bth.opcode"):
         return packet
     udp_bytes = wire.UDP_BYTES + wire.BTH_BYTES + len(rest) + wire.ICRC_BYTES

@@ -30,7 +30,7 @@ class ImpairOptions:
 
 
 class Outlet(Protocol):
-    """Where packets leave."""
+    """Takes packets that leave."""
 
     def send(self, frames: Sequence[bytes]) -> None:
         """Send packets, given as Ethernet frames without FCS."""
@@ -40,7 +40,7 @@ class Outlet(Protocol):
 
 
 class Line:
-    """To `outlet`, as packets are, or as `impairment` leaves them."""
+    """Passes packets to `outlet`, through `impairment` if there is one."""
 
     def __init__(self, outlet: Outlet, impairment: Impairment | None) -> None:
         self._outlet = outlet

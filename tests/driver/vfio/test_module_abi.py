@@ -44,5 +44,5 @@ def test_without_the_module_it_is_said_what_to_do(tmp_path: Path) -> None:
         ModuleDevice("0000:03:00.0", tmp_path)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/framelane_pcie-0000:03:00.0").touch()
-    with pytest.raises(BoardError, match="is no file of framelane's module: Inappropriate ioctl for device"):
+    with pytest.raises(BoardError, match="is not a file of framelane's module: Inappropriate ioctl for device"):
         ModuleDevice("0000:03:00.0", tmp_path)

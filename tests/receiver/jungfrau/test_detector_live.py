@@ -273,7 +273,7 @@ def test_words_of_the_forbidden_gain_code_become_error_words_and_are_told(patien
         ({"ports": (1, 2, 3), "modules": 2}, "3 ports for 2 streams"),
         ({"ports": (7, 7), "modules": 2}, "not all different"),
         ({"port": 65535, "modules": 2}, "the last is 65535"),
-        ({"host": "nowhere"}, "host nowhere is no IPv4 address"),
+        ({"host": "nowhere"}, "host nowhere is not an IPv4 address"),
         ({"gid_index": 1}, "gid_index is of transport verbs"),
     ],
 )

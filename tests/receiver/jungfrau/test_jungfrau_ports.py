@@ -100,7 +100,7 @@ def test_ports_that_cannot_be_had_are_said() -> None:
             DetectorPort("127.0.0.1", [0, taken])
     with pytest.raises(TransportError, match="no interface of this machine has that address"):
         DetectorPort("192.0.2.1", [0])
-    with pytest.raises(ConfigError, match="70000 is no UDP port"):
+    with pytest.raises(ConfigError, match="70000 is not a UDP port"):
         DetectorPort("127.0.0.1", [70000])
 
 
@@ -112,7 +112,7 @@ def test_without_privilege_the_queue_is_as_long_as_the_kernel_allows(unprivilege
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("nowhere.invalid", 50001, 1, 1), "nowhere.invalid is no address"),
+        (("nowhere.invalid", 50001, 1, 1), "nowhere.invalid is not an address"),
         (("127.0.0.1", 65530, 4, 2), "8 UDP ports from 65530 on cannot be"),
         (("127.0.0.1", 0, 1, 1), "1 UDP ports from 0 on cannot be"),
         (("127.0.0.1", 50001, 1, 3), "1 or 2 interfaces"),

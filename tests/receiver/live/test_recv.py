@@ -191,9 +191,9 @@ def test_what_is_odd_about_a_capture_is_said(replay: RunCli, live: Path, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--sparse", 0), "--sparse 0 is no threshold: give 1 to 32700"),
-        (("--sparse", 32_701), "--sparse 32701 is no threshold"),
-        (("--sparse", -40_000), "--sparse -40000 is no threshold"),
+        (("--sparse", 0), "--sparse 0 is not a threshold: give 1 to 32700"),
+        (("--sparse", 32_701), "--sparse 32701 is not a threshold"),
+        (("--sparse", -40_000), "--sparse -40000 is not a threshold"),
         (("--minimum-peaks", 10**30), "is more than any image has pixels"),
         (("--minimum-peaks", -1), "0 peaks or more"),
         (("--threshold", 0), "a threshold of 1..32700"),

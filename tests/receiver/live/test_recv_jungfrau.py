@@ -66,7 +66,7 @@ def bad_weather(modules: int, interfaces: int, seed: int) -> list[Sent]:
 
 
 def foreign(packet: bytes) -> list[bytes]:
-    """What is no packet of this module."""
+    """What is not a packet of this module."""
     return [
         packet[:8000],
         packet[:40],

@@ -190,9 +190,9 @@ def test_where_nothing_comes_the_status_says_so_and_no_frame_is_written(receive:
         (["--transport", "udp", "--plan", "p", "--polling"], "--polling is of --transport verbs"),
         (["--transport", "udp", "--plan", "nosuch.toml"], "cannot read the plan nosuch.toml: No such file"),
         (["--transport", "udp", "--plan", "p", "--frames", 0], "--frames 0 is too few"),
-        (["--transport", "udp", "--plan", "p", "--max-rate", "inf"], "--max-rate inf is no frame rate: give frames"),
+        (["--transport", "udp", "--plan", "p", "--max-rate", "inf"], "--max-rate inf is not a frame rate: give frames"),
         (["--transport", "udp", "--plan", "p", "--max-rate", "1e308"], "above 0 and at most 1e+12"),
-        (["--transport", "udp", "--plan", "p", "--idle", "nan"], "--idle nan is no time to wait"),
+        (["--transport", "udp", "--plan", "p", "--idle", "nan"], "--idle nan is not a time to wait"),
         (["--pcap", "a.pcap"], "a capture does not say what it holds: give --session"),
         (["--transport", "udp", "--plan", "p", "--ring", "gpu"], "--ring is of --transport verbs: leave it out with"),
         (["--pcap", "a.pcap", "--session", "s", "--ring", "gpu"], "--ring is of a live receiver"),
@@ -303,10 +303,10 @@ def test_a_session_that_is_published_may_be_read_by_its_owner_only(receive: Any,
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("rows = ", "is no TOML"),
+        ("rows = ", "is not TOML"),
         ("rows = 16\n", "columns: is missing"),
-        ("[" * 10_000, "is no TOML"),
-        ("\xff", "is no text in UTF-8: line 1 has the byte 0xff"),
+        ("[" * 10_000, "is not TOML"),
+        ("\xff", "is not text in UTF-8: line 1 has the byte 0xff"),
     ],
 )
 def test_a_plan_that_is_none_is_one_sentence(run_cli: RunCli, tmp_path: Path, text: str, sentence: str) -> None:

@@ -99,7 +99,7 @@ def test_the_ladder_can_be_chosen_and_left_out(recv: RunCli, tmp_path: Path) -> 
 def test_frames_can_be_judged_by_their_bragg_peaks(
     recv: RunCli, run_cli: RunCli, tmp_path: Path, images: NDArray[np.int16]
 ) -> None:
-    """Single bright pixels are no peaks; every third image has five spots of 2 x 2 pixels, the last one of them 9."""
+    """Single bright pixels are not peaks; every third image has five spots of 2 x 2 pixels, the last one of them 9."""
     spots = [(2, 10), (2, 40), (2, 70), (10, 20), (10, 60)]
     images[:] = np.minimum(images, 3)
     images[1, 5, ::9] = 500
@@ -159,8 +159,8 @@ def test_raw_words_have_no_ladder(recv: RunCli, run_cli: RunCli, tmp_path: Path)
         (("--minimum-peaks", 3, "--keep-seed", 1), {}, "give --keep-rejected as well"),
         (("--minimum-peaks", 3, "--keep-rejected", 1.5), {}, "a share of 1.5 of the rejected frames cannot be"),
         (("--minimum-peaks", 3, "--keep-rejected", 1, "--keep-seed", -1), {}, "does not fit 64 bits"),
-        (("--ladder", "5,a"), {}, "--ladder 5,a is no list of thresholds"),
-        (("--ladder", "5,,6"), {}, "is no list of thresholds"),
+        (("--ladder", "5,a"), {}, "--ladder 5,a is not a list of thresholds"),
+        (("--ladder", "5,,6"), {}, "is not a list of thresholds"),
         (("--ladder", "6,5"), {}, "no ladder: give whole numbers that rise, from 1 to 32700"),
         (("--ladder", "5000"), {"fraction_bits": 3}, "from 1 to 4087"),
         (("--ladder", "5"), {"pixels": "raw"}, "--ladder counts photons, raw words have none"),

@@ -97,7 +97,7 @@ def rms(error: NDArray[np.floating[Any]]) -> float:
 
 @pytest.mark.parametrize("spread", [0.05, 0.2])
 def test_drift_of_1_adu_per_s_is_followed_to_0_3_adu_rms_once_the_window_has_filled(spread: float) -> None:
-    """200 dark frames/s for 200 s. One in 40 has Bragg spots, one in 200 is no dark frame at all."""
+    """200 dark frames/s for 200 s. One in 40 has Bragg spots, one in 200 is not a dark frame at all."""
     chips = Chips((128, 256), spread)
     tracker = PedestalTracker(TrackerState.start(chips.dark_run))
     rng = np.random.default_rng(5)

@@ -41,7 +41,7 @@ def test_sparse_rows_of_no_pixel_or_of_every_one_are_refused(sparse: int) -> Non
 
 @pytest.mark.parametrize("rungs", [(0,), (5, 5), (10, 5), (32701,)])
 def test_thresholds_that_are_no_ladder_are_refused_before_there_is_a_pipeline(rungs: tuple[int, ...]) -> None:
-    with pytest.raises(ConfigError, match="are no ladder: give whole numbers that rise, from 1 to 32700"):
+    with pytest.raises(ConfigError, match="are not a ladder: give whole numbers that rise, from 1 to 32700"):
         Judging(rungs=rungs)
 
 
@@ -50,7 +50,7 @@ def test_thresholds_that_are_no_ladder_are_refused_before_there_is_a_pipeline(ru
     [
         (Judging(veto=Veto(2044)), "threshold of 2044: with 4 fraction bits"),
         (Judging(sparse=2044), "threshold of 2044: with 4 fraction bits"),
-        (Judging(rungs=(1, 2044)), "1,2044 are no ladder: give whole numbers that rise, from 1 to 2043"),
+        (Judging(rungs=(1, 2044)), "1,2044 are not a ladder: give whole numbers that rise, from 1 to 2043"),
         (Judging(bragg=PeakSettings(minimum=2044)), "2044 photons: with 4 fraction bits"),
         (replace(BRAGG, panels=[Panel(0, 0, 33, 48)]), "not inside an image of 32 x 48"),
         (replace(BRAGG, usable=np.ones((32, 47), np.bool_)), r"bool \(32, 47\), needed is bool \(32, 48\)"),

@@ -181,7 +181,7 @@ def test_a_file_that_is_no_hdf5_file_is_not_replaced(tmp_path: Path, make_sessio
     path = tmp_path / "README.md"
     path.write_text("to be read")
     with pytest.raises(
-        InputError, match=r"cannot write .*README\.md: there is a file of this name that is no HDF5 file"
+        InputError, match=r"cannot write .*README\.md: there is a file of this name that is not an HDF5 file"
     ):
         Hdf5Sink(path, make_session(), photon_energy_kev=12.4)
     assert path.read_text() == "to be read"

@@ -386,7 +386,7 @@ def test_recv_says_what_is_missing_and_raw_words_never_claim(
     with h5py.File(tmp_path / "out.h5") as file:
         assert "definition" not in file["entry"]
     status, _, err = run_cli("recv", *module, "--photons-as", "uint16", "--force")
-    assert (status, "raw words are no photons" in err, "--calibration" in err) == (2, True, True)
+    assert (status, "raw words are not photons" in err, "--calibration" in err) == (2, True, True)
 
 
 def test_modules_one_above_the_other_need_a_geometry(make_session: MakeSession) -> None:

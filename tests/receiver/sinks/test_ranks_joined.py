@@ -146,7 +146,7 @@ def refused(run_cli: RunCli, folder: Path, *files: Path) -> str:
 def test_a_file_that_is_missing_or_damaged_replaces_no_master(run_cli: RunCli, tmp_path: Path) -> None:
     files = run_of_two(tmp_path)
     assert f"{tmp_path / 'run_2.h5'}: no such file" in refused(run_cli, tmp_path, *files, tmp_path / "run_2.h5")
-    assert f"{tmp_path}: it is no file" in refused(run_cli, tmp_path, files[0], tmp_path)
+    assert f"{tmp_path}: it is not a file" in refused(run_cli, tmp_path, files[0], tmp_path)
     files[1].write_bytes(files[1].read_bytes()[:5000])
     assert "run_1.h5 is damaged" in refused(run_cli, tmp_path, *files)
 

@@ -64,7 +64,7 @@ def test_frames_of_bunches_come_in_the_order_of_the_detector(tmp_path: Path) -> 
     with h5py.File(tmp_path / "run.h5") as file:
         assert len(file["entry/data/data"].virtual_sources()) == 3, "one mapping a rank"
         assert file["entry/ranks/2"].attrs["host"] == "run_2"
-        assert "definition" not in file["entry"], "raw words are no NXmx"
+        assert "definition" not in file["entry"], "raw words are not NXmx"
         assert file["entry/data/data"].attrs["code_hole"] == 0x8000
 
 

@@ -51,7 +51,10 @@ def test_a_consumer_that_waits_gets_what_is_in_the_file_and_the_command_says_so(
 def test_a_stream_that_cannot_be_is_a_sentence_and_no_file(
     run_cli: RunCli, capture: tuple[object, ...], tmp_path: Path
 ) -> None:
-    for text, sentence in (("127.0.0.1:1", "is no address of a stream"), ("tcp://192.0.2.1:31001", "cannot listen at")):
+    for text, sentence in (
+        ("127.0.0.1:1", "is not an address of a stream"),
+        ("tcp://192.0.2.1:31001", "cannot listen at"),
+    ):
         status, _, err = run_cli("recv", *capture, "--output", tmp_path / "frames.h5", "--stream", text)
         assert status == 2
         assert sentence in err

@@ -319,11 +319,11 @@ def test_a_stream_of_a_spelling() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("localhost:31001", "'localhost:31001' is no address of a stream: give tcp://HOST:PORT"),
-        ("ipc:///tmp/x", "is no address of a stream"),
-        ("tcp://*:65536", "is no address of a stream"),
+        ("localhost:31001", "'localhost:31001' is not an address of a stream: give tcp://HOST:PORT"),
+        ("ipc:///tmp/x", "is not an address of a stream"),
+        ("tcp://*:65536", "is not an address of a stream"),
         (f"{ANY},every=0", "every 0 of a stream: give 1 to"),
-        (f"{ANY},every=x", "'x' is no number"),
+        (f"{ANY},every=x", "'x' is not a number"),
         (f"{ANY},rate=nan", "rate nan of a stream"),
         (f"{ANY},reduce=65", "reduce 65 of a stream: give 1 to 64"),
         (f"{ANY},newest,all", "has send twice"),

@@ -109,7 +109,7 @@ _BTH = [
     _fault("bth.opcode: of no operation", to("bth.opcode", 0x2C), Refusal.OPCODE),
     _fault("bth.opcode: UD SEND", to("bth.opcode", 0x64), Refusal.OPCODE),
     _fault("bth.opcode: RC on a QP of UC", flipped("bth.opcode", UC), Refusal.SERVICE),
-    _fault("bth.pad: 1 byte that is no pad", to("bth.pad", 1), Refusal.LENGTH),
+    _fault("bth.pad: 1 byte that is not a pad", to("bth.pad", 1), Refusal.LENGTH),
     _fault("bth.tver: 1", to("bth.tver", 1), Refusal.VERSION),
     _fault("bth.pkey: of another partition", to("bth.pkey", 0x8001), Refusal.PKEY),
     _fault("bth.qpn: of another QP", flipped("bth.qpn", 0x800), Refusal.QPN),

@@ -86,7 +86,7 @@ def taken_tlps(items: Iterable[dict[str, int]], width: int) -> list[Sent]:
         length = len(data) - 4 + closing.bit_length() - lead if closing else 0
         tlp = Tlp(first["address"] + max(lead, 0), length)
         fence = first["tag"] if first["fence"] else None
-        assert request(tlp, fence) == first, "these are no byte enables of one run of bytes"
+        assert request(tlp, fence) == first, "these are not byte enables of one run of bytes"
         assert (length == 0) == (fence is not None), "bytes of a fence, or a write without any"
         poisoned = bool(user["poisoned"])
         found.append(Sent(tlp, bytes(length) if poisoned else data[lead : lead + length], poisoned, fence))

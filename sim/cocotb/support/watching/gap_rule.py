@@ -7,7 +7,7 @@ from signals import now
 
 
 class GapRule:
-    """Watches the stream `<name>_t*` of a bench, cycle by cycle. Cycles in which the sink pauses are no gaps."""
+    """Watches the stream `<name>_t*` of a bench, cycle by cycle. Cycles in which the sink pauses are not gaps."""
 
     def __init__(self, bench: Bench, name: str = "m_axis", *, asserts: bool = True) -> None:
         """`asserts`: a gap fails the test at once; else it is only counted."""

@@ -55,7 +55,7 @@ def two_boards(triggers: int) -> Stamps:
 
 
 def _errors(network: PtpNetwork, slave: PtpSlave, after: NDArray[np.float64]) -> list[float]:
-    """By how many ns the stamps of triggers so many ns from now are too late."""
+    """How many ns too late the stamps of triggers are that come so many ns from now."""
     if not slave.status.locked:
         raise SimulationError("a board has lost its lock")
     edge = network.clock.last_edge()

@@ -62,7 +62,7 @@ class EventRing:
         return self._entries
 
     def take(self, most: int) -> list[Event]:
-        """The events that are there, at most so many. TransportError where an entry is no trailer."""
+        """The events that are there, at most so many. TransportError where an entry is not a trailer."""
         found: list[Event] = []
         while len(found) < most:
             round_, place = divmod(self.consumed, self._entries)

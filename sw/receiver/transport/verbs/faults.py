@@ -11,7 +11,7 @@ STATUSES = {
     "IBV_WC_LOC_PROT_ERR": ("protection", "the region of the ring was no longer valid"),
     "IBV_WC_REM_ACCESS_ERR": ("access", "a packet had a wrong rkey, or an address outside the ring"),
     "IBV_WC_LOC_ACCESS_ERR": ("access", "a packet had a wrong rkey, or an address outside the ring"),
-    "IBV_WC_REM_INV_REQ_ERR": ("request", "a packet was no RDMA WRITE, or broke into a message"),
+    "IBV_WC_REM_INV_REQ_ERR": ("request", "a packet was not RDMA WRITE, or broke into a message"),
     "IBV_WC_LOC_QP_OP_ERR": ("request", "the QP could not do what a packet asked"),
     "IBV_WC_WR_FLUSH_ERR": ("flushed", "the QP was closed by an error before"),
 }
@@ -19,7 +19,7 @@ STATUSES = {
 
 EVENTS = {
     "IBV_EVENT_QP_FATAL": "the device met an error on the QP",
-    "IBV_EVENT_QP_REQ_ERR": "a packet was no RDMA WRITE, or broke into a message",
+    "IBV_EVENT_QP_REQ_ERR": "a packet was not RDMA WRITE, or broke into a message",
     "IBV_EVENT_QP_ACCESS_ERR": "a packet had a wrong rkey, or an address outside the ring",
     "IBV_EVENT_CQ_ERR": "the completion queue has overflowed",
     "IBV_EVENT_DEVICE_FATAL": "the device has failed",

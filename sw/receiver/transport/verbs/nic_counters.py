@@ -23,7 +23,7 @@ class NicCounters:
         self._first = self._read()
 
     def since(self) -> dict[str, int]:
-        """By how much each has grown; nothing where the device has none."""
+        """How much each counter has grown; empty if the device has none."""
         return {name: value - self._first.get(name, 0) for name, value in self._read().items()}
 
     def writes(self) -> int | None:

@@ -146,7 +146,7 @@ class VerbsTransport:
             if each.status != enums.IBV_WC_SUCCESS:
                 self._refuse(*faults.status(enums, each.status))
             elif each.opcode != enums.IBV_WC_RECV_RDMA_WITH_IMM:
-                self._refuse("send", "somebody sends messages that are no RDMA WRITE: nothing of them was written")
+                self._refuse("send", "somebody sends messages that are not RDMA WRITE: nothing of them was written")
             else:
                 found.append(Completion(socket.ntohl(each.imm_data), empty=not each.byte_len))
         if found:
