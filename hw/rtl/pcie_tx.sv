@@ -3,6 +3,7 @@
 //   registers -> tables, commands             counts, events -> registers
 //   frames -> pcie_core -> TLPs, of each engine those of the QP with its index
 //   frame memory -> read_guard -'
+//   [packets ------------------'] into buffers that software posts
 //
 // Its registers are those of tx, without Ethernet, and behind them those of the engines.
 module pcie_tx
@@ -24,7 +25,9 @@ module pcie_tx
     parameter int unsigned Build        = 0,
     parameter bit          FrameStore   = 1'b0,         // frames come from a frame_store: said in the registers
     parameter bit          Correct      = 1'b0,         // which corrects them: likewise
+    parameter int unsigned PacketBeats  = 0,            // of packets that wait, at each engine: 2^n; 0: there are none
 
+    localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned DwordsW = DataW / 32,
     localparam int unsigned UserW = $bits(pcie_pkg::tlp_user_t)
 ) (
@@ -57,6 +60,14 @@ module pcie_tx
     input  logic   s_axis_frame_tvalid,
     output logic   s_axis_frame_tready,
     output logic   release_o,            // pulse
+
+    // Packets of sources that know no ring, for each engine. They cannot wait, and go into buffers that software posts, in sequence
+    input logic [Engines-1:0][DataW-1:0] s_axis_packet_tdata,
+    input logic [Engines-1:0][KeepW-1:0] s_axis_packet_tkeep,
+    input logic [Engines-1:0]            s_axis_packet_tlast,
+    input logic [Engines-1:0]            s_axis_packet_tuser,   // with tlast: it is wrong, and dropped
+    input logic [Engines-1:0]            s_axis_packet_tvalid,
+    input logic [       63:0]            packet_time_ns_i,      // with their last beats: for their trailers
 
     // The frame store, where there is one
     output store_control_t store_o,
@@ -221,7 +232,8 @@ module pcie_tx
   pcie_registers #(
       .DataW  (DataW),
       .Engines(Engines),
-      .Entries(Entries)
+      .Entries(Entries),
+      .Packets(PacketBeats != 0)
   ) u_pcie_registers (
       .clk,
       .rst,
@@ -247,13 +259,15 @@ module pcie_tx
       .Destinations(Destinations),
       .ReadDepth   (ReadDepth),
       .ReadBeats   (ReadBeats),
-      .MaxBurst    (MaxBurst)
+      .MaxBurst    (MaxBurst),
+      .PacketBeats (PacketBeats)
   ) u_core (
       .clk,
       .rst                (core_rst[1:0]),
       .port_rst           (rst),
       .armed_i            (armed),
       .aborting_i         (aborting),
+      .resetting_i        (resetting),
       .control_i          (control),
       .report_o           (report),
       .pulses_o           (engine_pulses),
@@ -265,6 +279,12 @@ module pcie_tx
       .s_axis_frame_tvalid,
       .s_axis_frame_tready,
       .release_o,
+      .s_axis_packet_tdata,
+      .s_axis_packet_tkeep,
+      .s_axis_packet_tlast,
+      .s_axis_packet_tuser,
+      .s_axis_packet_tvalid,
+      .packet_time_ns_i,
       .m_axi_o            (core_request),
       .m_axi_i            (core_response),
       .m_axi_rdata        (core_rdata),

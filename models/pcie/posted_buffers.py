@@ -10,7 +10,8 @@ from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
 class PostedBuffers:
     """2^`count_log2` buffers of 2^`size_log2` bytes from the ring's byte `base` on, used in turn as they are posted.
 
-    Counts are modulo 2^32, as the registers have them.
+    Counts are modulo 2^32, as the registers have them. A trailer's `frames_dropped` counts all packets that were
+    dropped before it, by `lost` and `wrong` too: those had no room, or were called wrong by their source.
     """
 
     base: int
@@ -20,6 +21,8 @@ class PostedBuffers:
     used: int = 0
     unposted: int = 0
     too_long: int = 0
+    lost: int = 0
+    wrong: int = 0
     written: list[tuple[Write, bytes]] = field(default_factory=list)
     """Descriptors and their payload: a packet's, then its trailer's."""
 
@@ -27,6 +30,11 @@ class PostedBuffers:
     def room(self) -> int:
         """Bytes that a packet may have."""
         return (1 << self.size_log2) - TRAILER_BYTES
+
+    @property
+    def dropped(self) -> int:
+        """Packets that have no buffer, for whatever reason."""
+        return self.unposted + self.too_long + self.lost + self.wrong
 
     def packet(self, data: bytes, timestamp_ns: int, posted: int) -> bool:
         """A packet comes, with `posted` buffers posted in all; whether it has got one."""
@@ -38,7 +46,7 @@ class PostedBuffers:
             return False
         index = self.used % (1 << self.count_log2)
         at = self.base + (index << self.size_log2)
-        said = Trailer(self.source, index, self.used, timestamp_ns, 0, len(data), 1, 0, self.used)
+        said = Trailer(self.source, index, self.used, timestamp_ns, 0, len(data), 1, self.dropped, self.used)
         self.written += [(Write(at, len(data)), data), (Write(at + self.room, TRAILER_BYTES), said.pack())]
         self.used = self.used + 1 & 0xFFFF_FFFF
         return True

@@ -33,7 +33,8 @@ module event_queue
     input logic [4:0] completion_tag_i,
     input logic       completion_bad_i,  // it is an error, or poisoned
 
-    // Descriptors and payload, one packet each that has bytes; `last` has the trailer as its payload
+    // Descriptors and payload, one packet each that has bytes; `last` has the trailer as its payload. Frames of two streams may come mixed: the
+    // lowest bit of `qp` says of which a descriptor is
     input  bd_t  s_axis_bd_tdata,
     input  logic s_axis_bd_tvalid,
     output logic s_axis_bd_tready,
@@ -61,9 +62,10 @@ module event_queue
     input logic    status_valid_i,
     input status_e status_i,
 
-    // The same without those of events and fences; pulses
+    // The same without those of events and fences, and of which stream; pulses
     output logic    status_valid_o,
     output status_e status_o,
+    output logic    status_stream_o,
     output logic    event_o,         // an event is on its way
     output logic    written_o,       // the last beat of one has been given to the port
     output logic    lost_o,          // there was no room for one
@@ -82,6 +84,7 @@ module event_queue
 
   // What a descriptor is that has been passed on.
   typedef struct packed {
+    logic stream;
     logic is_fence;
     logic is_event;
     logic ends_frame;  // and an event will follow
@@ -140,6 +143,7 @@ module event_queue
       .unexpected_o
   );
 
+  assign kind.stream = s_axis_bd_tdata.qp[0];
   assign kind.is_event = sends;
   assign kind.is_fence = asks;
   assign kind.ends_frame = !sends && !asks && s_axis_bd_tdata.last && enabled_i;
@@ -175,10 +179,11 @@ module event_queue
   assign m_axis_bd_tuser = fence_bits;
 
   // Ends of descriptors. A frame's is the first that is not OK of all of its.
-  status_e frame_q, frame;
+  status_e [1:0] frame_q;  // of each stream
+  status_e frame;
   logic frame_ends;
 
-  assign frame = frame_q == OK ? status_i : frame_q;
+  assign frame = frame_q[ended.stream] == OK ? status_i : frame_q[ended.stream];
   assign frame_ends = status_valid_i && ended.ends_frame;
 
   axis_fifo #(
@@ -230,9 +235,10 @@ module event_queue
   assign produced_o = produced_q;
 
   always_ff @(posedge clk) begin
-    if (status_valid_i && !ended.is_event && !ended.is_fence) frame_q <= ended.ends_frame ? OK : frame;
+    if (status_valid_i && !ended.is_event && !ended.is_fence) frame_q[ended.stream] <= ended.ends_frame ? OK : frame;
     status_valid_o <= status_valid_i && !ended.is_event && !ended.is_fence;
     status_o <= status_i;
+    status_stream_o <= ended.stream;
     if (finished) produced_q <= produced_q + 1'b1;
     used_q <= used_t'(produced_q) - used_t'(consumed_i);
     within_q <= ~(~used_t'(0) << log2_i);
@@ -244,7 +250,7 @@ module event_queue
     owed_q <= owed_q + 5'(passes && kind.ends_frame) - 5'(forgets);
     owes_q <= owed_q >= 5'(EVENTS - 2);
     if (rst) begin
-      frame_q <= OK;
+      frame_q <= {OK, OK};
       status_valid_o <= 1'b0;
       produced_q <= '0;
       checked_q <= 1'b0;

@@ -15,7 +15,9 @@ module pcie_core
     parameter int unsigned ReadDepth    = 64,
     parameter int unsigned ReadBeats    = 512,
     parameter int unsigned MaxBurst     = 256,
+    parameter int unsigned PacketBeats  = 0,
 
+    localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned DwordsW = DataW / 32
 ) (
     input logic       clk,
@@ -25,6 +27,7 @@ module pcie_core
     // The registers
     input  logic                        armed_i,
     input  logic                        aborting_i,
+    input  logic                        resetting_i,
     input  pcie_control_t [Engines-1:0] control_i,
     output pcie_report_t  [Engines-1:0] report_o,
     output pcie_pulses_t  [Engines-1:0] pulses_o,
@@ -40,6 +43,14 @@ module pcie_core
     input  logic   s_axis_frame_tvalid,
     output logic   s_axis_frame_tready,
     output logic   release_o,            // pulse
+
+    // Packets for posted buffers, for each engine
+    input logic [Engines-1:0][DataW-1:0] s_axis_packet_tdata,
+    input logic [Engines-1:0][KeepW-1:0] s_axis_packet_tkeep,
+    input logic [Engines-1:0]            s_axis_packet_tlast,
+    input logic [Engines-1:0]            s_axis_packet_tuser,
+    input logic [Engines-1:0]            s_axis_packet_tvalid,
+    input logic [       63:0]            packet_time_ns_i,
 
     // AXI4 read masters: the frame memory
     output axi_read_request_t  [Engines-1:0]            m_axi_o,
@@ -174,11 +185,12 @@ module pcie_core
 
   for (genvar e = 0; e < Engines; e++) begin : gen_engine
     pcie_lane #(
-        .DataW    (DataW),
-        .Entries  (Entries),
-        .ReadDepth(ReadDepth),
-        .ReadBeats(ReadBeats),
-        .MaxBurst (MaxBurst)
+        .DataW      (DataW),
+        .Entries    (Entries),
+        .ReadDepth  (ReadDepth),
+        .ReadBeats  (ReadBeats),
+        .MaxBurst   (MaxBurst),
+        .PacketBeats(PacketBeats)
     ) u_lane (
         .clk,
         .rst                  (rst[1]),
@@ -187,6 +199,7 @@ module pcie_core
         .report_o             (report_o[e]),
         .pulses_o             (pulses_o[e]),
         .drain_i              (aborting_i),
+        .closed_i             (resetting_i),
         .s_axis_bd_tdata      (lane_bd_tdata[e]),
         .s_axis_bd_tvalid     (lane_bd_tvalid[e]),
         .s_axis_bd_tready     (lane_bd_tready[e]),
@@ -197,6 +210,12 @@ module pcie_core
         .s_axis_over_tvalid   (lane_over_tvalid[e]),
         .s_axis_over_tready   (lane_over_tready[e]),
         .release_o            (releases[e]),
+        .s_axis_packet_tdata  (s_axis_packet_tdata[e]),
+        .s_axis_packet_tkeep  (s_axis_packet_tkeep[e]),
+        .s_axis_packet_tlast  (s_axis_packet_tlast[e]),
+        .s_axis_packet_tuser  (s_axis_packet_tuser[e]),
+        .s_axis_packet_tvalid (s_axis_packet_tvalid[e]),
+        .packet_time_ns_i,
         .m_axis_count_tdata   (counts_tdata[e]),
         .m_axis_count_tvalid  (counts_tvalid[e]),
         .m_axis_count_tready  (counts_tready[e]),

@@ -38,7 +38,8 @@ module pcie_engine
 
     input logic failed_i,  // TLPs go nowhere: what ends well otherwise ends with LINK_DOWN
 
-    // Descriptors, whose destinations are offsets in the ring, and payload, one packet each; `last` has the trailer
+    // Descriptors, whose destinations are offsets in the ring, and payload, one packet each; `last` has the trailer. Those of frames and of packets
+    // may come mixed: the lowest bit of `qp` is 1 for packets
     input  bd_t  s_axis_bd_tdata,
     input  logic s_axis_bd_tvalid,
     output logic s_axis_bd_tready,
@@ -60,6 +61,7 @@ module pcie_engine
     // One pulse a descriptor, in their order; pulses of events
     output logic    status_valid_o,
     output status_e status_o,
+    output logic    status_stream_o,  // it is a packet's
     output logic    event_o,
     output logic    event_written_o,
     output logic    event_lost_o,
@@ -116,6 +118,7 @@ module pcie_engine
       .status_i             (ended),
       .status_valid_o,
       .status_o,
+      .status_stream_o,
       .event_o,
       .written_o            (event_written_o),
       .lost_o               (event_lost_o),

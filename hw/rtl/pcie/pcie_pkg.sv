@@ -93,6 +93,15 @@ package pcie_pkg;
     logic [15:0] delay;    // in 256 cycles, behind the first of them; 0: no limit
   } msix_t;
 
+  // Buffers that software posts for packets of a source that knows no ring. Model: posted_buffers.PostedBuffers.
+  typedef struct packed {
+    logic [7:0]  source;      // id in the trailers
+    logic [25:0] base;        // of the first, in units of 4 KiB of the ring
+    logic [4:0]  size_log2;
+    logic [4:0]  count_log2;
+    logic [31:0] posted;      // so many in all, modulo 2^32
+  } buffers_t;
+
   // What software tells an engine: fields as in pcie_regs.rdl.
   typedef struct packed {
     logic        map_write;  // pulse
@@ -110,6 +119,8 @@ package pcie_pkg;
     logic [23:0] fence_limit;
     logic [15:0] watchdog;
     msix_t       msix;
+    logic        packets;    // packets are taken
+    buffers_t    buffers;
   } pcie_control_t;
 
   // What an engine tells software.
@@ -121,6 +132,8 @@ package pcie_pkg;
     mps_e        mps;             // in force
     logic [31:0] event_produced;
     logic        msix_pending;
+    logic        packets;         // are taken
+    logic [31:0] buffers_used;
   } pcie_report_t;
 
 endpackage

@@ -1,7 +1,8 @@
 // Packets of a source that knows no ring go into buffers that software posts, in sequence: packet k of those that fit into buffer k of a ring of
 // equal buffers, which are bytes of the engine's pages. Software posts by a growing number, its doorbell. At the end of each buffer is a trailer with
 // the packet's number and length, of which the engine makes an event. A packet without a buffer, or too long for it, is dropped and counted, so is
-// one for which there is no room here; none waits. A packet of n beats takes n + 6 cycles, and the beats of its trailer.
+// one for which there is no room here, or that its source calls wrong; none waits. A packet of n beats takes n + 6 cycles, and the beats of its
+// trailer. While closed, packets pass by uncounted, and one that is coming in is taken back: so a reset leaves no half packet.
 //
 //   packets -> length -> queue of whole packets -> descriptors, payload -> pcie_engine
 module posted_buffers
@@ -15,6 +16,8 @@ module posted_buffers
 ) (
     input logic clk,
     input logic rst,
+    input logic port_rst, // of the port of packets, where one may be half way; what comes next begins a packet
+    input logic open_i,   // 0 before a reset
 
     // Software. Bytes are those of the engine's ring; 2^log2 each
     input  logic [ 7:0] source_i,      // id in the trailer
@@ -24,7 +27,7 @@ module posted_buffers
     input  logic [31:0] posted_i,      // buffers that have been posted, modulo 2^32
     output logic [31:0] used_o,        // and used
 
-    // Packets, which cannot wait, of at most 2^16 - 1 bytes
+    // Packets, which cannot wait, of any length
     input logic [DataW-1:0] s_axis_packet_tdata,
     input logic [KeepW-1:0] s_axis_packet_tkeep,
     input logic             s_axis_packet_tlast,
@@ -44,18 +47,23 @@ module posted_buffers
     input  logic             m_axis_payload_tready,
 
     // Pulses, of one packet each
+    output logic taken_o,     // it has a buffer
     output logic lost_o,      // there was no room for it here
     output logic unposted_o,  // no buffer was posted
-    output logic too_long_o   // for its buffer
+    output logic too_long_o,  // for its buffer
+    output logic wrong_o,     // by its source, or it has no bytes, or was taken back
+
+    output logic idle_o
 );
 
   localparam int unsigned TRAILER_BYTES = 64;
-  localparam int unsigned LENGTH_W = 16;
+  localparam int unsigned LENGTH_W = 17;
+  localparam int unsigned DROPPED_W = 32;
 
   typedef logic [LENGTH_W-1:0] length_t;
   typedef logic [$clog2(KeepW):0] count_t;
 
-  // What a packet is known by when it is whole.
+  // What a packet is known by when it is whole. A length of 2^16 or more has its highest bit, and is no sum.
   typedef struct packed {
     logic [63:0] timestamp_ns;
     length_t     length;
@@ -78,6 +86,19 @@ module posted_buffers
   length_t sum_q, sum;
   logic [63:0] timestamp_q;
 
+  // The port: which beats are taken.
+  logic inside_q, taken_q, takes, cuts, wrong;
+
+  assign takes = inside_q ? taken_q : open_i;
+  assign cuts = inside_q && taken_q && !open_i;
+
+  always_ff @(posedge clk) begin
+    if (s_axis_packet_tvalid) inside_q <= !s_axis_packet_tlast;
+    if (s_axis_packet_tvalid) taken_q <= takes;
+    if (cuts || rst) taken_q <= 1'b0;
+    if (port_rst) inside_q <= 1'b0;
+  end
+
   // Bytes of a beat: where tkeep ends.
   always_comb begin
     count = '0;
@@ -86,14 +107,15 @@ module posted_buffers
     end
   end
 
-  assign sum = sum_q + length_t'(count_q);
+  assign sum = (sum_q + length_t'(count_q)) | {sum_q[LENGTH_W-1], (LENGTH_W - 1)'(0)};
+  assign wrong = wrong_q || sum == '0;
 
   always_ff @(posedge clk) begin
     data_q <= s_axis_packet_tdata;
     keep_q <= s_axis_packet_tkeep;
-    last_q <= s_axis_packet_tlast;
-    wrong_q <= s_axis_packet_tuser;
-    valid_q <= s_axis_packet_tvalid;
+    last_q <= s_axis_packet_tlast || cuts;
+    wrong_q <= s_axis_packet_tuser || cuts;
+    valid_q <= (s_axis_packet_tvalid && takes) || cuts;
     count_q <= count;
     timestamp_q <= timestamp_ns_i;
     if (valid_q) sum_q <= last_q ? '0 : sum;
@@ -122,7 +144,7 @@ module posted_buffers
       .s_axis_tlast (last_q),
       .s_axis_tuser ({timestamp_q, sum}),
       .s_axis_tvalid(valid_q),
-      .drop_i       (wrong_q),
+      .drop_i       (wrong),
       .m_axis_tdata (packet_tdata),
       .m_axis_tkeep (packet_tkeep),
       .m_axis_tlast (packet_tlast),
@@ -154,14 +176,32 @@ module posted_buffers
   bd_t bd;
   trailer_t trailer;
 
-  assign fits = 17'(known.length) <= room_q;
+  assign fits = known.length <= room_q;
   assign unposted = !posted_q;
   assign begins = state_q == IDLE && packet_tvalid && settled_q;
   assign unposted_o = begins && unposted;
   assign too_long_o = begins && !unposted && !fits;
 
-  // Its place is known three cycles behind the packet before.
+  assign taken_o = begins && !unposted && fits;
+  assign idle_o = !(inside_q && taken_q) && !valid_q && !packet_tvalid && state_q == IDLE &&
+      !m_axis_bd_tvalid && !m_axis_payload_tvalid;
 
+  // What was dropped is told in the trailers.
+  logic [DROPPED_W-1:0] dropped_q;
+  logic [1:0] drops_q;
+
+  always_ff @(posedge clk) begin
+    wrong_o <= valid_q && last_q && wrong;
+    drops_q <= 2'(lost_o) + 2'(unposted_o || too_long_o) + 2'(wrong_o);
+    dropped_q <= dropped_q + DROPPED_W'(drops_q);
+    if (rst) begin
+      wrong_o <= 1'b0;
+      drops_q <= '0;
+      dropped_q <= '0;
+    end
+  end
+
+  // Its place is known three cycles behind the packet before.
   always_ff @(posedge clk) begin
     mask_q <= ~(~16'd0 << count_log2_i);
     index_q <= used_q[15:0] & mask_q;
@@ -218,6 +258,7 @@ module posted_buffers
     trailer.timestamp_ns = packet_timestamp_q;
     trailer.payload_bytes = 32'(length_q);
     trailer.packets = 32'd1;
+    trailer.frames_dropped = 64'(dropped_q);
   end
 
   axis_reg #(

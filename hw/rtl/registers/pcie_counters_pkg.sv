@@ -4,6 +4,11 @@ package pcie_counters_pkg;
 
   // Single events, each for one of the registers `pcie_counters`: bit k for counter k
   typedef struct packed {
+    logic packets_wrong;
+    logic packets_too_long;
+    logic packets_unposted;
+    logic packets_lost;
+    logic packets;
     logic interrupts;
     logic unexpected;
     logic fences_refused;

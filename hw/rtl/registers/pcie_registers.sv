@@ -9,7 +9,8 @@ module pcie_registers
 #(
     parameter int unsigned DataW   = 512,
     parameter int unsigned Engines = 2,
-    parameter int unsigned Entries = 8192
+    parameter int unsigned Entries = 8192,
+    parameter bit          Packets = 1'b0   // engines take packets: said in the registers
 ) (
     input logic clk,
     input logic rst,
@@ -77,20 +78,20 @@ module pcie_registers
     pcie_regs__out_t regs;
     logic [5:0] unused;
     logic [31:0] regs_data, regs_data_q, count_data, count_data_q;
-    logic here, counts_busy, write_q, count_ready, req_q, is_regs;
+    logic here, counts_busy, write_q, count_ready, is_regs_q, is_counts_q;
     (* keep, dont_merge *)access_t access_q;  // a copy for this engine, so that none drives more
+    (* keep, dont_merge *)logic [3:0] writes_q;  // and of whether it is a write, for each quarter of the registers
     pcie_pulses_t pulses_q;
     count_t none;
 
-    assign here = access_q.addr[15:14] == 2'(BASE) && access_q.addr[12:9] == '0 && access_q.addr[8] == 1'(e);
-    assign is_regs = req_q && here && !access_q.addr[13] && !access_q.addr[7];
+    assign here = asked.addr[15:14] == 2'(BASE) && asked.addr[12:9] == '0 && asked.addr[8] == 1'(e);
     assign none = '0;
 
     pcie_regs u_regs (
         .clk,
         .rst,
-        .s_cpuif_req         (is_regs),
-        .s_cpuif_req_is_wr   ({4{access_q.write}}),
+        .s_cpuif_req         (is_regs_q),
+        .s_cpuif_req_is_wr   (writes_q),
         .s_cpuif_addr        (access_q.addr[PCIE_REGS_MIN_ADDR_WIDTH-1:0]),
         .s_cpuif_wr_data     (access_q.data),
         .s_cpuif_wr_biten    (access_q.mask),
@@ -127,14 +128,16 @@ module pcie_registers
       pulses_q <= pulses_i[e];
       // A copy asks whether it changes: tools make one of equal ones.
       if (access_q != asked) access_q <= asked;
-      req_q <= req;
-      regs_data_q <= is_regs ? regs_data : '0;
-      count_data_q <= here && access_q.addr[13] ? count_data : '0;
+      for (int unsigned k = 0; k < 4; k++) if (writes_q[k] != asked.write) writes_q[k] <= asked.write;
+      is_regs_q <= req && here && !asked.addr[13];
+      is_counts_q <= here && asked.addr[13];
+      regs_data_q <= is_regs_q ? regs_data : '0;
+      count_data_q <= is_counts_q ? count_data : '0;
       write_q <= regs.map_entry.page.swmod;
       if (rst) begin
         pulses_q <= '0;
         write_q <= 1'b0;
-        req_q <= 1'b0;
+        is_regs_q <= 1'b0;
       end
     end
 
@@ -169,6 +172,14 @@ module pcie_registers
                 data: regs.msix_data.value.value,
                 events: regs.moderation.events.value,
                 delay: regs.moderation.delay.value
+            },
+            packets: regs.control.packets.value,
+            buffers: '{
+                source: regs.buffers.source.value,
+                base: regs.buffers_base.value.value,
+                size_log2: regs.buffers.size_log2.value,
+                count_log2: regs.buffers.count_log2.value,
+                posted: regs.buffers_posted.value.value
             }
         };
 
@@ -176,6 +187,7 @@ module pcie_registers
       regs_in.sizes = '{
           entries_log2: '{next: 5'($clog2(Entries))},
           engines: '{next: 4'(Engines)},
+          packets: '{next: Packets},
           data_width: '{next: 12'(DataW)}
       };
       regs_in.status = '{
@@ -184,6 +196,7 @@ module pcie_registers
           failed: '{next: report_i[e].failed},
           restarting: '{next: report_i[e].restarting || regs.command.restart.value},
           snapshot_busy: '{next: counts_busy},
+          packets: '{next: report_i[e].packets},
           mps: '{next: report_i[e].mps}
       };
       regs_in.map_index.value = '{next: regs.map_index.value.value + 1'b1, we: write_q};
@@ -201,6 +214,11 @@ module pcie_registers
       regs_in.errors.fence_refused.hwset = pulses_q.fences_refused;
       regs_in.errors.unexpected.hwset = pulses_q.unexpected;
       regs_in.errors.event_lost.hwset = pulses_q.events_lost;
+      regs_in.errors.packet_lost.hwset = pulses_q.packets_lost;
+      regs_in.errors.packet_unposted.hwset = pulses_q.packets_unposted;
+      regs_in.errors.packet_too_long.hwset = pulses_q.packets_too_long;
+      regs_in.errors.packet_wrong.hwset = pulses_q.packets_wrong;
+      regs_in.buffers_used.value.next = report_i[e].buffers_used;
     end
 
     logic unused_ready;

@@ -8,7 +8,7 @@ module pcie_regs (
 
         input wire s_cpuif_req,
         input wire [3:0] s_cpuif_req_is_wr,
-        input wire [6:0] s_cpuif_addr,
+        input wire [7:0] s_cpuif_addr,
         input wire [31:0] s_cpuif_wr_data,
         input wire [31:0] s_cpuif_wr_biten,
         output wire s_cpuif_req_stall_wr,
@@ -34,7 +34,7 @@ module pcie_regs (
     //--------------------------------------------------------------------------
     logic cpuif_req;
     logic [3:0] cpuif_req_is_wr;
-    logic [6:0] cpuif_addr;
+    logic [7:0] cpuif_addr;
     logic [31:0] cpuif_wr_data;
     logic [31:0] cpuif_wr_biten;
     logic cpuif_req_stall_wr;
@@ -97,10 +97,14 @@ module pcie_regs (
         logic msix_data;
         logic msix_control;
         logic msix_pending;
+        logic buffers;
+        logic buffers_base;
+        logic buffers_posted;
+        logic buffers_used;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
-    logic [6:0] decoded_addr;
+    logic [7:0] decoded_addr;
     logic decoded_req;
     logic [3:0] decoded_req_is_wr;
     logic [31:0] decoded_wr_data;
@@ -111,32 +115,36 @@ module pcie_regs (
         automatic logic is_valid_rw;
         is_valid_addr = '1; // No valid address check
         is_valid_rw = '1; // No valid RW check
-        decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 7'h0) & !cpuif_req_is_wr[0];
-        decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 7'h4) & !cpuif_req_is_wr[0];
-        decoded_reg_strb.sizes = cpuif_req_masked & (cpuif_addr == 7'h8) & !cpuif_req_is_wr[0];
-        decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 7'hc);
-        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 7'h10) & !cpuif_req_is_wr[0];
-        decoded_reg_strb.command = cpuif_req_masked & (cpuif_addr == 7'h14);
-        decoded_reg_strb.errors = cpuif_req_masked & (cpuif_addr == 7'h18);
-        decoded_reg_strb.link = cpuif_req_masked & (cpuif_addr == 7'h1c);
-        decoded_reg_strb.page_log2 = cpuif_req_masked & (cpuif_addr == 7'h20);
-        decoded_reg_strb.pages = cpuif_req_masked & (cpuif_addr == 7'h24);
-        decoded_reg_strb.map_index = cpuif_req_masked & (cpuif_addr == 7'h28);
-        decoded_reg_strb.map_entry[0] = cpuif_req_masked & (cpuif_addr == 7'h30);
-        decoded_reg_strb.map_entry[1] = cpuif_req_masked & (cpuif_addr == 7'h34);
-        decoded_reg_strb.event_base[0] = cpuif_req_masked & (cpuif_addr == 7'h38);
-        decoded_reg_strb.event_base[1] = cpuif_req_masked & (cpuif_addr == 7'h3c);
-        decoded_reg_strb.event_log2 = cpuif_req_masked & (cpuif_addr == 7'h40);
-        decoded_reg_strb.event_consumed = cpuif_req_masked & (cpuif_addr == 7'h44);
-        decoded_reg_strb.event_produced = cpuif_req_masked & (cpuif_addr == 7'h48) & !cpuif_req_is_wr[0];
-        decoded_reg_strb.fence_limit = cpuif_req_masked & (cpuif_addr == 7'h4c);
-        decoded_reg_strb.watchdog = cpuif_req_masked & (cpuif_addr == 7'h50);
-        decoded_reg_strb.moderation = cpuif_req_masked & (cpuif_addr == 7'h54);
-        decoded_reg_strb.msix_address = cpuif_req_masked & (cpuif_addr == 7'h60);
-        decoded_reg_strb.msix_address_high = cpuif_req_masked & (cpuif_addr == 7'h64);
-        decoded_reg_strb.msix_data = cpuif_req_masked & (cpuif_addr == 7'h68);
-        decoded_reg_strb.msix_control = cpuif_req_masked & (cpuif_addr == 7'h6c);
-        decoded_reg_strb.msix_pending = cpuif_req_masked & (cpuif_addr == 7'h70) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 8'h0) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 8'h4) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.sizes = cpuif_req_masked & (cpuif_addr == 8'h8) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 8'hc);
+        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 8'h10) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.command = cpuif_req_masked & (cpuif_addr == 8'h14);
+        decoded_reg_strb.errors = cpuif_req_masked & (cpuif_addr == 8'h18);
+        decoded_reg_strb.link = cpuif_req_masked & (cpuif_addr == 8'h1c);
+        decoded_reg_strb.page_log2 = cpuif_req_masked & (cpuif_addr == 8'h20);
+        decoded_reg_strb.pages = cpuif_req_masked & (cpuif_addr == 8'h24);
+        decoded_reg_strb.map_index = cpuif_req_masked & (cpuif_addr == 8'h28);
+        decoded_reg_strb.map_entry[0] = cpuif_req_masked & (cpuif_addr == 8'h30);
+        decoded_reg_strb.map_entry[1] = cpuif_req_masked & (cpuif_addr == 8'h34);
+        decoded_reg_strb.event_base[0] = cpuif_req_masked & (cpuif_addr == 8'h38);
+        decoded_reg_strb.event_base[1] = cpuif_req_masked & (cpuif_addr == 8'h3c);
+        decoded_reg_strb.event_log2 = cpuif_req_masked & (cpuif_addr == 8'h40);
+        decoded_reg_strb.event_consumed = cpuif_req_masked & (cpuif_addr == 8'h44);
+        decoded_reg_strb.event_produced = cpuif_req_masked & (cpuif_addr == 8'h48) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.fence_limit = cpuif_req_masked & (cpuif_addr == 8'h4c);
+        decoded_reg_strb.watchdog = cpuif_req_masked & (cpuif_addr == 8'h50);
+        decoded_reg_strb.moderation = cpuif_req_masked & (cpuif_addr == 8'h54);
+        decoded_reg_strb.msix_address = cpuif_req_masked & (cpuif_addr == 8'h60);
+        decoded_reg_strb.msix_address_high = cpuif_req_masked & (cpuif_addr == 8'h64);
+        decoded_reg_strb.msix_data = cpuif_req_masked & (cpuif_addr == 8'h68);
+        decoded_reg_strb.msix_control = cpuif_req_masked & (cpuif_addr == 8'h6c);
+        decoded_reg_strb.msix_pending = cpuif_req_masked & (cpuif_addr == 8'h70) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.buffers = cpuif_req_masked & (cpuif_addr == 8'h80);
+        decoded_reg_strb.buffers_base = cpuif_req_masked & (cpuif_addr == 8'h84);
+        decoded_reg_strb.buffers_posted = cpuif_req_masked & (cpuif_addr == 8'h88);
+        decoded_reg_strb.buffers_used = cpuif_req_masked & (cpuif_addr == 8'h8c) & !cpuif_req_is_wr[0];
         decoded_err = '0;
     end
 
@@ -234,6 +242,10 @@ module pcie_regs (
                 logic next;
                 logic load_next;
             } interrupts;
+            struct {
+                logic next;
+                logic load_next;
+            } packets;
         } control;
         struct {
             struct {
@@ -294,6 +306,22 @@ module pcie_regs (
                 logic next;
                 logic load_next;
             } event_lost;
+            struct {
+                logic next;
+                logic load_next;
+            } packet_lost;
+            struct {
+                logic next;
+                logic load_next;
+            } packet_unposted;
+            struct {
+                logic next;
+                logic load_next;
+            } packet_too_long;
+            struct {
+                logic next;
+                logic load_next;
+            } packet_wrong;
         } errors;
         struct {
             struct {
@@ -397,6 +425,32 @@ module pcie_regs (
                 logic load_next;
             } masked;
         } msix_control;
+        struct {
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } size_log2;
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } count_log2;
+            struct {
+                logic [7:0] next;
+                logic load_next;
+            } source;
+        } buffers;
+        struct {
+            struct {
+                logic [25:0] next;
+                logic load_next;
+            } value;
+        } buffers_base;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } value;
+        } buffers_posted;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -411,6 +465,9 @@ module pcie_regs (
             struct {
                 logic value;
             } interrupts;
+            struct {
+                logic value;
+            } packets;
         } control;
         struct {
             struct {
@@ -457,6 +514,18 @@ module pcie_regs (
             struct {
                 logic value;
             } event_lost;
+            struct {
+                logic value;
+            } packet_lost;
+            struct {
+                logic value;
+            } packet_unposted;
+            struct {
+                logic value;
+            } packet_too_long;
+            struct {
+                logic value;
+            } packet_wrong;
         } errors;
         struct {
             struct {
@@ -542,6 +611,27 @@ module pcie_regs (
                 logic value;
             } masked;
         } msix_control;
+        struct {
+            struct {
+                logic [4:0] value;
+            } size_log2;
+            struct {
+                logic [4:0] value;
+            } count_log2;
+            struct {
+                logic [7:0] value;
+            } source;
+        } buffers;
+        struct {
+            struct {
+                logic [25:0] value;
+            } value;
+        } buffers_base;
+        struct {
+            struct {
+                logic [31:0] value;
+            } value;
+        } buffers_posted;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -614,6 +704,29 @@ module pcie_regs (
         end
     end
     assign hwif_out.control.interrupts.value = field_storage.control.interrupts.value;
+    // Field: pcie_regs.control.packets
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.control.packets.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.control && decoded_req_is_wr[2]) begin // SW write
+            next_c = (field_storage.control.packets.value & ~decoded_wr_biten[3:3]) | (decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
+            load_next_c = '1;
+        end
+        field_combo.control.packets.next = next_c;
+        field_combo.control.packets.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.control.packets.value <= 1'h0;
+        end else begin
+            if(field_combo.control.packets.load_next) begin
+                field_storage.control.packets.value <= field_combo.control.packets.next;
+            end
+        end
+    end
+    assign hwif_out.control.packets.value = field_storage.control.packets.value;
     // Field: pcie_regs.command.restart
     always_comb begin
         automatic logic [0:0] next_c;
@@ -963,6 +1076,106 @@ module pcie_regs (
         end else begin
             if(field_combo.errors.event_lost.load_next) begin
                 field_storage.errors.event_lost.value <= field_combo.errors.event_lost.next;
+            end
+        end
+    end
+    // Field: pcie_regs.errors.packet_lost
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.packet_lost.value;
+        load_next_c = '0;
+        if(hwif_in.errors.packet_lost.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[0]) begin // SW write 1 clear
+            next_c = field_storage.errors.packet_lost.value & ~(decoded_wr_data[12:12] & decoded_wr_biten[12:12]);
+            load_next_c = '1;
+        end
+        field_combo.errors.packet_lost.next = next_c;
+        field_combo.errors.packet_lost.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.packet_lost.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.packet_lost.load_next) begin
+                field_storage.errors.packet_lost.value <= field_combo.errors.packet_lost.next;
+            end
+        end
+    end
+    // Field: pcie_regs.errors.packet_unposted
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.packet_unposted.value;
+        load_next_c = '0;
+        if(hwif_in.errors.packet_unposted.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[0]) begin // SW write 1 clear
+            next_c = field_storage.errors.packet_unposted.value & ~(decoded_wr_data[13:13] & decoded_wr_biten[13:13]);
+            load_next_c = '1;
+        end
+        field_combo.errors.packet_unposted.next = next_c;
+        field_combo.errors.packet_unposted.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.packet_unposted.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.packet_unposted.load_next) begin
+                field_storage.errors.packet_unposted.value <= field_combo.errors.packet_unposted.next;
+            end
+        end
+    end
+    // Field: pcie_regs.errors.packet_too_long
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.packet_too_long.value;
+        load_next_c = '0;
+        if(hwif_in.errors.packet_too_long.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[0]) begin // SW write 1 clear
+            next_c = field_storage.errors.packet_too_long.value & ~(decoded_wr_data[14:14] & decoded_wr_biten[14:14]);
+            load_next_c = '1;
+        end
+        field_combo.errors.packet_too_long.next = next_c;
+        field_combo.errors.packet_too_long.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.packet_too_long.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.packet_too_long.load_next) begin
+                field_storage.errors.packet_too_long.value <= field_combo.errors.packet_too_long.next;
+            end
+        end
+    end
+    // Field: pcie_regs.errors.packet_wrong
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.errors.packet_wrong.value;
+        load_next_c = '0;
+        if(hwif_in.errors.packet_wrong.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.errors && decoded_req_is_wr[0]) begin // SW write 1 clear
+            next_c = field_storage.errors.packet_wrong.value & ~(decoded_wr_data[15:15] & decoded_wr_biten[15:15]);
+            load_next_c = '1;
+        end
+        field_combo.errors.packet_wrong.next = next_c;
+        field_combo.errors.packet_wrong.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.errors.packet_wrong.value <= 1'h0;
+        end else begin
+            if(field_combo.errors.packet_wrong.load_next) begin
+                field_storage.errors.packet_wrong.value <= field_combo.errors.packet_wrong.next;
             end
         end
     end
@@ -1384,6 +1597,121 @@ module pcie_regs (
         end
     end
     assign hwif_out.msix_control.masked.value = field_storage.msix_control.masked.value;
+    // Field: pcie_regs.buffers.size_log2
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.buffers.size_log2.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.buffers && decoded_req_is_wr[2]) begin // SW write
+            next_c = (field_storage.buffers.size_log2.value & ~decoded_wr_biten[4:0]) | (decoded_wr_data[4:0] & decoded_wr_biten[4:0]);
+            load_next_c = '1;
+        end
+        field_combo.buffers.size_log2.next = next_c;
+        field_combo.buffers.size_log2.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.buffers.size_log2.value <= 5'hc;
+        end else begin
+            if(field_combo.buffers.size_log2.load_next) begin
+                field_storage.buffers.size_log2.value <= field_combo.buffers.size_log2.next;
+            end
+        end
+    end
+    assign hwif_out.buffers.size_log2.value = field_storage.buffers.size_log2.value;
+    // Field: pcie_regs.buffers.count_log2
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.buffers.count_log2.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.buffers && decoded_req_is_wr[2]) begin // SW write
+            next_c = (field_storage.buffers.count_log2.value & ~decoded_wr_biten[12:8]) | (decoded_wr_data[12:8] & decoded_wr_biten[12:8]);
+            load_next_c = '1;
+        end
+        field_combo.buffers.count_log2.next = next_c;
+        field_combo.buffers.count_log2.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.buffers.count_log2.value <= 5'h0;
+        end else begin
+            if(field_combo.buffers.count_log2.load_next) begin
+                field_storage.buffers.count_log2.value <= field_combo.buffers.count_log2.next;
+            end
+        end
+    end
+    assign hwif_out.buffers.count_log2.value = field_storage.buffers.count_log2.value;
+    // Field: pcie_regs.buffers.source
+    always_comb begin
+        automatic logic [7:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.buffers.source.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.buffers && decoded_req_is_wr[2]) begin // SW write
+            next_c = (field_storage.buffers.source.value & ~decoded_wr_biten[23:16]) | (decoded_wr_data[23:16] & decoded_wr_biten[23:16]);
+            load_next_c = '1;
+        end
+        field_combo.buffers.source.next = next_c;
+        field_combo.buffers.source.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[3]) begin
+            field_storage.buffers.source.value <= 8'h0;
+        end else begin
+            if(field_combo.buffers.source.load_next) begin
+                field_storage.buffers.source.value <= field_combo.buffers.source.next;
+            end
+        end
+    end
+    assign hwif_out.buffers.source.value = field_storage.buffers.source.value;
+    // Field: pcie_regs.buffers_base.value
+    always_comb begin
+        automatic logic [25:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.buffers_base.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.buffers_base && decoded_req_is_wr[3]) begin // SW write
+            next_c = (field_storage.buffers_base.value.value & ~decoded_wr_biten[25:0]) | (decoded_wr_data[25:0] & decoded_wr_biten[25:0]);
+            load_next_c = '1;
+        end
+        field_combo.buffers_base.value.next = next_c;
+        field_combo.buffers_base.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[3]) begin
+            field_storage.buffers_base.value.value <= 26'h0;
+        end else begin
+            if(field_combo.buffers_base.value.load_next) begin
+                field_storage.buffers_base.value.value <= field_combo.buffers_base.value.next;
+            end
+        end
+    end
+    assign hwif_out.buffers_base.value.value = field_storage.buffers_base.value.value;
+    // Field: pcie_regs.buffers_posted.value
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.buffers_posted.value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.buffers_posted && decoded_req_is_wr[0]) begin // SW write
+            next_c = (field_storage.buffers_posted.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.buffers_posted.value.next = next_c;
+        field_combo.buffers_posted.value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst_q[3]) begin
+            field_storage.buffers_posted.value.value <= 32'h0;
+        end else begin
+            if(field_combo.buffers_posted.value.load_next) begin
+                field_storage.buffers_posted.value.value <= field_combo.buffers_posted.value.next;
+            end
+        end
+    end
+    assign hwif_out.buffers_posted.value.value = field_storage.buffers_posted.value.value;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -1396,7 +1724,7 @@ module pcie_regs (
     // Readback
     //--------------------------------------------------------------------------
 
-    logic [6:0] rd_mux_addr;
+    logic [7:0] rd_mux_addr;
     assign rd_mux_addr = decoded_addr;
 
     logic readback_err;
@@ -1405,37 +1733,40 @@ module pcie_regs (
     always_comb begin
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 7'h0) begin
+        if(rd_mux_addr == 8'h0) begin
             readback_data_var[31:0] = 32'h43504c46;
         end
-        if(rd_mux_addr == 7'h4) begin
+        if(rd_mux_addr == 8'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h0;
+            readback_data_var[23:16] = 8'h1;
             readback_data_var[31:24] = 8'h1;
         end
-        if(rd_mux_addr == 7'h8) begin
+        if(rd_mux_addr == 8'h8) begin
             readback_data_var[4:0] = hwif_in.sizes.entries_log2.next;
             readback_data_var[11:8] = hwif_in.sizes.engines.next;
+            readback_data_var[12] = hwif_in.sizes.packets.next;
             readback_data_var[31:20] = hwif_in.sizes.data_width.next;
         end
-        if(rd_mux_addr == 7'hc) begin
+        if(rd_mux_addr == 8'hc) begin
             readback_data_var[0] = field_storage.control.events.value;
             readback_data_var[1] = field_storage.control.fence.value;
             readback_data_var[2] = field_storage.control.interrupts.value;
+            readback_data_var[3] = field_storage.control.packets.value;
         end
-        if(rd_mux_addr == 7'h10) begin
+        if(rd_mux_addr == 8'h10) begin
             readback_data_var[0] = hwif_in.status.link.next;
             readback_data_var[1] = hwif_in.status.idle.next;
             readback_data_var[2] = hwif_in.status.failed.next;
             readback_data_var[3] = hwif_in.status.restarting.next;
             readback_data_var[4] = hwif_in.status.snapshot_busy.next;
+            readback_data_var[5] = hwif_in.status.packets.next;
             readback_data_var[9:8] = hwif_in.status.mps.next;
         end
-        if(rd_mux_addr == 7'h14) begin
+        if(rd_mux_addr == 8'h14) begin
             readback_data_var[0] = field_storage.command.restart.value;
             readback_data_var[1] = field_storage.command.snapshot.value;
         end
-        if(rd_mux_addr == 7'h18) begin
+        if(rd_mux_addr == 8'h18) begin
             readback_data_var[0] = field_storage.errors.bad_length.value;
             readback_data_var[1] = field_storage.errors.outside.value;
             readback_data_var[2] = field_storage.errors.no_page.value;
@@ -1448,66 +1779,84 @@ module pcie_regs (
             readback_data_var[9] = field_storage.errors.fence_refused.value;
             readback_data_var[10] = field_storage.errors.unexpected.value;
             readback_data_var[11] = field_storage.errors.event_lost.value;
+            readback_data_var[12] = field_storage.errors.packet_lost.value;
+            readback_data_var[13] = field_storage.errors.packet_unposted.value;
+            readback_data_var[14] = field_storage.errors.packet_too_long.value;
+            readback_data_var[15] = field_storage.errors.packet_wrong.value;
         end
-        if(rd_mux_addr == 7'h1c) begin
+        if(rd_mux_addr == 8'h1c) begin
             readback_data_var[1:0] = field_storage.link.mps.value;
         end
-        if(rd_mux_addr == 7'h20) begin
+        if(rd_mux_addr == 8'h20) begin
             readback_data_var[4:0] = field_storage.page_log2.value.value;
         end
-        if(rd_mux_addr == 7'h24) begin
+        if(rd_mux_addr == 8'h24) begin
             readback_data_var[17:0] = field_storage.pages.value.value;
         end
-        if(rd_mux_addr == 7'h28) begin
+        if(rd_mux_addr == 8'h28) begin
             readback_data_var[16:0] = field_storage.map_index.value.value;
         end
-        if(rd_mux_addr == 7'h30) begin
+        if(rd_mux_addr == 8'h30) begin
             readback_data_var[31:0] = field_storage.map_entry.page.value[31:0];
         end
-        if(rd_mux_addr == 7'h34) begin
+        if(rd_mux_addr == 8'h34) begin
             readback_data_var[10:0] = field_storage.map_entry.page.value[42:32];
             readback_data_var[11:11] = field_storage.map_entry.present.value;
             readback_data_var[12:12] = field_storage.map_entry.parity.value;
         end
-        if(rd_mux_addr == 7'h38) begin
+        if(rd_mux_addr == 8'h38) begin
             readback_data_var[31:0] = field_storage.event_base.value.value[31:0];
         end
-        if(rd_mux_addr == 7'h3c) begin
+        if(rd_mux_addr == 8'h3c) begin
             readback_data_var[31:0] = field_storage.event_base.value.value[63:32];
         end
-        if(rd_mux_addr == 7'h40) begin
+        if(rd_mux_addr == 8'h40) begin
             readback_data_var[4:0] = field_storage.event_log2.value.value;
         end
-        if(rd_mux_addr == 7'h44) begin
+        if(rd_mux_addr == 8'h44) begin
             readback_data_var[31:0] = field_storage.event_consumed.value.value;
         end
-        if(rd_mux_addr == 7'h48) begin
+        if(rd_mux_addr == 8'h48) begin
             readback_data_var[31:0] = hwif_in.event_produced.value.next;
         end
-        if(rd_mux_addr == 7'h4c) begin
+        if(rd_mux_addr == 8'h4c) begin
             readback_data_var[23:0] = field_storage.fence_limit.value.value;
         end
-        if(rd_mux_addr == 7'h50) begin
+        if(rd_mux_addr == 8'h50) begin
             readback_data_var[15:0] = field_storage.watchdog.value.value;
         end
-        if(rd_mux_addr == 7'h54) begin
+        if(rd_mux_addr == 8'h54) begin
             readback_data_var[15:0] = field_storage.moderation.events.value;
             readback_data_var[31:16] = field_storage.moderation.delay.value;
         end
-        if(rd_mux_addr == 7'h60) begin
+        if(rd_mux_addr == 8'h60) begin
             readback_data_var[31:0] = field_storage.msix_address.value.value;
         end
-        if(rd_mux_addr == 7'h64) begin
+        if(rd_mux_addr == 8'h64) begin
             readback_data_var[31:0] = field_storage.msix_address_high.value.value;
         end
-        if(rd_mux_addr == 7'h68) begin
+        if(rd_mux_addr == 8'h68) begin
             readback_data_var[31:0] = field_storage.msix_data.value.value;
         end
-        if(rd_mux_addr == 7'h6c) begin
+        if(rd_mux_addr == 8'h6c) begin
             readback_data_var[0] = field_storage.msix_control.masked.value;
         end
-        if(rd_mux_addr == 7'h70) begin
+        if(rd_mux_addr == 8'h70) begin
             readback_data_var[0] = hwif_in.msix_pending.pending.next;
+        end
+        if(rd_mux_addr == 8'h80) begin
+            readback_data_var[4:0] = field_storage.buffers.size_log2.value;
+            readback_data_var[12:8] = field_storage.buffers.count_log2.value;
+            readback_data_var[23:16] = field_storage.buffers.source.value;
+        end
+        if(rd_mux_addr == 8'h84) begin
+            readback_data_var[25:0] = field_storage.buffers_base.value.value;
+        end
+        if(rd_mux_addr == 8'h88) begin
+            readback_data_var[31:0] = field_storage.buffers_posted.value.value;
+        end
+        if(rd_mux_addr == 8'h8c) begin
+            readback_data_var[31:0] = hwif_in.buffers_used.value.next;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr[0];

@@ -5,8 +5,8 @@
 package pcie_regs_pkg;
 
     localparam PCIE_REGS_DATA_WIDTH = 32;
-    localparam PCIE_REGS_MIN_ADDR_WIDTH = 7;
-    localparam PCIE_REGS_SIZE = 'h74;
+    localparam PCIE_REGS_MIN_ADDR_WIDTH = 8;
+    localparam PCIE_REGS_SIZE = 'h90;
 
     typedef struct {
         logic [4:0] next;
@@ -17,12 +17,17 @@ package pcie_regs_pkg;
     } pcie_regs__sizes__engines__in_t;
 
     typedef struct {
+        logic next;
+    } pcie_regs__sizes__packets__in_t;
+
+    typedef struct {
         logic [11:0] next;
     } pcie_regs__sizes__data_width__in_t;
 
     typedef struct {
         pcie_regs__sizes__entries_log2__in_t entries_log2;
         pcie_regs__sizes__engines__in_t engines;
+        pcie_regs__sizes__packets__in_t packets;
         pcie_regs__sizes__data_width__in_t data_width;
     } pcie_regs__sizes__in_t;
 
@@ -47,6 +52,10 @@ package pcie_regs_pkg;
     } pcie_regs__status__snapshot_busy__in_t;
 
     typedef struct {
+        logic next;
+    } pcie_regs__status__packets__in_t;
+
+    typedef struct {
         logic [1:0] next;
     } pcie_regs__status__mps__in_t;
 
@@ -56,6 +65,7 @@ package pcie_regs_pkg;
         pcie_regs__status__failed__in_t failed;
         pcie_regs__status__restarting__in_t restarting;
         pcie_regs__status__snapshot_busy__in_t snapshot_busy;
+        pcie_regs__status__packets__in_t packets;
         pcie_regs__status__mps__in_t mps;
     } pcie_regs__status__in_t;
 
@@ -108,6 +118,22 @@ package pcie_regs_pkg;
     } pcie_regs__errors__event_lost__in_t;
 
     typedef struct {
+        logic hwset;
+    } pcie_regs__errors__packet_lost__in_t;
+
+    typedef struct {
+        logic hwset;
+    } pcie_regs__errors__packet_unposted__in_t;
+
+    typedef struct {
+        logic hwset;
+    } pcie_regs__errors__packet_too_long__in_t;
+
+    typedef struct {
+        logic hwset;
+    } pcie_regs__errors__packet_wrong__in_t;
+
+    typedef struct {
         pcie_regs__errors__bad_length__in_t bad_length;
         pcie_regs__errors__outside__in_t outside;
         pcie_regs__errors__no_page__in_t no_page;
@@ -120,6 +146,10 @@ package pcie_regs_pkg;
         pcie_regs__errors__fence_refused__in_t fence_refused;
         pcie_regs__errors__unexpected__in_t unexpected;
         pcie_regs__errors__event_lost__in_t event_lost;
+        pcie_regs__errors__packet_lost__in_t packet_lost;
+        pcie_regs__errors__packet_unposted__in_t packet_unposted;
+        pcie_regs__errors__packet_too_long__in_t packet_too_long;
+        pcie_regs__errors__packet_wrong__in_t packet_wrong;
     } pcie_regs__errors__in_t;
 
     typedef struct {
@@ -148,12 +178,21 @@ package pcie_regs_pkg;
     } pcie_regs__msix_pending__in_t;
 
     typedef struct {
+        logic [31:0] next;
+    } pcie_regs__buffers_used__value__in_t;
+
+    typedef struct {
+        pcie_regs__buffers_used__value__in_t value;
+    } pcie_regs__buffers_used__in_t;
+
+    typedef struct {
         pcie_regs__sizes__in_t sizes;
         pcie_regs__status__in_t status;
         pcie_regs__errors__in_t errors;
         pcie_regs__map_index__in_t map_index;
         pcie_regs__event_produced__in_t event_produced;
         pcie_regs__msix_pending__in_t msix_pending;
+        pcie_regs__buffers_used__in_t buffers_used;
     } pcie_regs__in_t;
 
     typedef struct {
@@ -169,9 +208,14 @@ package pcie_regs_pkg;
     } pcie_regs__control__interrupts__out_t;
 
     typedef struct {
+        logic value;
+    } pcie_regs__control__packets__out_t;
+
+    typedef struct {
         pcie_regs__control__events__out_t events;
         pcie_regs__control__fence__out_t fence;
         pcie_regs__control__interrupts__out_t interrupts;
+        pcie_regs__control__packets__out_t packets;
     } pcie_regs__control__out_t;
 
     typedef struct {
@@ -324,6 +368,40 @@ package pcie_regs_pkg;
     } pcie_regs__msix_control__out_t;
 
     typedef struct {
+        logic [4:0] value;
+    } pcie_regs__buffers__size_log2__out_t;
+
+    typedef struct {
+        logic [4:0] value;
+    } pcie_regs__buffers__count_log2__out_t;
+
+    typedef struct {
+        logic [7:0] value;
+    } pcie_regs__buffers__source__out_t;
+
+    typedef struct {
+        pcie_regs__buffers__size_log2__out_t size_log2;
+        pcie_regs__buffers__count_log2__out_t count_log2;
+        pcie_regs__buffers__source__out_t source;
+    } pcie_regs__buffers__out_t;
+
+    typedef struct {
+        logic [25:0] value;
+    } pcie_regs__buffers_base__value__out_t;
+
+    typedef struct {
+        pcie_regs__buffers_base__value__out_t value;
+    } pcie_regs__buffers_base__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } pcie_regs__buffers_posted__value__out_t;
+
+    typedef struct {
+        pcie_regs__buffers_posted__value__out_t value;
+    } pcie_regs__buffers_posted__out_t;
+
+    typedef struct {
         pcie_regs__control__out_t control;
         pcie_regs__command__out_t command;
         pcie_regs__link__out_t link;
@@ -341,5 +419,8 @@ package pcie_regs_pkg;
         pcie_regs__msix_address_high__out_t msix_address_high;
         pcie_regs__msix_data__out_t msix_data;
         pcie_regs__msix_control__out_t msix_control;
+        pcie_regs__buffers__out_t buffers;
+        pcie_regs__buffers_base__out_t buffers_base;
+        pcie_regs__buffers_posted__out_t buffers_posted;
     } pcie_regs__out_t;
 endpackage

@@ -57,6 +57,8 @@ class QueueBench(Bench):
         self.endings: deque[Status] = deque()
         """How data descriptors will end, in their order."""
         self.ended: list[Status] = []
+        self.streams: list[int] = []
+        """Of which stream each of them is."""
         self.lost = self.events = self.written = 0
         self.passed: list[dict[str, int]] = []
         self._closed = self._taken = self._delay = 0
@@ -99,6 +101,7 @@ class QueueBench(Bench):
         assert not (self.kinds and now(self.dut.idle_o)), "it is idle with descriptors under way"
         if now(self.dut.status_valid_o):
             self.ended.append(Status(now(self.dut.status_o)))
+            self.streams.append(now(self.dut.status_stream_o))
         self.lost += now(self.dut.lost_o)
         self.events += now(self.dut.event_o)
         self.written += now(self.dut.written_o)
@@ -121,8 +124,13 @@ class QueueBench(Bench):
                 self.packets.append(self._packet)
                 self._packet = b""
 
-    def _give(self, destination: int, payload: bytes, status: Status, last: bool = False) -> None:
-        fields = dict.fromkeys(BD_T.fields, 0) | {"destination": destination, "length": len(payload), "last": last}
+    def _give(self, destination: int, payload: bytes, status: Status, last: bool = False, stream: int = 0) -> None:
+        fields = dict.fromkeys(BD_T.fields, 0) | {
+            "destination": destination,
+            "length": len(payload),
+            "last": last,
+            "qp": stream,
+        }
         self.bds.items.append({"tdata": BD_T.pack(fields)})
         self.payload.send(payload, self.width, tuser=0)
         self.data.append((destination, payload))
@@ -307,6 +315,33 @@ async def a_fence_that_is_answered_with_an_error_costs_the_status(dut: Any) -> N
     await bench.finish()
     bench.frames = deque((trailer, Status.FENCE_REFUSED) for trailer, _ in bench.frames)
     bench.check()
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=[Stalls.NONE, Stalls.BOTH])
+async def frames_of_two_streams_come_mixed_and_each_has_its_own_status(dut: Any, stalls: Stalls) -> None:
+    """Descriptors of frames of stream 0 between those of stream 1: an end that is bad is said of its own frame."""
+    bench = QueueBench(dut, stalls)
+    await bench.reset()
+    expected_streams = []
+    for number in range(0, 8, 2):
+        bad = [bench.random.choice([Status.OK, Status.NO_PAGE, Status.SHORT]) for _ in range(2)]
+        turns = [0, 1, 0, 1, 1, 0, 0, 1]
+        bench.random.shuffle(turns)
+        left = [turns.count(0), turns.count(1)]
+        for stream in turns:
+            left[stream] -= 1
+            at = (number + stream) << 12
+            expected_streams.append(stream)
+            if left[stream]:
+                bench._give(at, bench.random.randbytes(64), bad[stream], stream=stream)
+                continue
+            trailer = Trailer(7, 1, number + stream, 3, 5, 64, 1, 0, number).pack()
+            bench._give(at + 2048, trailer, Status.OK, last=True, stream=stream)
+            bench.frames.append((trailer, bad[stream]))
+    await bench.finish()
+    bench.check()
+    assert bench.streams == expected_streams
 
 
 @pytest.mark.parametrize("width", some_widths("event_queue", (128, 256, 512)))

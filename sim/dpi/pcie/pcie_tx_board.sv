@@ -7,7 +7,9 @@ module pcie_tx_board
     parameter int unsigned Engines = 2,
     parameter int unsigned Entries = 8192,
     parameter int unsigned ClockHz = 250_000_000,
+    parameter int unsigned PacketBeats = 2**18 / DataW,  // 32 KiB
 
+    localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned DwordsW = DataW / 32,
     localparam int unsigned UserW = $bits(pcie_pkg::tlp_user_t)
 ) (
@@ -37,6 +39,14 @@ module pcie_tx_board
     input  logic        s_axis_frame_tvalid,
     output logic        s_axis_frame_tready,
     output logic        release_o,
+
+    // Packets, to the engine whose bit of tvalid is 1
+    input logic [  DataW-1:0] s_axis_packet_tdata,
+    input logic [  KeepW-1:0] s_axis_packet_tkeep,
+    input logic               s_axis_packet_tlast,
+    input logic               s_axis_packet_tuser,
+    input logic [Engines-1:0] s_axis_packet_tvalid,
+    input logic [       63:0] packet_time_ns_i,
 
     input logic [Engines-1:0] link_up_i,
     input logic [        1:0] mps_i,      // of every endpoint
@@ -68,8 +78,13 @@ module pcie_tx_board
       .Engines(Engines),
       .Entries(Entries),
       .ClockHz(ClockHz),
-      .Build  (1)
+      .Build  (1),
+      .PacketBeats(PacketBeats)
   ) u_tx (
+      .s_axis_packet_tdata ({Engines{s_axis_packet_tdata}}),
+      .s_axis_packet_tkeep ({Engines{s_axis_packet_tkeep}}),
+      .s_axis_packet_tlast ({Engines{s_axis_packet_tlast}}),
+      .s_axis_packet_tuser ({Engines{s_axis_packet_tuser}}),
       .store_o          (store),
       .store_i          ('{idle: 1'b1, default: 1'b0}),
       .m_axi_araddr     (araddr),

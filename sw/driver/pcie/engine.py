@@ -35,6 +35,10 @@ ERRORS = {
     "fence_refused": "a read of the ring was refused: the IOMMU does not know the page",
     "unexpected": "an answer came that nobody waited for: another device uses this requester's tags",
     "event_lost": "the event queue was full: read it sooner, or make it longer",
+    "packet_lost": "packets came faster than the link took them: send fewer, or give the build more PacketBeats",
+    "packet_unposted": "packets came while no buffer was posted: read them sooner, or post more buffers",
+    "packet_too_long": "packets were longer than a buffer has room: give larger buffers",
+    "packet_wrong": "packets were called wrong by their source, or were cut by a restart: look at the source's link",
 }
 """What the engine's error bits mean, and what to do."""
 
@@ -72,6 +76,11 @@ class EngineCounters:
     fences_refused: int
     unexpected: int
     interrupts: int
+    packets: int
+    packets_lost: int
+    packets_unposted: int
+    packets_too_long: int
+    packets_wrong: int
 
 
 class PcieEngine:
@@ -81,7 +90,7 @@ class PcieEngine:
         self._board = registers
         self._registers = RegisterFile(registers, REGISTERS)
         self._name = f"pcie[{index}]"
-        self._consumed = self._at("event_consumed")
+        self._consumed, self._posted = self._at("event_consumed"), self._at("buffers_posted")
         self._clock_hz = RegisterFile(registers)["clock_hz"] or _USUAL_HZ
         if self._get("identity") != _IDENTITY:
             raise BoardError(
@@ -116,7 +125,7 @@ class PcieEngine:
             self._set("fence_limit", limit)
         self._clear_errors()
         self._registers.write_register(
-            f"{self._name}.control", {"events": 1, "fence": int(fence_s is not None), "interrupts": 0}
+            f"{self._name}.control", {"events": 1, "fence": int(fence_s is not None), "interrupts": 0, "packets": 0}
         )
 
     def _check(self, plan: PagePlan, addresses: Sequence[int | None]) -> None:
@@ -150,7 +159,9 @@ class PcieEngine:
 
     def stop(self) -> None:
         """Write nothing more: the table has no pages, and the queue begins anew. BoardError where it does not rest."""
-        self._registers.write_register(f"{self._name}.control", {"events": 0, "fence": 0, "interrupts": 0})
+        self._registers.write_register(
+            f"{self._name}.control", {"events": 0, "fence": 0, "interrupts": 0, "packets": 0}
+        )
         self._set("pages", 0)
         self._registers.write_register(f"{self._name}.command", {"restart": 1})
         self._wait(
@@ -164,6 +175,29 @@ class PcieEngine:
                 f"{self._name}.moderation", {"events": events, "delay": -(-delay_cycles // 256)}
             )
         self._registers.write_register(f"{self._name}.control", {"interrupts": int(events is not None)})
+
+    def take_packets(self, size_log2: int, count_log2: int, source: int) -> None:
+        """Let packets go into 2^`count_log2` buffers of 2^`size_log2` bytes, from the ring's first byte on, as posted.
+
+        Since `open` nothing may have come. BoardError where this build takes no packets, or a reset goes on.
+        """
+        if not self._get("sizes.packets"):
+            raise BoardError("this board's engines take no packets: load a build of pcie_tx with PacketBeats")
+        sizes = {"size_log2": size_log2, "count_log2": count_log2, "source": source}
+        self._registers.write_register(f"{self._name}.buffers", sizes)
+        self._set("buffers_base", 0)
+        self.post(0)
+        self._registers.write_register(f"{self._name}.control", {"packets": 1})
+        if not self.takes_packets():
+            raise BoardError("the PCIe engine takes no packets: wait until the board's reset has ended")
+
+    def post(self, count: int) -> None:
+        """So many buffers have been posted since `open`, modulo 2^32. One access."""
+        self._board.write(self._posted, count & WORD)
+
+    def takes_packets(self) -> bool:
+        """Whether it does: not from a reset or a restart on."""
+        return bool(self._get("status.packets"))
 
     @property
     def mps(self) -> int:

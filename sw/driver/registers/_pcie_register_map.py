@@ -29,7 +29,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("patch", 0, 16, "r", 0, "Changes where only behaviour was mended."),
-            Field("minor", 16, 8, "r", 0, "Changes where registers are added."),
+            Field("minor", 16, 8, "r", 1, "Changes where registers are added."),
             Field("major", 24, 8, "r", 1, "Changes where older software no longer works."),
         ),
         count=2,
@@ -43,6 +43,7 @@ REGISTERS: tuple[Register, ...] = (
         (
             Field("entries_log2", 0, 5, "r", 0, "Entries of the page map are 2^this."),
             Field("engines", 8, 4, "r", 0, "Engines of this build."),
+            Field("packets", 12, 1, "r", 0, "1: engines take packets, which go into posted buffers."),
             Field("data_width", 20, 12, "r", 0, "Width of the port of TLPs, in bits."),
         ),
         count=2,
@@ -74,6 +75,17 @@ REGISTERS: tuple[Register, ...] = (
                 0,
                 "1: interrupts by MSI-X, see moderation and msix_control; 0: software polls.",
             ),
+            Field(
+                "packets",
+                3,
+                1,
+                "rw",
+                0,
+                (
+                    "From 0 to 1: packets are taken from now on, see buffers; until it is 0, or a restart or a reset "
+                    "of the core. Then they pass by uncounted, and one that is coming in is counted as wrong."
+                ),
+            ),
         ),
         count=2,
         stride=0x100,
@@ -99,6 +111,7 @@ REGISTERS: tuple[Register, ...] = (
             ),
             Field("restarting", 3, 1, "r", 0, "1: a restart is under way: it waits until nothing is."),
             Field("snapshot_busy", 4, 1, "r", 0, "1: the copy of the counters is not complete yet."),
+            Field("packets", 5, 1, "r", 0, "1: packets are taken."),
             Field(
                 "mps",
                 8,
@@ -127,9 +140,9 @@ REGISTERS: tuple[Register, ...] = (
                 "pulse",
                 0,
                 (
-                    "1: once nothing is under way, the engine starts afresh: event_produced 0, status.failed cleared."
-                    " The page map and all registers are kept. Stop the frames that go there first, zero the queue, "
-                    "and write 0 to event_consumed."
+                    "1: once nothing is under way, the engine starts afresh: event_produced 0, status.failed cleared,"
+                    " buffers_used 0. The page map and all registers are kept. Stop the frames that go there first, "
+                    "zero the queue, and write 0 to event_consumed and to buffers_posted."
                 ),
             ),
             Field(
@@ -172,6 +185,29 @@ REGISTERS: tuple[Register, ...] = (
             ),
             Field("unexpected", 10, 1, "w1c", 0, "A completion came for which nobody waited."),
             Field("event_lost", 11, 1, "w1c", 0, "An event had no room in the queue."),
+            Field(
+                "packet_lost", 12, 1, "w1c", 0, "A packet was dropped: the engine was behind, and had no room for it."
+            ),
+            Field("packet_unposted", 13, 1, "w1c", 0, "A packet was dropped: no buffer was posted."),
+            Field(
+                "packet_too_long",
+                14,
+                1,
+                "w1c",
+                0,
+                "A packet was dropped: it is too long for its buffer, see buffers.size_log2.",
+            ),
+            Field(
+                "packet_wrong",
+                15,
+                1,
+                "w1c",
+                0,
+                (
+                    "A packet was dropped: its source called it wrong, it had no bytes, or it was coming in while "
+                    "packets were switched off."
+                ),
+            ),
         ),
         count=2,
         stride=0x100,
@@ -491,6 +527,79 @@ REGISTERS: tuple[Register, ...] = (
         description="The pending bits of MSI-X.",
     ),
     Register(
+        "pcie[].buffers",
+        0xC080,
+        32,
+        (
+            Field("size_log2", 0, 5, "rw", 0xC, "A buffer has 2^this bytes, 7 to 16."),
+            Field("count_log2", 8, 5, "rw", 0, "There are 2^this buffers, 0 to 16."),
+            Field("source", 16, 8, "rw", 0, "Source in the trailers of packets: another one than that of any flow."),
+        ),
+        count=2,
+        stride=0x100,
+        description=(
+            "Buffers for packets, equal slots of the ring that are used in turn. The last 64 bytes of a "
+            "buffer are its packet's trailer. Write it while control.packets is 0."
+        ),
+    ),
+    Register(
+        "pcie[].buffers_base",
+        0xC084,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                26,
+                "rw",
+                0,
+                (
+                    "Where the first buffer is in the ring's pages, in units of 4 KiB; a multiple of the bytes of all"
+                    " buffers. Write it while control.packets is 0."
+                ),
+            ),
+        ),
+        count=2,
+        stride=0x100,
+        description=(
+            "Where the first buffer is in the ring's pages, in units of 4 KiB; a multiple of the bytes of all"
+            " buffers. Write it while control.packets is 0."
+        ),
+    ),
+    Register(
+        "pcie[].buffers_posted",
+        0xC088,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0,
+                (
+                    "The doorbell: buffers that software has posted since the last restart, modulo 2^32. At most "
+                    "2^buffers.count_log2 more than those whose packets it has read."
+                ),
+            ),
+        ),
+        count=2,
+        stride=0x100,
+        description=(
+            "The doorbell: buffers that software has posted since the last restart, modulo 2^32. At most "
+            "2^buffers.count_log2 more than those whose packets it has read."
+        ),
+    ),
+    Register(
+        "pcie[].buffers_used",
+        0xC08C,
+        32,
+        (Field("value", 0, 32, "r", 0, "Buffers that packets have been given since the last restart, modulo 2^32."),),
+        count=2,
+        stride=0x100,
+        description="Buffers that packets have been given since the last restart, modulo 2^32.",
+    ),
+    Register(
         "pcie_counters[].tlps",
         0xE000,
         64,
@@ -678,5 +787,65 @@ REGISTERS: tuple[Register, ...] = (
         count=2,
         stride=0x100,
         description="MSI-X messages sent.",
+    ),
+    Register(
+        "pcie_counters[].packets",
+        0xE0A0,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets that got a buffer."),),
+        count=2,
+        stride=0x100,
+        description="Packets that got a buffer.",
+    ),
+    Register(
+        "pcie_counters[].packets_lost",
+        0xE0A8,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets dropped as the engine was behind, and had no room for them."),),
+        count=2,
+        stride=0x100,
+        description="Packets dropped as the engine was behind, and had no room for them.",
+    ),
+    Register(
+        "pcie_counters[].packets_unposted",
+        0xE0B0,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets dropped as no buffer was posted."),),
+        count=2,
+        stride=0x100,
+        description="Packets dropped as no buffer was posted.",
+    ),
+    Register(
+        "pcie_counters[].packets_too_long",
+        0xE0B8,
+        64,
+        (Field("value", 0, 64, "r", 0, "Packets dropped as they are too long for their buffer."),),
+        count=2,
+        stride=0x100,
+        description="Packets dropped as they are too long for their buffer.",
+    ),
+    Register(
+        "pcie_counters[].packets_wrong",
+        0xE0C0,
+        64,
+        (
+            Field(
+                "value",
+                0,
+                64,
+                "r",
+                0,
+                (
+                    "Packets dropped as their source called them wrong, as they had no bytes, or as packets were "
+                    "switched off while they came in."
+                ),
+            ),
+        ),
+        count=2,
+        stride=0x100,
+        description=(
+            "Packets dropped as their source called them wrong, as they had no bytes, or as packets were "
+            "switched off while they came in."
+        ),
     ),
 )

@@ -1,21 +1,23 @@
 """The Verilated transmitter over PCIe as a board, `hw/rtl/pcie_tx.sv`; its root complex writes into this process."""
 
+import ctypes
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.base.errors import InputError
 from framelane.driver.board.board import Board
 from framelane.driver.board.network import Network
 from framelane.driver.simulated import ports
 from framelane.driver.simulated.pcie_host import PcieHost, host_design
 from framelane.driver.simulated.simulation import words
-from framelane.driver.simulated.verilated_board import POINTER, give_credit
+from framelane.driver.simulated.verilated_board import POINTER, U8, U64, give_credit
 from framelane.models.memory.frame_store import KINDS, FrameInfo
 from framelane.models.placement.slots import SLOT_ALIGN
 from framelane.models.tx import TxConfig
 
-DESIGN = host_design("pcie_tx", {"offer": (None, [POINTER])})
+DESIGN = host_design("pcie_tx", {"offer": (None, [POINTER]), "packet": (None, [POINTER, U64, U8, ctypes.c_bool, U64])})
 _PLACES = 4
 """Frames that its memory has at once."""
 
@@ -45,3 +47,12 @@ class PcieSimulator(PcieHost):
         self._frames[info.kind] += 1
         event = info.event(address, before)
         self._act("offer", words(ports.frame_t(event), ports.FRAME_T.width))
+
+    def packet(self, data: bytes, engine: int = 0, *, bad: bool = False, gap: int = 0) -> None:
+        """Queue a packet for an engine's posted buffers, `gap` clock cycles behind the one before.
+
+        `bad`: its source calls it wrong. InputError where it has no bytes.
+        """
+        if not data:
+            raise InputError("a packet of no bytes cannot be sent: give one at least")
+        self._act("packet", np.frombuffer(data, np.uint8).ctypes.data, len(data), engine, bad, gap)
