@@ -12,7 +12,9 @@ from framelane.models.pcie import page_map
 from framelane.models.pcie.posted_buffers import PostedBuffers
 from framelane.models.pcie.tlp_split import Status
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
-from pcie_tx_bench import ENGINES, HIGH, IMAGE, PAGE_LOG2, PcieTxBench, Port
+from links_bench import IMAGE as LINK_IMAGE
+from links_bench import PAGE, SLOTS, LinksBench
+from pcie_tx_bench import ENGINES, EVENT_LOG2, HIGH, IMAGE, PAGE_LOG2, PcieTxBench, Port
 from signals import now
 from widths import some_widths
 
@@ -27,6 +29,9 @@ COUNTERS = ("packets", "packets_lost", "packets_unposted", "packets_too_long", "
 
 class PacketsBench(PcieTxBench):
     """Each engine has eight buffers of 1 KiB, and a source of packets that cannot wait."""
+
+    first_page = FIRST_PAGE
+    """Of the buffers, in units of 4 KiB."""
 
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, stalls)
@@ -70,7 +75,7 @@ class PacketsBench(PcieTxBench):
         name = f"pcie[{engine}]"
         self.posted[engine] = 0
         await self.put(f"{name}.buffers", size_log2=SIZE_LOG2, count_log2=COUNT_LOG2, source=SOURCE)
-        await self.put(f"{name}.buffers_base", value=FIRST_PAGE)
+        await self.put(f"{name}.buffers_base", value=self.first_page)
         await self.put(f"{name}.buffers_posted", value=0)
         await self.put(f"{name}.control", events=1, packets=1)
         assert await self.get(f"{name}.status.packets") == 1
@@ -101,6 +106,62 @@ class PacketsBench(PcieTxBench):
         there = self.buffer(engine, trailer.slot)
         assert there[: len(data)] == data
         assert there[ROOM:] == trailer.pack()
+
+
+class LinkedBench(LinksBench, PacketsBench):
+    """The same before two links with the wire's time, each with its own host's memory: buffers in a page of theirs."""
+
+    first_page = (SLOTS + 1) * PAGE >> 12
+
+    async def start_links(self) -> None:
+        for engine, link in enumerate(self.links):
+            await link.complex.enumerate()
+            self.maps[engine] = page_map.of_pages(16, link.memory.pages(SLOTS + 2, PAGE))
+            link.memory.fill(SLOTS, bytes(PAGE))
+        await self.start()
+
+    async def linked_event(self, engine: int) -> tuple[Trailer, Status]:
+        """The next event, as soon as it is in the host's memory."""
+        for _ in range(100_000):
+            if found := self.consumers[engine].next(self.links[engine].memory.page(SLOTS)[: 64 << EVENT_LOG2]):
+                await self.put(f"pcie[{engine}].event_consumed", value=self.consumers[engine].consumed)
+                return found
+            await self.step()
+        raise AssertionError(f"engine {engine}: no event")
+
+
+@cocotb.test()
+async def over_links_that_others_have_modelled_each_event_comes_behind_its_packet(dut: Any) -> None:
+    """cocotbext-pcie's root complex: packets beside frames of 60 KiB, which wait for the wire."""
+    bench = LinkedBench(dut)
+    await bench.start_links()
+    sent: list[deque[bytes]] = [deque() for _ in range(ENGINES)]
+    for engine in range(ENGINES):
+        await bench.take_packets(engine)
+        await bench.post(engine, 1 << COUNT_LOG2)
+    images = [bench.offer(number) for number in range(2 * ENGINES)]
+    kinds: list[list[int]] = [[] for _ in range(ENGINES)]
+    for _ in range(5):
+        for engine in range(ENGINES):
+            sent[engine] += [bench.send(engine, bench.random.randbytes(bench.random.randrange(1, ROOM))) for _ in "ab"]
+        for engine in range(ENGINES):
+            memory = bench.links[engine].memory
+            while sent[engine]:
+                trailer, status = await bench.linked_event(engine)
+                assert status is Status.OK
+                kinds[engine].append(trailer.source)
+                if trailer.source == SOURCE:
+                    data = sent[engine].popleft()
+                    there = memory.page(SLOTS + 1)[trailer.slot << SIZE_LOG2 :]
+                    assert (trailer.payload_bytes, there[: len(data)]) == (len(data), data)
+                    await bench.post(engine, 1)
+                else:
+                    assert memory.page(trailer.frame_number)[:LINK_IMAGE] == images[trailer.detector_frame]
+    for engine in range(ENGINES):
+        while kinds[engine].count(3) < 2:
+            kinds[engine].append((await bench.linked_event(engine))[0].source)
+        assert kinds[engine].count(SOURCE) == 10
+        assert await bench.counted(engine) == dict.fromkeys(COUNTERS, 0) | {"packets": 10}
 
 
 @cocotb.test()
