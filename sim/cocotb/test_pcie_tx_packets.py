@@ -19,10 +19,10 @@ from signals import now
 from widths import some_widths
 
 SOURCE = 9
-"""Of packets; frames have another one."""
+"""The packets' own; frames have another one."""
 SIZE_LOG2, COUNT_LOG2 = 10, 3
 FIRST_PAGE = 8
-"""Of the buffers: behind slots and events, at a multiple of their own bytes."""
+"""The buffers begin with it: behind slots and events, at a multiple of their own bytes."""
 ROOM = (1 << SIZE_LOG2) - TRAILER_BYTES
 COUNTERS = ("packets", "packets_lost", "packets_unposted", "packets_too_long", "packets_wrong")
 
@@ -31,7 +31,7 @@ class PacketsBench(PcieTxBench):
     """Each engine has eight buffers of 1 KiB, and a source of packets that cannot wait."""
 
     first_page = FIRST_PAGE
-    """Of the buffers, in units of 4 KiB."""
+    """Where the buffers begin, in units of 4 KiB."""
 
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, stalls)

@@ -58,7 +58,7 @@ class QueueBench(Bench):
         """How data descriptors will end, in their order."""
         self.ended: list[Status] = []
         self.streams: list[int] = []
-        """Of which stream each of them is."""
+        """The stream of each of them."""
         self.lost = self.events = self.written = 0
         self.passed: list[dict[str, int]] = []
         self._closed = self._taken = self._delay = 0
