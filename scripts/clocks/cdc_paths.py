@@ -2,7 +2,7 @@
 
 Good is what a cell of `hw/rtl/clocks` makes of it, known by the file that a register is written in:
 
-- `meta_q` of `cdc_bits`, the first flip-flop of a synchronizer, straight from a register
+- `meta_q` of `cdc_bits` or `cdc_twice`, the first flip-flop of a synchronizer, straight from a register
 - `word_q` and `answer_word_q`, from what the same cell holds still for them: `hold_q`, `answer_hold_q`, a memory
 - the asynchronous reset of `reset_q` of `cdc_reset`
 """
@@ -19,6 +19,7 @@ BITWISE = {"$not", "$and", "$or", "$xor", "$xnor", "$mux", "$pmux", "$bwmux", "$
 """Cells of which a bit of the output depends on the same bit of wide inputs only."""
 
 INTO_REGISTER = ("D", "EN", "SRST", "ARST", "AD", "ALOAD", "SET", "CLR")
+SYNCHRONIZERS = ("cdc_bits.sv", "cdc_twice.sv")
 HELD = ("hold_q", "answer_hold_q", "memory")
 CAUGHT = ("word_q", "answer_word_q")
 
@@ -54,7 +55,7 @@ class Crossing:
         cell, name = self.to.name[:-1], self.to.name[-1]
         if self.to.file == "cdc_reset.sv" and name == "reset_q" and self.asynchronous:
             return "reset"
-        if self.to.file == "cdc_bits.sv" and name == "meta_q" and self.direct:
+        if self.to.file in SYNCHRONIZERS and name == "meta_q" and self.direct:
             return "gray" if all(source.file == "cdc_gray.sv" for source in self.sources) else "synchronizer"
         held = all(s.name[: len(cell)] == cell and s.name[-1] in HELD and s.file == self.to.file for s in self.sources)
         if self.to.file.startswith("cdc_") and name in CAUGHT and held:
@@ -208,7 +209,7 @@ def violations(found: Iterable[Crossing]) -> list[str]:
             continue
         some = ", ".join(map(str, crossing.sources[:3])) + (" and others" if len(crossing.sources) > 3 else "")
         sentence = f"{crossing.to} ({crossing.clock}) depends on {some} ({', '.join(crossing.clocks)})"
-        if crossing.to.file == "cdc_bits.sv":
+        if crossing.to.file in SYNCHRONIZERS:
             sentences.append(f"{sentence}: there is logic before a synchronizer, take its output from a register")
         else:
             sentences.append(f"{sentence}: let it go through a cell of hw/rtl/clocks")

@@ -16,6 +16,7 @@ HEAD = """module planted (
     output logic [3:0] data_o, output logic bit_o, output logic rst_o
 );
   logic [3:0] s_q, t_q, m_q, code;
+  logic [1:0] twice;
   logic bit_q, m_rst;
   always_ff @(posedge s_clk) s_q <= data_i;
   always_ff @(posedge s_clk) t_q <= s_q;
@@ -51,10 +52,11 @@ WRONG = {
 
 RIGHT = """
   cdc_bits u_bits (.clk(m_clk), .bits_i(s_q[0]), .bits_o(code[0]));
+  cdc_twice u_twice (.clk(m_clk), .bit_i(t_q[1]), .rise_o(twice[0]), .fall_o(twice[1]));
   cdc_word #(.Width(3)) u_word (.s_clk, .word_i(s_q[3:1]), .m_clk, .word_o(code[3:1]));
   cdc_gray #(.Width(4)) u_gray (.s_clk, .next_i(t_q), .m_clk, .count_o(m_q));
   cdc_reset u_reset (.clk(m_clk), .rst_i(t_q[0]), .rst_o(m_rst));
-  always_ff @(posedge m_clk) bit_q <= ^code;
+  always_ff @(posedge m_clk) bit_q <= ^{code, twice};
 """
 
 
@@ -75,12 +77,24 @@ def test_what_does_not_go_through_the_kit_is_named(name: str, tmp_path: Path, mo
     assert len(found) == 1
 
 
+def test_logic_before_a_cell_that_samples_twice_is_named_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = (
+        "cdc_twice u_twice (.clk(m_clk), .bit_i(s_q[0] && t_q[1]), .rise_o(twice[0]), .fall_o(twice[1]));\n"
+        "always_ff @(posedge m_clk) m_q[1:0] <= twice;"
+    )
+    both = violations(planted(tmp_path, monkeypatch, body))
+    assert [sentence.split()[0] for sentence in both] == ["u_twice.meta_q", "u_twice.u_rise.meta_q"]
+    assert all("there is logic before a synchronizer" in sentence for sentence in both)
+
+
 def test_what_goes_through_the_kit_is_good_and_has_constraints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = planted(tmp_path, monkeypatch, RIGHT)
     assert violations(found) == []
     assert sorted(crossing.kind for crossing in found) == [
         "gray",
         "reset",
+        "synchronizer",
+        "synchronizer",
         "synchronizer",
         "synchronizer",
         "synchronizer",
@@ -95,7 +109,7 @@ def test_what_goes_through_the_kit_is_good_and_has_constraints(tmp_path: Path, m
     assert f"set_bus_skew {gray}" in xdc
     assert sum("u_word/hold_q_reg*" in line and "u_word/word_q_reg*" in line for line in xdc) == 1
     assert sum(line.startswith("set_false_path") and "u_reset/reset_q_reg*" in line for line in xdc) == 1
-    assert len(xdc) == 1 + 5 + 1 + 1
+    assert len(xdc) == 1 + 7 + 1 + 1
     sdc = quartus(found, "u_board", {"s_clk": 4, "m_clk": 3.2})
     for crossing in found:
         assert "|".join(crossing.to.name) in sdc

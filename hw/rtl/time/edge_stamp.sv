@@ -1,5 +1,6 @@
-// The time of the last rising edge of a signal of any clock, less a latency, and how many there were. An edge is seen at the clock's next
-// one: its time is that less half a cycle, so that it is right to half a cycle. The signal stays high, and low, for two cycles at least.
+// The time of the last rising edge of a signal of any clock, less a latency, and how many there were. The signal is sampled at both edges
+// of clk, so that it is known in which half of a cycle it rose: its time is the middle of that half, right to a quarter of a cycle where
+// clk is high for half of it. The signal stays high, and low, for two cycles at least.
 module edge_stamp
   import time_pkg::*;
 (
@@ -13,30 +14,34 @@ module edge_stamp
     output event_t      event_o
 );
 
-  logic signal, before_q;
-  logic [63:0] back_q;  // 2^-16 ns
+  logic signal, earlier, before_q, rose_q;
+  logic signed [33:0] least_q, back_q;  // 2^-16 ns
 
-  cdc_bits u_signal (
+  cdc_twice u_signal (
       .clk,
-      .bits_i(signal_i),
-      .bits_o(signal)
+      .bit_i (signal_i),
+      .rise_o(signal),
+      .fall_o(earlier)
   );
 
-  // A cycle and a half from the edge to the cycle that sees it
+  // From the middle of the half in which it rose to the cycle that stamps: two cycles and a quarter, or half a cycle more
   always_ff @(posedge clk) begin
-    back_q <= {{32{latency_i[31]}}, latency_i} + 64'(own_period_i[31:8]) + 64'(own_period_i[31:9]);
+    least_q <= 34'(signed'(latency_i)) + 34'(own_period_i[31:7]) + 34'(own_period_i[31:10]);
+    back_q <= least_q + (earlier ? 34'(own_period_i[31:9]) : '0);
     before_q <= signal;
-    if (signal && !before_q) begin
-      event_o.tai <= tai_i - {{16{back_q[63]}}, back_q};
+    rose_q <= signal && !before_q;
+    if (rose_q) begin
+      event_o.tai <= tai_i - 80'(back_q);
       event_o.count <= event_o.count + 1'b1;
     end
     if (rst) begin
       before_q <= 1'b1;
+      rose_q <= 1'b0;
       event_o <= '0;
     end
   end
 
   logic unused;
-  assign unused = ^own_period_i[7:0];
+  assign unused = ^own_period_i[6:0];
 
 endmodule

@@ -20,12 +20,21 @@ struct Simulation {
     uint64_t period = 0;
     uint64_t now = 0;  // the edge with which the present cycle began
 
+    uint64_t next_edge() const { return now + (top.clk ? period / 2 : period); }
+
+    void half_cycle() {
+        if (!top.clk) now += period;
+        top.clk = !top.clk;
+        top.eval();
+    }
+
     void cycle() {
-        now += period;
-        top.clk = 1;
-        top.eval();
-        top.clk = 0;
-        top.eval();
+        half_cycle();
+        half_cycle();
+    }
+
+    void run_until(uint64_t moment) {
+        while (next_edge() < moment) half_cycle();
     }
 };
 
@@ -66,9 +75,9 @@ bool stamped_board_begin(Simulation* s, uint64_t period, const void* rate, uint3
 bool stamped_board_stamp(Simulation* s, const uint64_t* triggers, uint64_t n, uint64_t high, uint64_t* stamps) {
     for (uint64_t k = 0; k < n; k++) {
         const uint16_t before = s->top.triggers_o;
-        while (s->now + s->period < triggers[k]) s->cycle();
+        s->run_until(triggers[k]);
         s->top.trigger_i = 1;
-        while (s->now + s->period < triggers[k] + high) s->cycle();
+        s->run_until(triggers[k] + high);
         s->top.trigger_i = 0;
         if (s->top.triggers_o != uint16_t(before + 1)) return false;
         stamps[k] = s->top.timestamp_ns_o;

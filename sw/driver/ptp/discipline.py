@@ -17,6 +17,8 @@ MEASURED_S = 2.0
 _CANDIDATE_S = 8.0
 _LOOKS = 3
 """So many looks in a row within the limit make a lock."""
+_SURE = 2.5
+"""So many standard deviations of its error an offset is within the limit."""
 _UNLOCKS = 4.0
 _STEP_NS = 1000.0
 """A smaller offset is slewed also where a step may be made."""
@@ -132,11 +134,12 @@ class Discipline:
 
     def _judge_lock(self, estimate: Estimate, offset_ns: float) -> None:
         limit = self._settings.lock_ns
-        within = abs(offset_ns) <= limit and 2 * estimate.uncertainty_ns <= limit
+        blur = _SURE * estimate.uncertainty_ns
+        within = max(abs(offset_ns), blur) <= limit
         self._good = self._good + 1 if within else 0
         if self._good >= _LOOKS:
             self.state, self._locked = PtpState.LOCKED, True
-        elif max(abs(offset_ns), 2 * estimate.uncertainty_ns) > _UNLOCKS * limit:
+        elif max(abs(offset_ns), blur) > _UNLOCKS * limit:
             self.state = PtpState.TRACKING
 
     def _consider(self, candidate: TwoWayFilter, now: int) -> None:

@@ -2,9 +2,8 @@
 
 A message that waits nowhere comes after the path's own delay; all others come later. What the clock's stamps are ahead
 is thus above the line `offset + rate * t + delay` for messages from the master, and above `-offset - rate * t + delay`
-for those to it. The lines are those as near below all points as can be: of the sum of distances, a convex function of
-the rate, the least. Their error goes down with the number of messages, not with its root. A rate is best known over the
-whole window, an offset of now from its end: the level is that of its later half.
+for those to it. Which lines these can be is in `least_delay`; their error goes down with the number of messages, not
+with its root.
 """
 
 import math
@@ -12,25 +11,17 @@ from array import array
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from framelane.driver.ptp.exchanges import Observed
+from framelane.driver.ptp.least_delay import Floats, below, spacing
 from framelane.models.time.time_counter import NS, SECOND
 
 FEWEST = 20
 """Messages of each way that an estimate needs."""
-_RANK = 16
-"""The messages from the least delayed to this one say how dense they are there."""
-_BISECTIONS = 44
-_ERROR = 2.5
-"""So many times larger than that of the level alone the error is, since the rate has one, too: simulated."""
-
 _BENT = 6.0
 _NARROWS, _WIDENS = 0.75, 1.02
 """What becomes of the window where the clock's rate changes, and where it does not."""
 _SHORTEST_S = 8.0
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,45 +139,22 @@ class TwoWayFilter:
             return None
         (there_at, there), (back_at, back) = self._there.arrays(), self._back.arrays()
         there_at, back_at = there_at - now, back_at - now
-        rate = _rate(there_at, there, back_at, back)
-        there, back = there - rate * there_at, back + rate * back_at
+        lines = below(there_at, there, back_at, back)
+        there, back = there - lines.rate_ppb * there_at, back + lines.rate_ppb * back_at
         span = -min(there_at[0], back_at[0])
-        low, low_back = _recent(there_at, there, span), _recent(back_at, back, span)
-        least, least_back = low.min(), low_back.min()
         self._horizon_s = min(self._window_s, self._horizon_s * _WIDENS)
         if _is_bent(there_at, there, back_at, back):
             self._horizon_s = max(_SHORTEST_S, span * _NARROWS)
-        error = math.hypot(_spacing(low), _spacing(low_back)) / 2 * _ERROR
-        late = max(float(np.median(there)) - least, float(np.median(back)) - least_back)
+        late = max(float(np.median(there) - there.min()), float(np.median(back) - back.min()))
         return Estimate(
             at=now,
-            offset_ns=float(least - least_back) / 2,
-            rate_ppb=rate,
-            delay_ns=float(least + least_back) / 2,
-            uncertainty_ns=error,
+            offset_ns=lines.offset_ns,
+            rate_ppb=lines.rate_ppb,
+            delay_ns=lines.delay_ns,
+            uncertainty_ns=lines.uncertainty_ns,
             late_ns=late,
             span_s=float(span),
         )
-
-
-def _rate(there_at: Floats, there: Floats, back_at: Floats, back: Floats) -> float:
-    """The rate for which the sum of all distances to the lines is least: where its derivative changes its sign."""
-    total = float(back_at.sum() - there_at.sum())
-    low, high = -1e6, 1e6
-    for _ in range(_BISECTIONS):
-        rate = (low + high) / 2
-        touched = there_at[np.argmin(there - rate * there_at)] * len(there)
-        touched_back = back_at[np.argmin(back + rate * back_at)] * len(back)
-        if total + touched - touched_back > 0:
-            high = rate
-        else:
-            low = rate
-    return (low + high) / 2
-
-
-def _recent(times: Floats, values: Floats, span: float) -> Floats:
-    """The values of the later half; more where it has too few."""
-    return values[min(int(np.searchsorted(times, -span / 2)), len(values) - FEWEST) :]
 
 
 def _is_bent(there_at: Floats, there: Floats, back_at: Floats, back: Floats) -> bool:
@@ -199,10 +167,5 @@ def _is_bent(there_at: Floats, there: Floats, back_at: Floats, back: Floats) -> 
         if min(len(low), len(low_back)) < FEWEST:
             return False
         offsets.append((low.min() - low_back.min()) / 2)
-        blurs.append(math.hypot(_spacing(low), _spacing(low_back)) / 2)
+        blurs.append(math.hypot(spacing(low), spacing(low_back)) / 2)
     return bool(max(offsets) - min(offsets) > _BENT * max(blurs))
-
-
-def _spacing(values: Floats) -> float:
-    """How far one value lies behind the other at the least of them: the mean error of a least value."""
-    return float(np.partition(values, _RANK)[_RANK] - values.min()) / _RANK

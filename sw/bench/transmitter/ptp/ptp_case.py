@@ -12,12 +12,15 @@ from framelane.models.time.time_counter import SECOND
 
 START = 1_800_000_000 * SECOND
 FOLLOWED_S = 140.0
-"""So long the master is there; then it vanishes."""
+"""So long a master is there that vanishes then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One row: an oscillator, a network, a master that sends 2^-`log` messages of each kind a second."""
+    """One row: an oscillator, a network, a master that sends 2^-`log` messages of each kind a second.
+
+    The master `vanishes` after `FOLLOWED_S`.
+    """
 
     ppm: float
     shape: Literal["uniform", "exponential"] = "uniform"
@@ -27,6 +30,7 @@ class Case:
     two_step: bool = True
     wander_ppb: float = 0.0
     seed: int = 1
+    vanishes: bool = True
 
     @property
     def promised(self) -> bool:
@@ -42,7 +46,7 @@ def board(case: Case) -> tuple[PtpNetwork, PtpSlave]:
         two_step=case.two_step,
         log_sync=case.log,
         log_delay=case.log,
-        silent=((START + round(FOLLOWED_S * SECOND), START + 1000 * SECOND),),
+        silent=((START + round(FOLLOWED_S * SECOND), START + 1000 * SECOND),) if case.vanishes else (),
     )
     oscillator = Oscillator(ppm=case.ppm, wander_ppb=case.wander_ppb)
     path = Path(jitter=case.jitter_ns, shape=case.shape)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from framelane.bench.page_template import page_parts
 from framelane.bench.transmitter.ptp.ptp_two_boards import Stamps
@@ -14,26 +15,38 @@ CLOCK_NS = 4.0
 Rows = list[dict[str, Any]]
 
 
-def page(rows: Rows, weather: Rows, stamps: Stamps) -> str:
+def page(rows: Rows, weather: Rows, pairs: list[Stamps]) -> str:
     """The whole page."""
     followed = "".join(followed_line(each) for each in rows)
     held = "".join(held_line(each) for each in rows if each["promised"] or each["wander_ppb"])
     happened = "".join(weather_line(each) for each in weather)
-    return _PARTS["head"] + followed + _PARTS["held"] + held + _PARTS["weather"] + happened + boards(stamps)
+    stamped = "".join(map(boards_line, pairs))
+    boards = _PARTS["boards"].format(triggers=len(pairs[0].differences)) + stamped
+    end = _PARTS["end"].format(verdict=verdict(pairs))
+    return _PARTS["head"] + followed + _PARTS["held"] + held + _PARTS["weather"] + happened + boards + end
 
 
-def boards(stamps: Stamps) -> str:
-    """What two boards' stamps are apart."""
+def boards_line(stamps: Stamps) -> str:
+    """One line of the table of two boards: what their stamps are apart, and of what that is made."""
     apart = np.abs(stamps.differences)
-    return _PARTS["boards"].format(
-        triggers=len(apart),
-        rms=float(np.sqrt(np.mean(np.square(apart)))),
-        mean=float(stamps.differences.mean()),
-        worst=float(apart.max()),
-        share=float(np.mean(apart <= CLOCK_NS)),
-        goal="kept" if apart.max() <= CLOCK_NS else "missed",
-        truth=float(np.sqrt(np.mean(np.square(stamps.errors)))),
+    clocks = stamps.clocks[1] - stamps.clocks[0]
+    own = stamps.errors - np.repeat(stamps.clocks, -(-len(apart) // stamps.clocks.shape[1]), axis=1)[:, : len(apart)]
+    return (
+        f"| {stamps.pair.lock_ns:g} | {', '.join(map(str, stamps.pair.seeds))} | {stamps.locked_s:.0f} "
+        f"| {root(clocks):.2f} | {root(own - own.mean()):.2f} | {root(apart):.2f} | {stamps.differences.mean():+.2f} "
+        f"| {apart.max():.0f} | {np.mean(apart <= CLOCK_NS):.2%} |\n"
     )
+
+
+def verdict(pairs: list[Stamps]) -> str:
+    """Of how many pairs the promise is kept."""
+    kept = sum(float(np.abs(each.differences).max()) <= CLOCK_NS for each in pairs)
+    return "kept" if kept == len(pairs) else f"kept by {kept} of these {len(pairs)} rows"
+
+
+def root(values: NDArray[np.float64]) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def network(each: dict[str, Any]) -> str:

@@ -14,7 +14,8 @@ from framelane.models.time.ptp_network import ClockEdge, PtpNetwork
 from framelane.models.time.time_counter import FRACTION_BITS, NS, Clock
 
 LOCKED_S = 20.0
-"""Both are locked by then."""
+"""Triggers begin when both are locked, but not before."""
+_PATIENCE_S = 200.0
 BURST = 100
 """Triggers in a row, between which no servo acts."""
 PAUSE_S = 1.0
@@ -24,34 +25,59 @@ _EDGE_BITS = 48
 """A `ClockEdge` has 2^-48 ns."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two boards, by the seeds of their networks: the first is 100 ppm too slow, the other as much too fast."""
+
+    seeds: tuple[int, int] = (11, 12)
+    lock_ns: float = 5.0
+
+
+PAIRS = [Pair(), *(Pair(seeds=(seed, seed + 1), lock_ns=1.5) for seed in (11, 13, 15, 17))]
+
+
 @dataclass(frozen=True)
 class Stamps:
     """What two boards' stamps of each trigger differ by, and each from the truth, in ns.
 
-    `errors` has a row for each board.
+    `errors` has a row for each board. `clocks` has one, too: what its clock itself was wrong by at each burst, so that
+    the rest is of the stamp. Both were locked after `locked_s`.
     """
 
+    pair: Pair
+    locked_s: float
     differences: NDArray[np.float64]
     errors: NDArray[np.float64]
+    clocks: NDArray[np.float64]
 
 
-def two_boards(triggers: int) -> Stamps:
-    """Stamps of the same triggers, in bursts, on two boards, one 100 ppm too fast, one as much too slow.
+def two_boards(triggers: int, pair: Pair = PAIRS[0]) -> Stamps:
+    """Stamps of the same triggers, in bursts, on two boards, from the moment on at which both are locked.
 
     SimulationError where a board is not locked, or the gateware's clock is not where the model's is.
     """
-    boards = [board(Case(ppm=ppm, seed=seed)) for ppm, seed in ((-100, 11), (100, 12))]
+    cases = [
+        Case(ppm=ppm, seed=seed, lock_ns=pair.lock_ns, vanishes=False)
+        for ppm, seed in zip((-100, 100), pair.seeds, strict=True)
+    ]
+    boards = [board(case) for case in cases]
     chance = np.random.default_rng(13)
-    for network, slave in boards:
-        network.run(LOCKED_S, slave.steer)
-    found: list[NDArray[np.float64]] = []
+    locked_s = 0.0
+    while locked_s < LOCKED_S or not all(slave.status.locked for _, slave in boards):
+        locked_s += 1.0
+        if locked_s > _PATIENCE_S:
+            raise SimulationError(f"{pair} has not locked after {_PATIENCE_S:g} s")
+        for network, slave in boards:
+            network.run(1.0, slave.steer)
+    found, clocks = list[NDArray[np.float64]](), list[list[float]]()
     while sum(burst.shape[1] for burst in found) < triggers:
         for network, slave in boards:
             network.run(PAUSE_S, slave.steer)
         after = np.cumsum(chance.uniform(*_APART_NS, min(BURST, triggers)))
+        clocks.append([network.error_ns() for network, _ in boards])
         found.append(np.array([_errors(network, slave, after) for network, slave in boards]))
     errors = np.concatenate(found, axis=1)[:, :triggers]
-    return Stamps(errors[1] - errors[0], errors)
+    return Stamps(pair, locked_s, errors[1] - errors[0], errors, np.array(clocks).T)
 
 
 def _errors(network: PtpNetwork, slave: PtpSlave, after: NDArray[np.float64]) -> list[float]:
