@@ -178,7 +178,7 @@ class Discipline:
         self.fault, self._servo = "", Servo(-new.rate_ppb)
         self._take(candidate)
         blurred = self._adjust(-new.rate_ppb)
-        if blurred > max(0.1, new.uncertainty_ns / 8) and not self._measured_again:
+        if blurred > max(0.1, new.uncertainty_ns / 4) and not self._measured_again:
             self._measured_again = True
             self._question()
 

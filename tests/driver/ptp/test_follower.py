@@ -56,7 +56,9 @@ def test_the_command_prints_a_line_for_each_change(monkeypatch: pytest.MonkeyPat
     with (tmp_path / "said").open("w") as file:
         board_ptp.follow(follower, stop, Console(file=file))
     said = (tmp_path / "said").read_text().splitlines()
-    assert [line.partition(":")[0] for line in said] == ["listening", "measuring", "tracking", "locked"]
+    states = [line.partition(":")[0] for line in said]
+    assert states[:3] == ["listening", "measuring", "tracking"]
+    assert states[3:] in (["locked"], ["measuring", "tracking", "locked"]), "by chance the rate is measured again, once"
     assert f"grandmaster {1:016x}, offset " in said[-1]
 
 

@@ -39,7 +39,7 @@ def boards_line(stamps: Stamps) -> str:
 
 
 def verdict(pairs: list[Stamps]) -> str:
-    """Of how many pairs the promise is kept."""
+    """Whether the promise is kept, and by how many pairs."""
     kept = sum(float(np.abs(each.differences).max()) <= CLOCK_NS for each in pairs)
     return "kept" if kept == len(pairs) else f"kept by {kept} of these {len(pairs)} rows"
 
