@@ -91,7 +91,7 @@ def spacing(values: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
-    """Of each rate: the mean level of a line, its variance, and the logarithm of how likely the points are."""
+    """The mean level of a line for each rate, its variance, and the logarithm of how likely the points are."""
 
     mean: Floats
     variance: Floats
