@@ -97,6 +97,7 @@ rtl/time/time_regs_pkg.sv
 rtl/time/time_regs.sv
 rtl/time/time_registers.sv
 rtl/time/time_counter.sv
+rtl/time/time_servo.sv
 rtl/clocks/cdc_twice.sv
 rtl/time/edge_stamp.sv
 rtl/clocks/cdc_word.sv

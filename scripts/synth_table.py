@@ -36,6 +36,7 @@ WIDE_CARRIES: dict[str, str] = {
     "counters": "the sum of 64 bits, from 0 where a counter is cleared",
     "registers": "that of `counters`",
     "edge_stamp": "a time less a latency, 80 bits",
+    "time_servo": "the negation of an offset, 47 bits",
     "time_cross": "the sum of the cycles from a measurement to its use, 64 bits",
     "time_counter": "the sum of a period and its adjustment, 43 bits, and those of 64 bits of which one is chosen",
     "pcie_engine": "length and place of the descriptor or event that is next, summed up in `tlp_split`",

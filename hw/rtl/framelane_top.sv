@@ -41,6 +41,7 @@ module framelane_top
     parameter bit          RegisterClock = 1'b1,
     parameter bit          MacClock      = 1'b1,
     parameter bit          Time          = 1'b0,         // a clock that PTP sets: docs/integrating/time.md
+    parameter bit          TimeServo     = 1'b0,         // and pulses per second keep, without software
 
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned MacKeepW = MacW / 8
@@ -681,6 +682,7 @@ module framelane_top
         .MacW      (MacW),
         .ClockHz   (ClockHz),
         .Frames    (Store),
+        .Servo     (TimeServo),
         .MacClock  (MacPort && MacClock),
         .PixelClock(Store && PixelClock)
     ) u_time (

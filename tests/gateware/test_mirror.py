@@ -57,6 +57,7 @@ BUILDS = {
     **dict.fromkeys(("pcie_tx_links", "pcie_tx_packets"), "pcie_tx"),
     "pcie_wr_link": "pcie_wr",
     "rc_requester_careless": "rc_requester",
+    "time_unit_servo": "time_unit",
     **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),
     **dict.fromkeys(("tx_with_rc", "tx_with_rc_many"), "tx"),
 }

@@ -8,6 +8,7 @@ module time_registers
 #(
     parameter int unsigned ClockHz  = 250_000_000,
     parameter bit          Frames   = 1'b1,
+    parameter bit          Servo    = 1'b0,
     parameter int unsigned QueueLog = 3
 ) (
     input logic clk,
@@ -126,15 +127,18 @@ module time_registers
   time_t now_q;
   always_ff @(posedge clk) if (regs.command.capture.value) now_q <= report_i.now;
 
+  logic by_pulses;
+  assign by_pulses = Servo && !regs.control.manual.value;
+
   assign quality_o = '{
           tai_utc: regs.quality.tai_utc.value,
           accuracy: regs.quality.accuracy.value,
           reserved: 1'b0,
           of_trigger: 1'b0,
-          holdover: regs.quality.holdover.value,
+          holdover: by_pulses ? report_i.servo_holdover : regs.quality.holdover.value,
           utc_known: regs.quality.utc_known.value,
-          source: regs.quality.source.value,
-          locked: regs.quality.locked.value,
+          source: by_pulses ? 2'd2 : regs.quality.source.value,
+          locked: by_pulses ? report_i.servo_locked : regs.quality.locked.value,
           stamped: 1'b0
       };
 
@@ -157,6 +161,7 @@ module time_registers
           slew: regs.command.slew.value,
           pps: regs.control.pps.value,
           frames: regs.control.frames.value,
+          manual: regs.control.manual.value,
           own_period: regs.period.value.value[39:8],
           rx_period: regs.rx_period.value.value,
           rx_latency: regs.rx_latency.value.value,
@@ -179,6 +184,7 @@ module time_registers
     regs_in.sizes = '{
         messages: '{next: 1'b1},
         frames: '{next: Frames},
+        servo: '{next: Servo},
         queue_log2: '{next: 4'(QueueLog)},
         message_bytes: '{next: 8'(MESSAGE_BYTES)}
     };
@@ -208,6 +214,8 @@ module time_registers
     regs_in.rx_event.fraction.next = report_i.rx.fraction;
     regs_in.tx_tai.value.next = report_i.tx.tai.ns;
     regs_in.tx_event = '{fraction: '{next: report_i.tx.tai.fraction}, count: '{next: report_i.tx.count}};
+    regs_in.servo = '{locked: '{next: report_i.servo_locked}, holdover: '{next: report_i.servo_holdover}};
+    regs_in.servo_offset.value.next = report_i.servo_offset;
   end
 
 endmodule

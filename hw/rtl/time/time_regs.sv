@@ -113,6 +113,8 @@ module time_regs (
         logic told_since;
         logic told_offset;
         logic told_delay;
+        logic servo;
+        logic servo_offset;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -178,6 +180,8 @@ module time_regs (
         decoded_reg_strb.told_since = cpuif_req_masked & (cpuif_addr == 8'hd0);
         decoded_reg_strb.told_offset = cpuif_req_masked & (cpuif_addr == 8'hd4);
         decoded_reg_strb.told_delay = cpuif_req_masked & (cpuif_addr == 8'hd8);
+        decoded_reg_strb.servo = cpuif_req_masked & (cpuif_addr == 8'he0) & !cpuif_req_is_wr[0];
+        decoded_reg_strb.servo_offset = cpuif_req_masked & (cpuif_addr == 8'he4) & !cpuif_req_is_wr[0];
         decoded_err = '0;
     end
 
@@ -306,6 +310,10 @@ module time_regs (
                 logic next;
                 logic load_next;
             } receive;
+            struct {
+                logic next;
+                logic load_next;
+            } manual;
         } control;
         struct {
             struct {
@@ -511,6 +519,9 @@ module time_regs (
             struct {
                 logic value;
             } receive;
+            struct {
+                logic value;
+            } manual;
         } control;
         struct {
             struct {
@@ -738,6 +749,29 @@ module time_regs (
         end
     end
     assign hwif_out.control.receive.value = field_storage.control.receive.value;
+    // Field: time_regs.control.manual
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.control.manual.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.control && decoded_req_is_wr[3]) begin // SW write
+            next_c = (field_storage.control.manual.value & ~decoded_wr_biten[4:4]) | (decoded_wr_data[4:4] & decoded_wr_biten[4:4]);
+            load_next_c = '1;
+        end
+        field_combo.control.manual.next = next_c;
+        field_combo.control.manual.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.control.manual.value <= 1'h0;
+        end else begin
+            if(field_combo.control.manual.load_next) begin
+                field_storage.control.manual.value <= field_combo.control.manual.next;
+            end
+        end
+    end
+    assign hwif_out.control.manual.value = field_storage.control.manual.value;
     // Field: time_regs.command.capture
     always_comb begin
         automatic logic [0:0] next_c;
@@ -1618,6 +1652,7 @@ module time_regs (
         if(rd_mux_addr == 8'h8) begin
             readback_data_var[0] = hwif_in.sizes.messages.next;
             readback_data_var[1] = hwif_in.sizes.frames.next;
+            readback_data_var[2] = hwif_in.sizes.servo.next;
             readback_data_var[7:4] = hwif_in.sizes.queue_log2.next;
             readback_data_var[15:8] = hwif_in.sizes.message_bytes.next;
         end
@@ -1628,6 +1663,7 @@ module time_regs (
             readback_data_var[1:0] = field_storage.control.frames.value;
             readback_data_var[2] = field_storage.control.pps.value;
             readback_data_var[3] = field_storage.control.receive.value;
+            readback_data_var[4] = field_storage.control.manual.value;
         end
         if(rd_mux_addr == 8'h14) begin
             readback_data_var[0] = hwif_in.status.stepping.next;
@@ -1785,6 +1821,13 @@ module time_regs (
         end
         if(rd_mux_addr == 8'hd8) begin
             readback_data_var[31:0] = field_storage.told_delay.value.value;
+        end
+        if(rd_mux_addr == 8'he0) begin
+            readback_data_var[0] = hwif_in.servo.locked.next;
+            readback_data_var[1] = hwif_in.servo.holdover.next;
+        end
+        if(rd_mux_addr == 8'he4) begin
+            readback_data_var[31:0] = hwif_in.servo_offset.value.next;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr[0];

@@ -6,7 +6,7 @@ package time_regs_pkg;
 
     localparam TIME_REGS_DATA_WIDTH = 32;
     localparam TIME_REGS_MIN_ADDR_WIDTH = 8;
-    localparam TIME_REGS_SIZE = 'hdc;
+    localparam TIME_REGS_SIZE = 'he8;
 
     typedef struct {
         logic next;
@@ -15,6 +15,10 @@ package time_regs_pkg;
     typedef struct {
         logic next;
     } time_regs__sizes__frames__in_t;
+
+    typedef struct {
+        logic next;
+    } time_regs__sizes__servo__in_t;
 
     typedef struct {
         logic [3:0] next;
@@ -27,6 +31,7 @@ package time_regs_pkg;
     typedef struct {
         time_regs__sizes__messages__in_t messages;
         time_regs__sizes__frames__in_t frames;
+        time_regs__sizes__servo__in_t servo;
         time_regs__sizes__queue_log2__in_t queue_log2;
         time_regs__sizes__message_bytes__in_t message_bytes;
     } time_regs__sizes__in_t;
@@ -190,6 +195,27 @@ package time_regs_pkg;
     } time_regs__tx_event__in_t;
 
     typedef struct {
+        logic next;
+    } time_regs__servo__locked__in_t;
+
+    typedef struct {
+        logic next;
+    } time_regs__servo__holdover__in_t;
+
+    typedef struct {
+        time_regs__servo__locked__in_t locked;
+        time_regs__servo__holdover__in_t holdover;
+    } time_regs__servo__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } time_regs__servo_offset__value__in_t;
+
+    typedef struct {
+        time_regs__servo_offset__value__in_t value;
+    } time_regs__servo_offset__in_t;
+
+    typedef struct {
         time_regs__sizes__in_t sizes;
         time_regs__clock_hz__in_t clock_hz;
         time_regs__status__in_t status;
@@ -205,6 +231,8 @@ package time_regs_pkg;
         time_regs__rx_event__in_t rx_event;
         time_regs__tx_tai__in_t tx_tai;
         time_regs__tx_event__in_t tx_event;
+        time_regs__servo__in_t servo;
+        time_regs__servo_offset__in_t servo_offset;
     } time_regs__in_t;
 
     typedef struct {
@@ -220,9 +248,14 @@ package time_regs_pkg;
     } time_regs__control__receive__out_t;
 
     typedef struct {
+        logic value;
+    } time_regs__control__manual__out_t;
+
+    typedef struct {
         time_regs__control__frames__out_t frames;
         time_regs__control__pps__out_t pps;
         time_regs__control__receive__out_t receive;
+        time_regs__control__manual__out_t manual;
     } time_regs__control__out_t;
 
     typedef struct {

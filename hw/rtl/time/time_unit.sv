@@ -15,6 +15,7 @@ module time_unit
     parameter int unsigned MacW       = 512,
     parameter int unsigned ClockHz    = 250_000_000,  // of clk
     parameter bit          Frames     = 1'b1,         // frames are stamped
+    parameter bit          Servo      = 1'b0,         // pulses per second keep the clock, without software
     parameter bit          MacClock   = 1'b1,         // 0: the MAC's clocks are clk
     parameter bit          PixelClock = 1'b1,         // 0: that of the pixels is
 
@@ -85,6 +86,7 @@ module time_unit
   time_registers #(
       .ClockHz (ClockHz),
       .Frames  (Frames),
+      .Servo   (Servo),
       .QueueLog(QUEUE_LOG)
   ) u_registers (
       .clk,
@@ -99,10 +101,10 @@ module time_unit
   time_counter u_counter (
       .clk,
       .rst       (rst_q[0]),
-      .rate_i    (control.rate),
-      .value_i   (control.value),
+      .rate_i    (rate),
+      .value_i   (value),
       .set_i     (control.set),
-      .step_i    (control.step),
+      .step_i    (step),
       .stepping_o(report.stepping),
       .stepped_o (stepped),
       .amount_i  (control.amount),
@@ -113,6 +115,56 @@ module time_unit
       .pps_i     (control.pps),
       .pps_o
   );
+
+  // Where pulses per second keep it, the rate's adjustment and steps are theirs; software may still set the time.
+  rate_t rate;
+  time_t value;
+  logic step;
+
+  if (Servo) begin : gen_servo
+    logic [31:0] adjust;
+    time_t back;
+    logic asks, steps, stepping_q;
+
+    time_servo #(
+        .ClockHz(ClockHz)
+    ) u_servo (
+        .clk,
+        .rst       (rst_q[1]),
+        .run_i     (!control.manual),
+        .event_i   (report.pps),
+        .ns_i      (report.now.ns),
+        .adjust_o  (adjust),
+        .value_o   (back),
+        .step_o    (asks),
+        .locked_o  (report.servo_locked),
+        .holdover_o(report.servo_holdover),
+        .offset_o  (report.servo_offset)
+    );
+
+    // A step's value stays until it is done. Software's own goes first: what that does to the time is seen at the next pulse.
+    assign steps = asks && !report.stepping && !control.set && !control.step;
+
+    always_ff @(posedge clk) begin
+      stepping_q <= steps || (stepping_q && report.stepping);
+      if (rst_q[1]) stepping_q <= 1'b0;
+    end
+
+    always_comb begin
+      rate = control.rate;
+      if (!control.manual) rate.adjust = adjust;
+      value = steps || stepping_q ? back : control.value;
+      step  = control.step || steps;
+    end
+  end else begin : gen_no_servo
+    assign rate = control.rate;
+    assign value = control.value;
+    assign step = control.step;
+    assign {report.servo_locked, report.servo_holdover, report.servo_offset} = '0;
+
+    logic unused_manual;
+    assign unused_manual = control.manual;
+  end
 
   edge_stamp u_trigger (
       .clk,

@@ -29,7 +29,8 @@ module framelane_top_ip #(
     parameter [0:0] MemoryClock = 1'b1,
     parameter [0:0] RegisterClock = 1'b1,
     parameter [0:0] MacClock = 1'b1,
-    parameter [0:0] Time = 1'b0
+    parameter [0:0] Time = 1'b0,
+    parameter [0:0] TimeServo = 1'b0
 ) (
     (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk CLK", X_INTERFACE_PARAMETER = "XIL_INTERFACENAME clk, ASSOCIATED_BUSIF S_AXIS_FRAME, ASSOCIATED_RESET rst" *)
     input wire clk,
@@ -454,7 +455,8 @@ module framelane_top_ip #(
       .MemoryClock(MemoryClock),
       .RegisterClock(RegisterClock),
       .MacClock(MacClock),
-      .Time(Time)
+      .Time(Time),
+      .TimeServo(TimeServo)
   ) u_top (
       .clk(clk),
       .rst(rst),

@@ -86,5 +86,20 @@ async def what_is_elsewhere_reads_0_and_changes_nothing(dut: Any) -> None:
     assert bench.cycle > 0
 
 
+@cocotb.test()
+async def where_pulses_keep_the_clock_their_lock_counts_until_software_keeps_it(dut: Any) -> None:
+    bench, registers = await started(dut)
+    await registers.write(TIME["time.quality"], 37 << 16 | 0x21 << 8 | 1 << 4 | 1 << 2 | LOCKED)
+    kept = 37 << 16 | 0x21 << 8 | 1 << 4
+    for locked, holdover in ((0, 0), (1, 0), (0, 1)):
+        dut.report_i.value = (locked << 1 | holdover) << 32 | 777
+        await bench.step()
+        assert now(dut.quality_o) == kept | holdover << 5 | 2 << 2 | locked << 1
+        assert await registers.read(TIME["time.servo"]) == holdover << 1 | locked
+        assert await registers.read(TIME["time.servo_offset"]) == 777
+    await registers.write(TIME["time.control"], 1 << 4)
+    assert now(dut.quality_o) == kept | 1 << 2 | LOCKED
+
+
 def test_time_registers() -> None:
-    run("time_registers", flat=True, ClockHz=CLOCK_HZ)
+    run("time_registers", flat=True, ClockHz=CLOCK_HZ, Servo=1)

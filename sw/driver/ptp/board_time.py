@@ -57,7 +57,7 @@ class BoardTime:
         self._most = self._registers["time.sizes.message_bytes"]
         self._rx, self._tx = (self._registers.find(f"time.{way}[0].word").offset for way in ("rx", "tx"))
         if self._registers["time.sizes.messages"]:
-            self._registers.write_register("time.control", {"receive": 1})
+            self._registers.write_register("time.control", {"receive": 1, "manual": 1})
 
     def read(self) -> int:
         """See `PtpClock`."""

@@ -1,6 +1,6 @@
 """What a board says of its clock: what that follows, since when, and how well (docs/integrating/time_registers.md)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from framelane.base.errors import BoardError
 from framelane.base.real_time import TAI_NS, is_real, iso
@@ -51,7 +51,7 @@ class ClockState:
         if quality.locked:
             said = [f"locked to {source}"]
         elif quality.holdover:
-            said = [f"holdover, {source} is lost"]
+            said = [f"holdover, {source} lost"]
         else:
             said = [f"follows {source}, is not locked" if source else "runs free"]
         if self.since_ns and is_real(self.since_ns):
@@ -73,6 +73,8 @@ class ClockState:
         if self.lapsed:
             return ["the clock's driver has ended, and its lock with it: start the PTP slave again"]
         if self.frames is not Stamp.OWN and not (self.quality.locked or self.quality.holdover):
+            if self.quality.source is TimeSource.PPS:
+                return ["frames are stamped by a clock that is not locked: look for its pulses per second, at pps_i"]
             return ["frames are stamped by a clock that is not locked: start a PTP slave, and see what it says"]
         return []
 
@@ -99,13 +101,21 @@ def clock_state(board: Registers) -> ClockState | None:
         since_s = registers["time.told_since"]
         grandmaster = registers.read_bits(registers.find("time.told_grandmaster"))
     stamp = registers["time.control.frames"]
+    quality = unpack(registers.read_bits(registers.find("time.quality")))
+    offset_ns = _ns(registers["time.told_offset"]) if told else None
+    if registers["time.sizes.servo"] and not registers["time.control.manual"]:
+        servo = registers.read_register("time.servo")
+        quality = replace(
+            quality, locked=bool(servo["locked"]), holdover=bool(servo["holdover"]), source=TimeSource.PPS
+        )
+        told, since_s, grandmaster, offset_ns = False, 0, 0, _ns(registers["time.servo_offset"])
     return ClockState(
-        quality=unpack(registers.read_bits(registers.find("time.quality"))),
+        quality=quality,
         lapsed=bool(registers["time.status.lapsed"]),
         frames=Stamp(stamp) if stamp in list(Stamp) else Stamp.OWN,
         since_ns=since_s * 10**9 or None,
         grandmaster=f"{grandmaster:016x}" if grandmaster else None,
-        offset_ns=_ns(registers["time.told_offset"]) if told else None,
+        offset_ns=offset_ns,
         path_delay_ns=_ns(registers["time.told_delay"]) if told else None,
     )
 

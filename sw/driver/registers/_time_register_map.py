@@ -39,6 +39,7 @@ REGISTERS: tuple[Register, ...] = (
         (
             Field("messages", 0, 1, "r", 0, "1: messages of PTP are received and sent, with their stamps."),
             Field("frames", 1, 1, "r", 0, "1: frames get stamps of their first pixel, see control.frames."),
+            Field("servo", 2, 1, "r", 0, "1: pulses per second keep the clock without software, see control.manual."),
             Field("queue_log2", 4, 4, "r", 0, "Messages that wait at most are 2^this, less one."),
             Field("message_bytes", 8, 8, "r", 0, "Bytes of a message that are kept, at most."),
         ),
@@ -69,6 +70,17 @@ REGISTERS: tuple[Register, ...] = (
             ),
             Field("pps", 2, 1, "rw", 0, "1: the output gives a pulse a second, high for the first tenth of it."),
             Field("receive", 3, 1, "rw", 0, "1: messages of PTP are received."),
+            Field(
+                "manual",
+                4,
+                1,
+                "rw",
+                0,
+                (
+                    "With sizes.servo: 0: pulses per second keep the clock, by servo, and adjust has no effect; 1: "
+                    "software keeps it."
+                ),
+            ),
         ),
         description="What the unit does.",
     ),
@@ -583,6 +595,35 @@ REGISTERS: tuple[Register, ...] = (
         description=(
             "How long the path from the grandmaster is, as software says it, in 2^-8 ns, signed; -2^31: not known."
         ),
+    ),
+    Register(
+        "time.servo",
+        0xD0E0,
+        32,
+        (
+            Field("locked", 0, 1, "r", 0, "1: the last three pulses, and all since, were within 128 ns."),
+            Field("holdover", 1, 1, "r", 0, "1: pulses are missing or far off, the clock goes on at its last rate."),
+        ),
+        description=(
+            "How the clock follows pulses per second, where these keep it: then trailers say this, and not "
+            "what quality has of locked, source and holdover."
+        ),
+    ),
+    Register(
+        "time.servo_offset",
+        0xD0E4,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "r",
+                0,
+                "How far the clock was ahead at the last pulse that was believed, in 2^-8 ns, signed.",
+            ),
+        ),
+        description="How far the clock was ahead at the last pulse that was believed, in 2^-8 ns, signed.",
     ),
     Register(
         "time.rx[].word",

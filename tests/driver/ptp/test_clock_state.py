@@ -83,7 +83,7 @@ def test_a_lost_master_is_told_with_the_moment_and_the_last_grandmaster() -> Non
     network.run(20, slave.steer)
     board.tell(replace(slave.status, state=PtpState.HOLDOVER, offset_ns=None))
     its = state(registers)
-    assert its.lines()[0].startswith("clock: holdover, PTP is lost since 2027-01-15T07:59:")
+    assert its.lines()[0].startswith("clock: holdover, PTP lost since 2027-01-15T07:59:")
     assert (its.offset_ns, its.grandmaster) == (None, f"{1:016x}")
     assert not its.quality.locked
 
@@ -98,6 +98,21 @@ def test_what_is_wrong_is_a_sentence() -> None:
     registers.put("sizes", 1)
     with pytest.raises(BoardError, match="does not stamp frames"):
         BoardTime(registers).stamp_frames(Stamp.PIXEL)
+
+
+def test_a_board_that_keeps_time_by_pulses_per_second_says_so_until_software_takes_over() -> None:
+    _, registers = unit()
+    registers.put("sizes", 1 << 2 | 1 << 1 | 1)
+    registers.put("servo", 1)
+    registers.put("servo_offset", -640 % (1 << 32))
+    assert state(registers).lines()[0] == "clock: locked to pulses per second, offset -2.5 ns"
+    registers.put("servo", 2)
+    assert state(registers).lines()[0].startswith("clock: holdover, pulses per second lost")
+    registers.put("servo", 0)
+    registers.put("control", Stamp.PIXEL)
+    assert "look for its pulses per second" in state(registers).sentences()[0]
+    registers.put("control", 1 << 4)
+    assert "pulses" not in state(registers).lines()[0]
 
 
 def test_a_board_without_a_clock_has_no_state_and_an_older_one_tells_less() -> None:

@@ -37,8 +37,11 @@ def test_the_board_says_how_it_is_from_the_first_look_to_the_end() -> None:
     assert follower.state.quality.locked
     assert follower.state.sentences() == []
     last = registers.get("told_offset")
-    network.run(2, follower.turn)
-    assert registers.get("told_offset") != last, "it is told every second"
+    told = set()
+    for _ in range(10):
+        network.run(2, follower.turn)
+        told.add(registers.get("told_offset"))
+    assert told != {last}, "it is told every second"
     follower.release()
     assert follower.state.lines()[0].startswith("clock: runs free")
     assert "is not locked" in follower.state.sentences()[0]
