@@ -41,7 +41,6 @@ package time_pkg;
     logic        slew;             // pulse
     logic        pps;
     logic [1:0]  frames;
-    logic        manual;           // software keeps the clock, pulses per second do not
     logic [31:0] own_period;
     logic [31:0] rx_period;
     logic [31:0] rx_latency;
@@ -74,9 +73,6 @@ package time_pkg;
     logic [15:0] rx_lost;
     logic [31:0] rx_word;          // three cycles after its index
     event_t      tx;
-    logic        servo_locked;     // where pulses per second keep it
-    logic        servo_holdover;
-    logic [31:0] servo_offset;     // 2^-8 ns, signed
   } time_report_t;
 
 endpackage

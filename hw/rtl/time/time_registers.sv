@@ -20,7 +20,13 @@ module time_registers
 
     output time_control_t control_o,
     output time_flags_t   quality_o,  // what the clock is worth
-    input  time_report_t  report_i
+    input  time_report_t  report_i,
+
+    // Pulses per second, where they keep the clock
+    output logic        manual_o,          // software keeps it
+    input  logic        servo_locked_i,
+    input  logic        servo_holdover_i,
+    input  logic [31:0] servo_offset_i     // 2^-8 ns, signed
 );
 
   // Addresses, in the map of all
@@ -129,16 +135,17 @@ module time_registers
 
   logic by_pulses;
   assign by_pulses = Servo && !regs.control.manual.value;
+  assign manual_o = regs.control.manual.value;
 
   assign quality_o = '{
           tai_utc: regs.quality.tai_utc.value,
           accuracy: regs.quality.accuracy.value,
           reserved: 1'b0,
           of_trigger: 1'b0,
-          holdover: by_pulses ? report_i.servo_holdover : regs.quality.holdover.value,
+          holdover: by_pulses ? servo_holdover_i : regs.quality.holdover.value,
           utc_known: regs.quality.utc_known.value,
           source: by_pulses ? 2'd2 : regs.quality.source.value,
-          locked: by_pulses ? report_i.servo_locked : regs.quality.locked.value,
+          locked: by_pulses ? servo_locked_i : regs.quality.locked.value,
           stamped: 1'b0
       };
 
@@ -161,7 +168,6 @@ module time_registers
           slew: regs.command.slew.value,
           pps: regs.control.pps.value,
           frames: regs.control.frames.value,
-          manual: regs.control.manual.value,
           own_period: regs.period.value.value[39:8],
           rx_period: regs.rx_period.value.value,
           rx_latency: regs.rx_latency.value.value,
@@ -214,8 +220,8 @@ module time_registers
     regs_in.rx_event.fraction.next = report_i.rx.fraction;
     regs_in.tx_tai.value.next = report_i.tx.tai.ns;
     regs_in.tx_event = '{fraction: '{next: report_i.tx.tai.fraction}, count: '{next: report_i.tx.count}};
-    regs_in.servo = '{locked: '{next: report_i.servo_locked}, holdover: '{next: report_i.servo_holdover}};
-    regs_in.servo_offset.value.next = report_i.servo_offset;
+    regs_in.servo = '{locked: '{next: servo_locked_i}, holdover: '{next: servo_holdover_i}};
+    regs_in.servo_offset.value.next = servo_offset_i;
   end
 
 endmodule

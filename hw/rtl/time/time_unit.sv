@@ -80,7 +80,8 @@ module time_unit
   time_control_t control;
   time_report_t report;
   time_flags_t quality;
-  logic stepped;
+  logic stepped, manual, servo_locked, servo_holdover;
+  logic [31:0] servo_offset;
   tai_t tai, rx_tai, tx_tai;
 
   time_registers #(
@@ -93,9 +94,13 @@ module time_unit
       .rst,
       .s_axil_i,
       .s_axil_o,
-      .control_o(control),
-      .quality_o(quality),
-      .report_i (report)
+      .control_o       (control),
+      .quality_o       (quality),
+      .report_i        (report),
+      .manual_o        (manual),
+      .servo_locked_i  (servo_locked),
+      .servo_holdover_i(servo_holdover),
+      .servo_offset_i  (servo_offset)
   );
 
   time_counter u_counter (
@@ -131,15 +136,15 @@ module time_unit
     ) u_servo (
         .clk,
         .rst       (rst_q[1]),
-        .run_i     (!control.manual),
+        .run_i     (!manual),
         .event_i   (report.pps),
         .ns_i      (report.now.ns),
         .adjust_o  (adjust),
         .value_o   (back),
         .step_o    (asks),
-        .locked_o  (report.servo_locked),
-        .holdover_o(report.servo_holdover),
-        .offset_o  (report.servo_offset)
+        .locked_o  (servo_locked),
+        .holdover_o(servo_holdover),
+        .offset_o  (servo_offset)
     );
 
     // A step's value stays until it is done. Software's own goes first: what that does to the time is seen at the next pulse.
@@ -152,7 +157,7 @@ module time_unit
 
     always_comb begin
       rate = control.rate;
-      if (!control.manual) rate.adjust = adjust;
+      if (!manual) rate.adjust = adjust;
       value = steps || stepping_q ? back : control.value;
       step  = control.step || steps;
     end
@@ -160,10 +165,10 @@ module time_unit
     assign rate = control.rate;
     assign value = control.value;
     assign step = control.step;
-    assign {report.servo_locked, report.servo_holdover, report.servo_offset} = '0;
+    assign {servo_locked, servo_holdover, servo_offset} = '0;
 
     logic unused_manual;
-    assign unused_manual = control.manual;
+    assign unused_manual = manual;
   end
 
   edge_stamp u_trigger (

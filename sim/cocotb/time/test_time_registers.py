@@ -18,6 +18,7 @@ async def started(dut: Any) -> tuple[Bench, AxiLite]:
     bench = Bench(dut)
     registers = AxiLite(bench)
     dut.report_i.value = 0
+    dut.servo_locked_i.value = dut.servo_holdover_i.value = dut.servo_offset_i.value = 0
     await bench.reset()
     return bench, registers
 
@@ -92,7 +93,7 @@ async def where_pulses_keep_the_clock_their_lock_counts_until_software_keeps_it(
     await registers.write(TIME["time.quality"], 37 << 16 | 0x21 << 8 | 1 << 4 | 1 << 2 | LOCKED)
     kept = 37 << 16 | 0x21 << 8 | 1 << 4
     for locked, holdover in ((0, 0), (1, 0), (0, 1)):
-        dut.report_i.value = (locked << 1 | holdover) << 32 | 777
+        dut.servo_locked_i.value, dut.servo_holdover_i.value, dut.servo_offset_i.value = locked, holdover, 777
         await bench.step()
         assert now(dut.quality_o) == kept | holdover << 5 | 2 << 2 | locked << 1
         assert await registers.read(TIME["time.servo"]) == holdover << 1 | locked
