@@ -218,7 +218,7 @@ def test_an_answer_that_comes_late_is_nobodys(path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [
-        ([b"HTTP/1.1 400 Bad Request\n"], "no board that this software knows: it says 'HTTP/1.1 400 Bad Request'"),
+        ([b"HTTP/1.1 400 Bad Request\n"], "not a board that this software knows: it says 'HTTP/1.1 400 Bad Request'"),
         ([b"framelane-registers-1\n", b"done\n"], "has answered 'done', which is not a word"),
         ([b"framelane-registers-1\n", b"x" * (2 * MAX_LINE)], "says more than a board does"),
     ],

@@ -34,7 +34,7 @@ def paper(**words: int) -> PaperRegisters:
 
 
 def test_another_board_is_refused() -> None:
-    with pytest.raises(BoardError, match="no detector_tx: load that design"):
+    with pytest.raises(BoardError, match="not a detector_tx: load that design"):
         DetectorBoard(PaperRegisters())
     with pytest.raises(BoardError, match="version 2, this software knows 1"):
         DetectorBoard(paper(version=2 << 24))

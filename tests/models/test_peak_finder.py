@@ -244,7 +244,7 @@ def test_images_and_masks_that_do_not_fit_are_refused() -> None:
         find_peaks(image[None].astype(np.float32), SMALL)
     with pytest.raises(InputError, match=r"needed is bool \(24, 31\)"):
         find_peaks(image[None], SMALL, usable=np.ones((31, 24), np.bool_))
-    with pytest.raises(ConfigError, match="no grid of panels"):
+    with pytest.raises(ConfigError, match="not a grid of panels"):
         Panel.grid(SHAPE, 7, 31)
     with pytest.raises(ConfigError, match="no pixel reaches 5 photons"):
         find_peaks(image[None], SMALL, fraction_bits=13)

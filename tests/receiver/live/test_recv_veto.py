@@ -161,7 +161,7 @@ def test_raw_words_have_no_ladder(recv: RunCli, run_cli: RunCli, tmp_path: Path)
         (("--minimum-peaks", 3, "--keep-rejected", 1, "--keep-seed", -1), {}, "does not fit 64 bits"),
         (("--ladder", "5,a"), {}, "--ladder 5,a is not a list of thresholds"),
         (("--ladder", "5,,6"), {}, "is not a list of thresholds"),
-        (("--ladder", "6,5"), {}, "no ladder: give whole numbers that rise, from 1 to 32700"),
+        (("--ladder", "6,5"), {}, "not a ladder: give whole numbers that rise, from 1 to 32700"),
         (("--ladder", "5000"), {"fraction_bits": 3}, "from 1 to 4087"),
         (("--ladder", "5"), {"pixels": "raw"}, "--ladder counts photons, raw words have none"),
         (("--peaks", "bragg"), {"pixels": "raw"}, "--peaks counts photons, raw words have none"),

@@ -149,7 +149,7 @@ def test_the_ladder_of_one_frame_has_nothing_of_the_frame_before() -> None:
 
 @pytest.mark.parametrize("rungs", [(0,), (5, 5), (10, 5), (-1, 3), (32701,)])
 def test_thresholds_that_are_no_ladder_are_refused(rungs: tuple[int, ...]) -> None:
-    with pytest.raises(ConfigError, match="no ladder: give whole numbers that rise"):
+    with pytest.raises(ConfigError, match="not a ladder: give whole numbers that rise"):
         CorrectedImages(SHAPE, Judging(rungs=rungs))
 
 
