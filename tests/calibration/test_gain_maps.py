@@ -77,7 +77,7 @@ def test_gain_maps_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.bin", tmp_path):
         with pytest.raises(InputError, match=f"cannot read (the gain maps )?{path}: "):
             GainMaps([path])
-    with pytest.raises(InputError, match="not gain maps"):
+    with pytest.raises(InputError, match="no gain maps"):
         GainMaps([])
 
 
