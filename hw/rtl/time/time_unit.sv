@@ -82,6 +82,9 @@ module time_unit
   time_flags_t quality;
   logic stepped, manual, servo_locked, servo_holdover;
   logic [31:0] servo_offset;
+  rate_t rate;
+  time_t value;
+  logic step;
   tai_t tai, rx_tai, tx_tai;
 
   time_registers #(
@@ -122,10 +125,6 @@ module time_unit
   );
 
   // Where pulses per second keep it, the rate's adjustment and steps are theirs; software may still set the time.
-  rate_t rate;
-  time_t value;
-  logic step;
-
   if (Servo) begin : gen_servo
     logic [31:0] adjust;
     time_t back;
