@@ -91,7 +91,7 @@ module alveo_u55c (
   wire [63:0] s_axis_pixel_tkeep, m_axi_awaddr, m_axi_wstrb, m_axi_corrected_awaddr, m_axi_corrected_wstrb,
       m_axi_constant0_araddr, m_axi_constant1_araddr, m_axi_constant2_araddr, m_axi_constant3_araddr,
       m_axi_constant4_araddr, m_axi_constant5_araddr, m_axi_araddr, m_axis_tkeep, s_axis_rx_tkeep;
-  wire [194:0] s_axis_pixel_tuser;
+  wire [226:0] s_axis_pixel_tuser;
   wire [511:0] s_axis_pixel_tdata, m_axi_wdata, m_axi_corrected_wdata, m_axi_constant0_rdata, m_axi_constant1_rdata,
       m_axi_constant2_rdata, m_axi_constant3_rdata, m_axi_constant4_rdata, m_axi_constant5_rdata, m_axi_rdata,
       m_axis_tdata, s_axis_rx_tdata;

@@ -328,7 +328,7 @@ module pixel_source (
     output wire [511:0] s_axis_pixel_tdata,
     output wire [63:0] s_axis_pixel_tkeep,
     output wire s_axis_pixel_tlast,
-    output wire [194:0] s_axis_pixel_tuser,
+    output wire [226:0] s_axis_pixel_tuser,
     output wire s_axis_pixel_tvalid,
     input wire s_axis_pixel_tready
 );
