@@ -188,7 +188,7 @@ inline unsigned address_of(const void* where) {
 }
 
 inline const void* aligned(const void* where, size_t bytes) {
-    if (reinterpret_cast<uintptr_t>(where) % bytes) fail("%p is no multiple of %zu", where, bytes);
+    if (reinterpret_cast<uintptr_t>(where) % bytes) fail("%p is not a multiple of %zu", where, bytes);
     return where;
 }
 
@@ -214,13 +214,13 @@ inline void wait_for_groups(unsigned pending) {
     here->n_copies = left;
 }
 
-// A thread touches what is no memory.
+// A thread touches what is not memory.
 static void touched(int, siginfo_t* what, void*) {
     if (here == nullptr) {
         signal(SIGSEGV, SIG_DFL);
         return;
     }
-    fail("touches %p, which is no memory", what->si_addr);
+    fail("touches %p, which is not memory", what->si_addr);
 }
 
 static void run_fiber() {
