@@ -14,6 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from numpy.typing import NDArray
 
@@ -40,6 +41,8 @@ os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="framelane-state-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 """The tokens of receivers here are not among the user's."""
 set_hypothesis_home_dir(Path(__file__).resolve().parents[1] / "build" / "cache" / "hypothesis")
+settings.register_profile("untimed", deadline=None)  # how long a case takes is for benches: machines are shared
+settings.load_profile("untimed")
 
 
 @pytest.fixture
