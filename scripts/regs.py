@@ -47,6 +47,13 @@ _BUFFER_BITS = 64
 _PORTS_END = "    );\n"
 _WRITE = re.compile(r"(decoded_reg_strb\.(\w+)\S* && )decoded_req_is_wr\b")
 _DECLARED = re.compile(r"\b(input wire|logic) (\w+_req_is_wr)\b")
+_ADDRESS = re.compile(r"( +input wire \[\d+:0\] s_cpuif_)(addr,\n)")
+_READBACK = re.compile(
+    r"    always_comb begin\n +automatic logic \[31:0\] readback_data_var;\n.*?\n    end\n", re.DOTALL
+)
+_ANSWERED = re.compile(r" +readback_(?:done|err) = .*\n")
+_DATA = "assign cpuif_rd_data = readback_data;"
+_HALVES = "assign cpuif_rd_data = {readback_high[31:16], readback_data[15:0]};"
 _ASKED = re.compile(r"(?<!\] )(?<!assign )(?<!= )\b(?:cpuif|decoded)_req_is_wr\b(?!\[)")
 _COPIES = """
     // The reset a cycle later, for wide fields: each copy drives a few of them. All are always equal.
@@ -92,6 +99,20 @@ def spread_kind(module: str) -> str:
 
     module = _WRITE.sub(asked, _DECLARED.sub(rf"\1 [{COPIES - 1}:0] \2", module))
     return _ASKED.sub(r"\g<0>[0]", module)
+
+
+def spread_address(module: str) -> str:
+    """Choose the upper half of what is read by a copy of the address, which whoever asks keeps equal.
+
+    ValueError where the generator writes the choice in another way.
+    """
+    apart, ports = _ADDRESS.subn(r"\g<0>\1high_\2", module)
+    found = _READBACK.findall(apart)
+    if ports != 1 or len(found) != 1 or apart.count(_DATA) != 1:
+        raise ValueError("what is read is not found in what PeakRDL-regblock writes: mend scripts/regs.py")
+    high = _ANSWERED.sub("", found[0]).replace("rd_mux_addr", "s_cpuif_high_addr")
+    high = "    logic [31:0] readback_high;\n" + high.replace("readback_data = ", "readback_high = ")
+    return apart.replace(found[0], found[0] + "\n" + high).replace(_DATA, _HALVES)
 
 
 def note(source: Path) -> str:
@@ -166,7 +187,10 @@ def of_time() -> dict[Path, str]:
     """Those of the time unit."""
     groups = groups_of(elaborate(ROOT / TIME), "time.")
     registers = registers_of(groups)
-    return rtl(elaborate(ROOT / TIME, TIME.stem), TIME) | {
+    gateware = rtl(elaborate(ROOT / TIME, TIME.stem), TIME)
+    module = TIME.with_suffix(".sv")
+    return gateware | {
+        module: spread_address(gateware[module]),
         Path("sw/driver/registers/_time_register_map.py"): formatted(driver_module(registers, TIME, "The time unit's")),
         Path("docs/integrating/time_registers.md"): page(groups, TIME, "time_registers.md"),
     }

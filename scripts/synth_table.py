@@ -49,7 +49,7 @@ RATCHETS = {
 }
 """Columns whose limit not every block keeps yet: what they count, the limit."""
 NOT_YET: dict[str, dict[str, int]] = {
-    "fanout": {"image_writer": 259, "roce_tx": 292, "time_registers": 275, "time_regs": 278, "tx_with_rc": 301},
+    "fanout": {"image_writer": 259, "roce_tx": 292, "tx_with_rc": 301},
     "levels_with_carries": {"rc_requester": 10},
 }
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""

@@ -42,14 +42,16 @@ module time_registers
     logic        write;
     logic [15:0] addr;
     logic [31:0] data;
-    logic [31:0] mask;
   } access_t;
 
   logic req, req_q, is_regs, is_received_q;
   logic [ANSWER-1:0] answer_q;
   (* keep, dont_merge *)logic [3:0] writes_q;  // copies of whether it writes, for a part of the registers each
   access_t asked, access_q;
-  logic [31:0] regs_data, regs_data_q, read_data_q;
+  logic [31:0] mask;
+  (* keep, dont_merge *)logic [7:0] strobes_q;  // the mask, for half a byte of each register each
+  (* keep, dont_merge *)logic [TIME_REGS_MIN_ADDR_WIDTH-1:0] high_addr_q;  // for the upper half of reads
+  logic [31:0] write_mask, regs_data, regs_data_q, read_data_q;
   logic [5:0] unused;
   time_regs__in_t regs_in;
   time_regs__out_t regs;
@@ -63,10 +65,14 @@ module time_registers
       .write_o(asked.write),
       .addr_o (asked.addr),
       .data_o (asked.data),
-      .mask_o (asked.mask),
+      .mask_o (mask),
       .ack_i  (answer_q[ANSWER-1]),
       .data_i (read_data_q)
   );
+
+  for (genvar k = 0; k < 8; k++) begin : gen_strobes
+    assign write_mask[4*k+:4] = {4{strobes_q[k]}};
+  end
 
   assign is_regs = req_q && access_q.addr[15:8] == REGS;
 
@@ -76,6 +82,9 @@ module time_registers
     access_q <= asked;
     // A copy asks whether it changes: tools make one of equal ones.
     for (int unsigned k = 0; k < 4; k++) if (writes_q[k] != asked.write) writes_q[k] <= asked.write;
+    for (int unsigned k = 0; k < 8; k++) if (strobes_q[k] != mask[4*k]) strobes_q[k] <= mask[4*k];
+    for (int unsigned k = 0; k < TIME_REGS_MIN_ADDR_WIDTH; k++)
+      if (high_addr_q[k] != asked.addr[k]) high_addr_q[k] <= asked.addr[k];
     answer_q <= {answer_q[ANSWER-2:0], req};
     if (req_q) regs_data_q <= is_regs ? regs_data : '0;
     is_received_q <= access_q.addr[15:7] == RECEIVED;
@@ -92,8 +101,9 @@ module time_registers
       .s_cpuif_req         (is_regs),
       .s_cpuif_req_is_wr   (writes_q),
       .s_cpuif_addr        (access_q.addr[TIME_REGS_MIN_ADDR_WIDTH-1:0]),
+      .s_cpuif_high_addr   (high_addr_q),
       .s_cpuif_wr_data     (access_q.data),
-      .s_cpuif_wr_biten    (access_q.mask),
+      .s_cpuif_wr_biten    (write_mask),
       .s_cpuif_req_stall_wr(unused[0]),
       .s_cpuif_req_stall_rd(unused[1]),
       .s_cpuif_rd_ack      (unused[2]),

@@ -9,6 +9,7 @@ module time_regs (
         input wire s_cpuif_req,
         input wire [3:0] s_cpuif_req_is_wr,
         input wire [7:0] s_cpuif_addr,
+        input wire [7:0] s_cpuif_high_addr,
         input wire [31:0] s_cpuif_wr_data,
         input wire [31:0] s_cpuif_wr_biten,
         output wire s_cpuif_req_stall_wr,
@@ -1834,7 +1835,202 @@ module time_regs (
         readback_err = '0;
     end
 
+    logic [31:0] readback_high;
+    always_comb begin
+        automatic logic [31:0] readback_data_var;
+        readback_data_var = '0;
+        if(s_cpuif_high_addr == 8'h0) begin
+            readback_data_var[31:0] = 32'h4d544c46;
+        end
+        if(s_cpuif_high_addr == 8'h4) begin
+            readback_data_var[15:0] = 16'h0;
+            readback_data_var[23:16] = 8'h1;
+            readback_data_var[31:24] = 8'h1;
+        end
+        if(s_cpuif_high_addr == 8'h8) begin
+            readback_data_var[0] = hwif_in.sizes.messages.next;
+            readback_data_var[1] = hwif_in.sizes.frames.next;
+            readback_data_var[2] = hwif_in.sizes.servo.next;
+            readback_data_var[7:4] = hwif_in.sizes.queue_log2.next;
+            readback_data_var[15:8] = hwif_in.sizes.message_bytes.next;
+        end
+        if(s_cpuif_high_addr == 8'hc) begin
+            readback_data_var[31:0] = hwif_in.clock_hz.value.next;
+        end
+        if(s_cpuif_high_addr == 8'h10) begin
+            readback_data_var[1:0] = field_storage.control.frames.value;
+            readback_data_var[2] = field_storage.control.pps.value;
+            readback_data_var[3] = field_storage.control.receive.value;
+            readback_data_var[4] = field_storage.control.manual.value;
+        end
+        if(s_cpuif_high_addr == 8'h14) begin
+            readback_data_var[0] = hwif_in.status.stepping.next;
+            readback_data_var[1] = hwif_in.status.slewing.next;
+            readback_data_var[2] = hwif_in.status.sending.next;
+            readback_data_var[3] = hwif_in.status.lapsed.next;
+        end
+        if(s_cpuif_high_addr == 8'h18) begin
+            readback_data_var[0] = field_storage.command.capture.value;
+            readback_data_var[1] = field_storage.command.set.value;
+            readback_data_var[2] = field_storage.command.step.value;
+            readback_data_var[3] = field_storage.command.slew.value;
+            readback_data_var[4] = field_storage.command.send.value;
+            readback_data_var[5] = field_storage.command.next.value;
+        end
+        if(s_cpuif_high_addr == 8'h1c) begin
+            readback_data_var[1] = field_storage.quality.locked.value;
+            readback_data_var[3:2] = field_storage.quality.source.value;
+            readback_data_var[4] = field_storage.quality.utc_known.value;
+            readback_data_var[5] = field_storage.quality.holdover.value;
+            readback_data_var[15:8] = field_storage.quality.accuracy.value;
+            readback_data_var[31:16] = field_storage.quality.tai_utc.value;
+        end
+        if(s_cpuif_high_addr == 8'h20) begin
+            readback_data_var[31:0] = field_storage.period.value.value[31:0];
+        end
+        if(s_cpuif_high_addr == 8'h24) begin
+            readback_data_var[7:0] = field_storage.period.value.value[39:32];
+        end
+        if(s_cpuif_high_addr == 8'h28) begin
+            readback_data_var[31:0] = field_storage.adjust.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h2c) begin
+            readback_data_var[15:0] = field_storage.remainder.numerator.value;
+            readback_data_var[31:16] = field_storage.remainder.denominator.value;
+        end
+        if(s_cpuif_high_addr == 8'h30) begin
+            readback_data_var[31:0] = field_storage.slew_rate.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h34) begin
+            readback_data_var[15:0] = field_storage.quality_limit.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h38) begin
+            readback_data_var[31:0] = field_storage.value_seconds.value.value[31:0];
+        end
+        if(s_cpuif_high_addr == 8'h3c) begin
+            readback_data_var[15:0] = field_storage.value_seconds.value.value[47:32];
+        end
+        if(s_cpuif_high_addr == 8'h40) begin
+            readback_data_var[31:0] = field_storage.value.fraction.value;
+        end
+        if(s_cpuif_high_addr == 8'h44) begin
+            readback_data_var[29:0] = field_storage.value.ns.value;
+        end
+        if(s_cpuif_high_addr == 8'h48) begin
+            readback_data_var[31:0] = field_storage.slew.value.value[31:0];
+        end
+        if(s_cpuif_high_addr == 8'h4c) begin
+            readback_data_var[31:0] = field_storage.slew.value.value[63:32];
+        end
+        if(s_cpuif_high_addr == 8'h50) begin
+            readback_data_var[31:0] = hwif_in.now_seconds.value.next[31:0];
+        end
+        if(s_cpuif_high_addr == 8'h54) begin
+            readback_data_var[15:0] = hwif_in.now_seconds.value.next[47:32];
+        end
+        if(s_cpuif_high_addr == 8'h58) begin
+            readback_data_var[31:0] = hwif_in.now.fraction.next;
+        end
+        if(s_cpuif_high_addr == 8'h5c) begin
+            readback_data_var[29:0] = hwif_in.now.ns.next;
+        end
+        if(s_cpuif_high_addr == 8'h60) begin
+            readback_data_var[31:0] = hwif_in.trigger_tai.value.next[31:0];
+        end
+        if(s_cpuif_high_addr == 8'h64) begin
+            readback_data_var[31:0] = hwif_in.trigger_tai.value.next[63:32];
+        end
+        if(s_cpuif_high_addr == 8'h68) begin
+            readback_data_var[15:0] = hwif_in.trigger_event.fraction.next;
+            readback_data_var[31:16] = hwif_in.trigger_event.count.next;
+        end
+        if(s_cpuif_high_addr == 8'h70) begin
+            readback_data_var[31:0] = hwif_in.pps_tai.value.next[31:0];
+        end
+        if(s_cpuif_high_addr == 8'h74) begin
+            readback_data_var[31:0] = hwif_in.pps_tai.value.next[63:32];
+        end
+        if(s_cpuif_high_addr == 8'h78) begin
+            readback_data_var[15:0] = hwif_in.pps_event.fraction.next;
+            readback_data_var[31:16] = hwif_in.pps_event.count.next;
+        end
+        if(s_cpuif_high_addr == 8'h80) begin
+            readback_data_var[31:0] = field_storage.rx_period.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h84) begin
+            readback_data_var[31:0] = field_storage.rx_latency.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h88) begin
+            readback_data_var[31:0] = field_storage.tx_period.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h8c) begin
+            readback_data_var[31:0] = field_storage.tx_latency.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h90) begin
+            readback_data_var[31:0] = field_storage.pixel_period.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h94) begin
+            readback_data_var[31:0] = field_storage.pixel_latency.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h98) begin
+            readback_data_var[31:0] = field_storage.trigger_latency.value.value;
+        end
+        if(s_cpuif_high_addr == 8'h9c) begin
+            readback_data_var[31:0] = field_storage.pps_latency.value.value;
+        end
+        if(s_cpuif_high_addr == 8'ha0) begin
+            readback_data_var[0] = hwif_in.rx_message.valid.next;
+            readback_data_var[15:8] = hwif_in.rx_message.bytes.next;
+            readback_data_var[31:16] = hwif_in.rx_message.lost.next;
+        end
+        if(s_cpuif_high_addr == 8'ha8) begin
+            readback_data_var[31:0] = hwif_in.rx_tai.value.next[31:0];
+        end
+        if(s_cpuif_high_addr == 8'hac) begin
+            readback_data_var[31:0] = hwif_in.rx_tai.value.next[63:32];
+        end
+        if(s_cpuif_high_addr == 8'hb0) begin
+            readback_data_var[15:0] = hwif_in.rx_event.fraction.next;
+        end
+        if(s_cpuif_high_addr == 8'hb4) begin
+            readback_data_var[7:0] = field_storage.tx_message.bytes.value;
+        end
+        if(s_cpuif_high_addr == 8'hb8) begin
+            readback_data_var[31:0] = hwif_in.tx_tai.value.next[31:0];
+        end
+        if(s_cpuif_high_addr == 8'hbc) begin
+            readback_data_var[31:0] = hwif_in.tx_tai.value.next[63:32];
+        end
+        if(s_cpuif_high_addr == 8'hc0) begin
+            readback_data_var[15:0] = hwif_in.tx_event.fraction.next;
+            readback_data_var[31:16] = hwif_in.tx_event.count.next;
+        end
+        if(s_cpuif_high_addr == 8'hc8) begin
+            readback_data_var[31:0] = field_storage.told_grandmaster.low.value;
+        end
+        if(s_cpuif_high_addr == 8'hcc) begin
+            readback_data_var[31:0] = field_storage.told_grandmaster.high.value;
+        end
+        if(s_cpuif_high_addr == 8'hd0) begin
+            readback_data_var[31:0] = field_storage.told_since.value.value;
+        end
+        if(s_cpuif_high_addr == 8'hd4) begin
+            readback_data_var[31:0] = field_storage.told_offset.value.value;
+        end
+        if(s_cpuif_high_addr == 8'hd8) begin
+            readback_data_var[31:0] = field_storage.told_delay.value.value;
+        end
+        if(s_cpuif_high_addr == 8'he0) begin
+            readback_data_var[0] = hwif_in.servo.locked.next;
+            readback_data_var[1] = hwif_in.servo.holdover.next;
+        end
+        if(s_cpuif_high_addr == 8'he4) begin
+            readback_data_var[31:0] = hwif_in.servo_offset.value.next;
+        end
+        readback_high = readback_data_var;
+    end
+
     assign cpuif_rd_ack = readback_done;
-    assign cpuif_rd_data = readback_data;
+    assign cpuif_rd_data = {readback_high[31:16], readback_data[15:0]};
     assign cpuif_rd_err = readback_err;
 endmodule

@@ -20,7 +20,7 @@ class PtpSettings:
 
     domain: int = 0
     lock_ns: float = 100.0
-    window_s: float = 128.0
+    window_s: float = 256.0
     asymmetry_ns: float = 0.0
     max_rate_ppm: float = 200.0
     holdover_ppb: float = 100.0

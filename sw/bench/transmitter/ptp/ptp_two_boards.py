@@ -15,7 +15,7 @@ from framelane.models.time.time_counter import FRACTION_BITS, NS, Clock
 
 LOCKED_S = 20.0
 """Triggers begin when both are locked, but not before."""
-_PATIENCE_S = 200.0
+_PATIENCE_S = 300.0
 BURST = 100
 """Triggers in a row, between which no servo acts."""
 PAUSE_S = 1.0
@@ -33,7 +33,7 @@ class Pair:
     lock_ns: float = 5.0
 
 
-PAIRS = [Pair(), *(Pair(seeds=(seed, seed + 1), lock_ns=1.5) for seed in (11, 13, 15, 17))]
+PAIRS = [Pair(), *(Pair(seeds=(seed, seed + 1), lock_ns=1.0) for seed in (11, 13, 15, 17, 19, 21))]
 
 
 @dataclass(frozen=True)
