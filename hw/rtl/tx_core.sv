@@ -92,13 +92,6 @@ module tx_core
     output logic idle_o  // nothing is under way
 );
 
-  frame_t frame;
-
-  always_comb begin
-    frame = s_axis_frame_tdata;
-    if (!TimeFlags) frame.time_flags = '0;
-  end
-
   bd_t bd_tdata;
   trailer_t placed_tdata, trailer_tdata;
   rc_item_t issue_tdata, item_tdata;
@@ -136,7 +129,8 @@ module tx_core
 
   bd_gen #(
       .Flows       (Flows),
-      .Destinations(Destinations)
+      .Destinations(Destinations),
+      .TimeFlags   (TimeFlags)
   ) u_bd_gen (
       .clk,
       .rst(rst[0]),
@@ -151,7 +145,7 @@ module tx_core
       .admit_o              (admit),
       .mtu_index_o          (mtu_index),
       .mtu_log2_i           (mtu_log2),
-      .s_axis_frame_tdata   (frame),
+      .s_axis_frame_tdata,
       .s_axis_frame_tvalid,
       .s_axis_frame_tready,
       .m_axis_bd_tdata      (bd_tdata),

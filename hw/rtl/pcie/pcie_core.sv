@@ -104,7 +104,8 @@ module pcie_core
 
   bd_gen #(
       .Flows       (Flows),
-      .Destinations(Destinations)
+      .Destinations(Destinations),
+      .TimeFlags   (1'b1)
   ) u_bd_gen (
       .clk,
       .rst                  (rst[0]),

@@ -6,7 +6,8 @@ module bd_gen
   import framelane_pkg::*;
 #(
     parameter int unsigned Flows        = 4,
-    parameter int unsigned Destinations = 16
+    parameter int unsigned Destinations = 16,
+    parameter bit          TimeFlags    = 1'b0  // frames may bring time_flags; 0: those of all are 0
 ) (
     input logic clk,
     input logic rst,
@@ -61,13 +62,26 @@ module bd_gen
     output logic     idle_o
 );
 
-  chosen_t chosen_tdata, queued_tdata;
-  placed_t placed_tdata, ready_tdata;
+  frame_t frame_tdata;
+  chosen_t chosen_tdata, registered_tdata, queued_tdata;
+  placed_t placed_tdata, waiting_tdata, ready_tdata;
   logic chosen_tvalid, chosen_tready, queued_tvalid, queued_tready;
   logic placed_tvalid, placed_tready, ready_tvalid, ready_tready;
   count_t count_tdata;
   logic count_tvalid, count_tready;
   logic select_idle, place_idle, rows_idle;
+
+  // Tools do not find that registers in a ring hold nothing but 0: they are told so behind each.
+  always_comb begin
+    frame_tdata  = s_axis_frame_tdata;
+    queued_tdata = registered_tdata;
+    ready_tdata  = waiting_tdata;
+    if (!TimeFlags) begin
+      frame_tdata.time_flags = '0;
+      queued_tdata.frame.time_flags = '0;
+      ready_tdata.trailer.time_flags = '0;
+    end
+  end
 
   bd_select #(
       .Flows(Flows)
@@ -77,7 +91,7 @@ module bd_gen
       .armed_i,
       .flow_index_o,
       .flow_i,
-      .s_axis_frame_tdata,
+      .s_axis_frame_tdata  (frame_tdata),
       .s_axis_frame_tvalid,
       .s_axis_frame_tready,
       .m_axis_chosen_tdata (chosen_tdata),
@@ -96,7 +110,7 @@ module bd_gen
       .s_axis_tdata (chosen_tdata),
       .s_axis_tvalid(chosen_tvalid),
       .s_axis_tready(chosen_tready),
-      .m_axis_tdata (queued_tdata),
+      .m_axis_tdata (registered_tdata),
       .m_axis_tvalid(queued_tvalid),
       .m_axis_tready(queued_tready)
   );
@@ -147,7 +161,7 @@ module bd_gen
       .s_axis_tdata (placed_tdata),
       .s_axis_tvalid(placed_tvalid),
       .s_axis_tready(placed_tready),
-      .m_axis_tdata (ready_tdata),
+      .m_axis_tdata (waiting_tdata),
       .m_axis_tvalid(ready_tvalid),
       .m_axis_tready(ready_tready)
   );

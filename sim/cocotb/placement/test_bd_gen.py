@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import cocotb
+import pytest
 
 from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.driver.simulated import ports
@@ -55,6 +56,8 @@ class BdGenBench(Bench):
             number, bits(64), bits(64), bits(64), kind, kind_index, (number + 1) * 0x9E37_79B9 & 0xFFFF_FFFF
         )
         self.frames.items.append({"tdata": ports.frame_t(event)})
+        if not int(self.dut.TimeFlags.value):
+            event = replace(event, time_flags=0)
         for descriptors, trailer in self.model.frame(event):
             self.expected += [BD_T.pack({n: getattr(bd, n) for n in BD_T.fields}) for bd in descriptors]
             self.expected_trailers.append(TRAILER_T.pack({n: getattr(trailer, n) for n in TRAILER_T.fields}))
@@ -159,5 +162,6 @@ async def a_reset_starts_anew_whatever_was_under_way(dut: Any) -> None:
         await bench.check()
 
 
-def test_bd_gen() -> None:
-    run("bd_gen", Flows=FLOWS, Destinations=DESTINATIONS)
+@pytest.mark.parametrize("flags", [0, 1])
+def test_bd_gen(flags: int) -> None:
+    run("bd_gen", Flows=FLOWS, Destinations=DESTINATIONS, TimeFlags=flags)
