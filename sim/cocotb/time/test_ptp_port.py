@@ -10,6 +10,7 @@ from framelane.models.cells import axis
 from signals import now
 
 PATIENCE = 300
+WAITING = 7
 MESSAGE = bytes(12) + b"\x88\xf7" + bytes(range(46))
 WIDTH = 64
 
@@ -44,13 +45,32 @@ class Port:
 
     async def to_mac(self, stamp: int) -> None:
         """The message is taken by the MAC, its first beat at that time."""
+        await self._passes(self.tx, stamp)
+
+    async def from_mac(self, stamp: int) -> None:
+        """A message comes from the MAC."""
+        await self._passes(self.rx, stamp)
+
+    async def _passes(self, side: Side, stamp: int) -> None:
+        ports = {name: getattr(self.dut, f"{side.name}_{name}_i") for name in ("tdata", "tkeep", "tlast", "tai", "taken")}
         for k, beat in enumerate(axis.beats(MESSAGE, WIDTH)):
-            self.dut.tx_tdata_i.value, self.dut.tx_tkeep_i.value = beat.data, beat.keep
-            self.dut.tx_tlast_i.value, self.dut.tx_tai_i.value = int(beat.last), stamp + k
-            self.dut.tx_taken_i.value = 1
-            await self.tx.wait(1)
-        self.dut.tx_taken_i.value = 0
-        await self.tx.wait(20)
+            ports["tdata"].value, ports["tkeep"].value = beat.data, beat.keep
+            ports["tlast"].value, ports["tai"].value = int(beat.last), stamp + k
+            ports["taken"].value = 1
+            await side.wait(1)
+        ports["taken"].value = 0
+        await side.wait(20)
+
+    async def give_back(self) -> int:
+        """The oldest one's stamp; it makes room."""
+        await self.core.wait_until(lambda: bool(now(self.dut.valid_o)), 100)
+        assert now(self.dut.bytes_o) == len(MESSAGE)
+        stamp = now(self.dut.tai_o)
+        self.dut.next_i.value = 1
+        await self.core.wait(1)
+        self.dut.next_i.value = 0
+        await self.core.wait(2)
+        return stamp
 
     def sent(self) -> tuple[int, int]:
         """How many were stamped, and the last stamp."""
@@ -90,6 +110,23 @@ async def a_stamp_is_waited_for_so_long_and_not_longer(dut: Any) -> None:
     await port.to_mac(99)
     assert port.sent() == (1, 99)
     assert not now(dut.sending_o)
+
+
+@cocotb.test()
+async def messages_that_come_wait_in_order_and_those_without_room_are_counted(dut: Any) -> None:
+    port = Port(dut)
+    await port.start()
+    await port.from_mac(1)  # not asked for
+    dut.receive_i.value = 1
+    await port.rx.wait(10)
+    for first in (100, 200):
+        for k in range(WAITING + 3):
+            await port.from_mac(first + 10 * k)
+        assert now(dut.lost_o) == 3 * (first // 100)
+        assert [await port.give_back() for _ in range(WAITING)] == [first + 10 * k for k in range(WAITING)]
+        await port.core.wait(20)
+        assert not now(dut.valid_o)
+    assert port.sent() == (0, 0)
 
 
 def test_ptp_port() -> None:
