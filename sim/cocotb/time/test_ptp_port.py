@@ -52,7 +52,9 @@ class Port:
         await self._passes(self.rx, stamp)
 
     async def _passes(self, side: Side, stamp: int) -> None:
-        ports = {name: getattr(self.dut, f"{side.name}_{name}_i") for name in ("tdata", "tkeep", "tlast", "tai", "taken")}
+        ports = {
+            name: getattr(self.dut, f"{side.name}_{name}_i") for name in ("tdata", "tkeep", "tlast", "tai", "taken")
+        }
         for k, beat in enumerate(axis.beats(MESSAGE, WIDTH)):
             ports["tdata"].value, ports["tkeep"].value = beat.data, beat.keep
             ports["tlast"].value, ports["tai"].value = int(beat.last), stamp + k

@@ -52,6 +52,23 @@ async def a_lock_lapses_after_its_limit_and_not_while_it_is_said_again(dut: Any)
 
 
 @cocotb.test()
+async def each_second_of_the_limit_has_as_many_cycles_as_the_clock(dut: Any) -> None:
+    bench, registers = await started(dut)
+    await registers.write(TIME["time.control"], 1 << 4)
+    lasted = []
+    for seconds in (1, 3):
+        await registers.write(TIME["time.quality_limit"], seconds)
+        await registers.write(TIME["time.quality"], LOCKED)
+        start = bench.cycle
+        while now(dut.quality_o) & LOCKED:
+            await bench.step()
+            assert bench.cycle - start < 4 * CLOCK_HZ
+        lasted.append(bench.cycle - start)
+    assert abs(lasted[0] - CLOCK_HZ) < 10
+    assert lasted[1] - lasted[0] == 2 * CLOCK_HZ
+
+
+@cocotb.test()
 async def without_a_limit_a_lock_stands(dut: Any) -> None:
     bench, registers = await started(dut)
     await registers.write(TIME["time.quality"], LOCKED)
