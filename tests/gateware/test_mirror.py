@@ -17,6 +17,8 @@ PARTS = {
     "det_end": "det_send",
     "det_queue": "det_place",
     "det_registers": "detector_core",
+    "det_whole": "detector_core",
+    "detector_pcie": "detector/detector_core",
     "edge_stamp": "time_cross",
     "event_fence": "event_queue",
     "event_join": "event_queue",

@@ -34,13 +34,16 @@ TARGET = Target(
 NEVER = 0xFFFF
 
 
-class CoreBench(Bench):
-    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, header: DetHeader | None = None) -> None:
+class DetectorBench(Bench):
+    """The side of the line: frames of detectors, what the core is told, and its model."""
+
+    def __init__(
+        self, dut: Any, stalls: Stalls = Stalls.NONE, header: DetHeader | None = None, target: Target = TARGET
+    ) -> None:
         super().__init__(dut, stalls)
         self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
-        self.header = header or DetHeader(SMALL, MODULES)
-        self.messages, self.payload = self.sink("m_axis_msg"), self.sink("m_axis_payload")
-        dut.target_i.value = target_t(TARGET)
+        self.header, self.target = header or DetHeader(SMALL, MODULES), target
+        dut.target_i.value = target_t(target)
         dut.local_mac_i.value, dut.local_ip_i.value = LOCAL.mac, LOCAL.ip
         dut.first_port_i.value, dut.two_ports_i.value = FIRST_PORT, self.header.interfaces - 1
         dut.modules_i.value, dut.armed_i.value = self.header.modules, 1
@@ -51,7 +54,7 @@ class CoreBench(Bench):
 
     def begin(self) -> None:
         """As after a reset."""
-        self.model = DetectorCore(self.header, TARGET, LOCAL, FIRST_PORT)
+        self.model = DetectorCore(self.header, self.target, LOCAL, FIRST_PORT)
         self.expected: list[Write] = []
         self.pulses.clear()
 
@@ -65,6 +68,17 @@ class CoreBench(Bench):
         self.line.send(frame, self.width, tuser=0)
         self.line.items[-1]["tuser"] = int(bad)
         self.expected += self.model.take(frame, bad)
+
+    def fates(self) -> Counter[DetFate]:
+        return Counter({DetFate(k): n for k, n in self.pulses.items()})
+
+
+class CoreBench(DetectorBench):
+    """detector_core with sinks for its messages and their payload."""
+
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, header: DetHeader | None = None) -> None:
+        super().__init__(dut, stalls, header)
+        self.messages, self.payload = self.sink("m_axis_msg"), self.sink("m_axis_payload")
 
     def writes(self) -> list[Write]:
         """What came out, each message with its payload."""
@@ -84,9 +98,6 @@ class CoreBench(Bench):
         await self.settle()
         assert self.writes() == self.expected
         assert self.fates() == self.model.fates
-
-    def fates(self) -> Counter[DetFate]:
-        return Counter({DetFate(k): n for k, n in self.pulses.items()})
 
 
 def writes_of(messages: list[dict[str, int]], payload: list[dict[str, int]], width: int) -> list[Write]:
