@@ -31,7 +31,6 @@ WIDE_CARRIES: dict[str, str] = {
     "det_send": "the offset of trailers less that of masks",
     "dcqcn": "the least rate, of two, compared with that which a notification leaves",
     "rc_protocol": "the difference of two PSNs, and the sum in the time of a timer",
-    "rc_ring": "the difference of two PSNs, those of the QP that is looked at",
     "rc_requester": "packets of a descriptor, one more where the last is short",
     "counters": "the sum of 64 bits, from 0 where a counter is cleared",
     "registers": "that of `counters`",
@@ -50,7 +49,7 @@ RATCHETS = {
 """Columns whose limit not every block keeps yet: what they count, the limit."""
 NOT_YET: dict[str, dict[str, int]] = {
     "fanout": {"image_writer": 259, "roce_tx": 292, "tx_with_rc": 301},
-    "levels_with_carries": {"rc_requester": 10},
+    "levels_with_carries": {},
 }
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""
 

@@ -142,9 +142,9 @@ module rc_requester
   logic entry_tvalid, entry_tready, through_tvalid, lets_through, is_rc, complete, accepted, passing_q;
   set_t expected, of_rc;
   rc_context_t in_context;
-  logic [31:0] whole;
-  logic rest;
-  logic [15:0] packets, packets_by_mtu;
+  logic [31:0] by_mtu;
+  logic [15:0] whole;
+  logic rest, many;
 
   assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
   assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q && of_rc[index_t'(s_axis_bd_tdata.qp)];
@@ -163,26 +163,31 @@ module rc_requester
   end
 
   always_comb begin
-    packets = '0;
+    // One sum, of what the MTU chooses: that comes late, and chooses one at most.
+    whole = '0;
+    rest  = 1'b0;
     for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
-      whole = s_axis_bd_tdata.length >> log2;
-      rest = (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
-      packets_by_mtu = whole >= 32'(PACKETS_MAX) ? PACKETS_MAX : whole[15:0] + 16'(rest);
-      if (in_context.mtu_log2 == 4'(log2)) packets = packets_by_mtu;
+      by_mtu = s_axis_bd_tdata.length >> log2;
+      many = by_mtu[31:16] != '0 || by_mtu[15:0] == PACKETS_MAX;
+      if (in_context.mtu_log2 == 4'(log2)) begin
+        whole |= many ? PACKETS_MAX : by_mtu[15:0];
+        rest |= !many && (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
+      end
     end
     entry = '{
         tag: tag_i,
-        packets: packets,
+        packets: whole + 16'(rest),
         trailer: s_axis_trailer_tdata,
         bd: s_axis_bd_tdata
     };
   end
 
-  // Messages in the transmitter, by QP, and how many packets leave until the last of those that have ended has left.
+  // Messages in the transmitter, by QP, and how many packets leave until the last of those that have ended has left. What passes
+  // through is counted a cycle later, and is under way meanwhile: whether it passes is known late.
   logic timer_write;
   logic [RcQps-1:0][MESSAGES_W-1:0] messages_q;
   logic [RcQps-1:0][7:0] line_q;
-  set_t issued, passed, ended, in_line, under_way, started, left_q;
+  set_t issued, passed, passed_q, ended, in_line, under_way, started, left_q;
 
   always_comb begin
     ended = '0;
@@ -194,7 +199,7 @@ module rc_requester
       of_rc[q] = contexts_q[q].rc || expected[q];
       passed[q] = complete && lets_through && s_axis_bd_tdata.qp == 8'(q) && (passing_q || !of_rc[q]);
       in_line[q] = line_q[q] != '0;
-      under_way[q] = messages_q[q] != '0 || in_line[q];
+      under_way[q] = messages_q[q] != '0 || passed_q[q] || in_line[q];
     end
   end
 
@@ -210,15 +215,19 @@ module rc_requester
 
   always_ff @(posedge clk) begin
     for (int unsigned q = 0; q < RcQps; q++) begin
-      messages_q[q] <= messages_q[q] + step(issued[q], passed[q], ended[q]);
+      messages_q[q] <= messages_q[q] + step(issued[q], passed_q[q], ended[q]);
       if (ended[q] || in_line_i == '0) line_q[q] <= in_line_i;
       else line_q[q] <= line_q[q] - 8'(left_i && in_line[q]);
     end
     // Time-outs count from when the last packet has left: a timer during which one did starts once more.
     left_q <= (left_q & ~started) | ended | in_line;
+    passed_q <= passed;
     if (rst_q[0]) messages_q <= '0;
     if (rst_q[1]) line_q <= '0;
-    if (rst_q[1]) left_q <= '0;
+    if (rst_q[1]) begin
+      left_q   <= '0;
+      passed_q <= '0;
+    end
   end
 
   // Ring, protocol, timer

@@ -110,13 +110,26 @@ module rc_ring
     end
   end
 
+  // The lowest of a set, by halves.
+  function automatic index_t lowest(input set_t set);
+    logic [RcQps-1:0] any;
+    index_t [RcQps-1:0] found;
+    any   = set;
+    found = '0;
+    for (int unsigned bits = 0; bits < INDEX_W; bits++) begin
+      for (int unsigned k = 0; k < RcQps >> (bits + 1); k++) begin
+        found[k] = any[2*k] ? found[2*k] : found[2*k+1] | index_t'(1 << bits);
+        any[k]   = any[2*k] || any[2*k+1];
+      end
+    end
+    return found[0];
+  endfunction
+
   // The next of a set in turn.
   function automatic index_t after(input set_t set, input index_t last);
-    index_t found;
-    found = last;
-    for (int k = RcQps - 1; k >= 0; k--) if (set[k]) found = index_t'(k);
-    for (int k = RcQps - 1; k >= 0; k--) if (set[k] && k > int'(last)) found = index_t'(k);
-    return found;
+    set_t above;
+    for (int unsigned k = 0; k < RcQps; k++) above[k] = set[k] && index_t'(k) > last;
+    return above != '0 ? lowest(above) : set != '0 ? lowest(set) : last;
   endfunction
 
   // Accepting.
@@ -168,7 +181,9 @@ module rc_ring
 
   always_ff @(posedge clk) begin
     // In turn, however long none is wanted; a question that waits keeps its turn.
-    if (!ask_o || ask_ready_i) send_pick_q <= after(may_send, asks_q || !wanted_i ? send_q : send_pick_q);
+    if (!ask_o || ask_ready_i) begin
+      send_pick_q <= asks_q || !wanted_i ? after(may_send, send_q) : after(may_send, send_pick_q);
+    end
     asks_q <= read;
     if (read) begin
       send_q <= send_pick_q;
@@ -228,7 +243,7 @@ module rc_ring
   assign retired = looks_q && !held && was_sent && (acked || (failing_i[end_q] && !late_q));
 
   always_ff @(posedge clk) begin
-    end_pick_q <= after(may_end, looks_q ? end_q : end_pick_q);
+    end_pick_q <= looks_q ? after(may_end, end_q) : after(may_end, end_pick_q);
     looks_q <= looks_q ? held : end_read;
     late_q <= looks_q && held;
     if (end_read) begin
