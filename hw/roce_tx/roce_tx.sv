@@ -224,8 +224,10 @@ module roce_tx
   );
 
   logic [7:0] messages_q, packets_q;
+  logic rst_q;  // for the errors, so that rst does not drive too much: none is found so soon behind it
 
   always_ff @(posedge clk) begin
+    rst_q <= rst;
     messages_q <= messages_q + 8'(s_axis_msg_tvalid && s_axis_msg_tready) - 8'(status_valid_o);
     packets_q  <= packets_q + 8'(join_tvalid && join_tready && join_tlast) -
         8'(m_axis_tvalid && m_axis_tready && m_axis_tlast);
@@ -239,8 +241,8 @@ module roce_tx
     if (rst) begin
       messages_q <= '0;
       packets_q  <= '0;
-      errors_o   <= '0;
     end
+    if (rst_q) errors_o <= '0;
   end
 
   // The register behind the join may hold the last beats of two packets.
