@@ -48,7 +48,7 @@ RATCHETS = {
 }
 """Columns whose limit not every block keeps yet: what they count, the limit."""
 NOT_YET: dict[str, dict[str, int]] = {
-    "fanout": {"image_writer": 259, "tx_with_rc": 301},
+    "fanout": {"tx_with_rc": 301},
     "levels_with_carries": {},
 }
 """Blocks beyond a limit, by column: what they have, and may not have more of. What this lists is to be mended."""

@@ -30,6 +30,12 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ("neighbour", "tick_q   <= 1'b0;", "tick_q   <= 1'b1;"): (
         "a reset counts as one millisecond more: all that waits for these begins with a time of its own"
     ),
+    ("time_cross", "count_q <= '0;", "count_q <= '1;"): (
+        "a reset moves the first measurement by a cycle: until then the time is anything"
+    ),
+    ("pcie_lane", "restart_q <= '0;", "restart_q <= '1;"): (
+        "at reset: the engine stays in reset a cycle longer, in which nothing can come yet"
+    ),
     ("roce_rx", "counts1_q <= 1'b0;", "counts1_q <= 1'b1;"): (
         "at reset: it is the sum of no packet, and the first beat of one begins it anew"
     ),

@@ -224,9 +224,13 @@ module image_writer
         .failed_o     (corrected_failed)
     );
 
-    // A frame is through when both its images are. There are never more than MaxFrames to wait for.
+    // A frame is through when both its images are. There are never more than MaxFrames to wait for. What waits is forgotten a cycle
+    // behind the reset, which drives enough without it; nothing ends so soon.
+    (* keep *)logic rst_q;
     logic [1:0] ended, failed, ended_valid;
     logic [1:0] unused;
+
+    always_ff @(posedge clk) rst_q <= rst;
 
     assign ended = {corrected_done && correction_i.enabled, raw_done};
 
@@ -235,7 +239,7 @@ module image_writer
         .Depth(MaxFrames)
     ) u_raw_ended (
         .clk,
-        .rst,
+        .rst          (rst_q),
         .s_axis_tdata (raw_failed),
         .s_axis_tvalid(ended[RAW]),
         .s_axis_tready(unused[RAW]),
@@ -249,7 +253,7 @@ module image_writer
         .Depth(MaxFrames)
     ) u_corrected_ended (
         .clk,
-        .rst,
+        .rst          (rst_q),
         .s_axis_tdata (corrected_failed),
         .s_axis_tvalid(ended[CORRECTED]),
         .s_axis_tready(unused[CORRECTED]),
@@ -258,7 +262,7 @@ module image_writer
         .m_axis_tready(done_o && correction_i.enabled)
     );
 
-    assign done_o = ended_valid[RAW] && (ended_valid[CORRECTED] || !correction_i.enabled);
+    assign done_o = !rst_q && ended_valid[RAW] && (ended_valid[CORRECTED] || !correction_i.enabled);
     assign failed_o = failed[RAW] || (failed[CORRECTED] && correction_i.enabled);
   end
 
