@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from framelane.models.detector.det_correct import DetCorrect
 from framelane.models.detector.det_header import DetHeader
 from framelane.models.detector.det_place import Target
 from framelane.models.detector.det_send import Write
@@ -16,9 +17,15 @@ class DetectorTx:
     """The top `detector_tx`, with room for everything; `qps` is its QP table. What the station answers is left out."""
 
     def __init__(
-        self, header: DetHeader, target: Target, local: Endpoint, first_port: int, qps: tuple[QpContext, ...]
+        self,
+        header: DetHeader,
+        target: Target,
+        local: Endpoint,
+        first_port: int,
+        qps: tuple[QpContext, ...],
+        correct: DetCorrect | None = None,
     ) -> None:
-        self.core = DetectorCore(header, target, local, first_port)
+        self.core = DetectorCore(header, target, local, first_port, correct)
         self._roce_tx = RoceTx(local, qps)
 
     def take(self, frame: bytes, bad: bool = False) -> list[bytes]:

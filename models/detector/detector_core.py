@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from framelane.models.detector.det_correct import DetCorrect
 from framelane.models.detector.det_header import DetFate, DetHeader
 from framelane.models.detector.det_place import DetPlace, Target
 from framelane.models.detector.det_send import Write, writes
@@ -11,10 +12,15 @@ from framelane.models.roce_tx.wire import Endpoint
 
 
 class DetectorCore:
-    """The block `detector_core` with room for everything: `fates` counts what becomes of its packets."""
+    """The block `detector_core` with room for everything: `fates` counts what becomes of its packets.
 
-    def __init__(self, header: DetHeader, target: Target, local: Endpoint, first_port: int) -> None:
-        self.header, self.target = header, target
+    With `correct` they are corrected on their way.
+    """
+
+    def __init__(
+        self, header: DetHeader, target: Target, local: Endpoint, first_port: int, correct: DetCorrect | None = None
+    ) -> None:
+        self.header, self.target, self.correct = header, target, correct
         self._local, self._first_port = local, first_port
         of = header.of.header
         self._ports = 1 if of.module_number else header.modules * header.interfaces
@@ -37,6 +43,8 @@ class DetectorCore:
         pixels, whole = self.header.pixels(datagram.payload)
         fate, items = self.place.packet(head, bad or not whole)
         self.fates[fate] += 1
+        if self.correct:
+            pixels = self.correct.pixels(head, pixels)
         sizes = self.header.packet_bytes, self.header.packets * self.header.packet_bytes
         return [write for item in items for write in writes(item, pixels, bad or not whole, self.target, *sizes)]
 
