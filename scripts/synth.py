@@ -46,6 +46,7 @@ OTHERS: tuple[Build, ...] = (
     Build("tx", has_levels=False),
     Build("tx_rc", has_levels=False),
     Build("tx_station", has_levels=False),
+    Build("det_correct", depth_parameters={"DataW": 64, "Depth": 512}),
     Build("jf_correct", depth_parameters={"DataW": 64}),
     Build("image_writer", depth_parameters={"DataW": 64}),
 )

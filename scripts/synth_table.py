@@ -27,6 +27,8 @@ WIDE_CARRIES: dict[str, str] = {
     "bd_place": "frames dropped, 64 bits, one more where there is no room for this one",
     "bd_rows": "the rest of a row, compared with the longest transfer, and the choice that depends on it",
     "bd_gen": "that of `bd_select`",
+    "det_constants": "where a plane begins, from the pitch of planes",
+    "det_correct": "that of `jf_correct`",
     "det_place": "a frame's number less the first, or that of the first packet, 64 bits",
     "det_send": "the offset of trailers less that of masks",
     "dcqcn": "the least rate, of two, compared with that which a notification leaves",

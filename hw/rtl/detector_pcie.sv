@@ -107,6 +107,9 @@ module detector_pcie
   logic whole_tlast, whole_tvalid, whole_tready;
   logic core_idle, engine_idle, of_packet;
 
+  axi_pkg::axi_read_request_t [jf_pkg::PLANES-1:0] constant_request;  // packets go raw
+  logic constant_error;
+
   detector_core #(
       .DataW        (DataW),
       .HeaderBytes  (HeaderBytes),
@@ -155,6 +158,11 @@ module detector_pcie
       .m_axis_payload_tuser (payload_tuser),
       .m_axis_payload_tvalid(payload_tvalid),
       .m_axis_payload_tready(payload_tready),
+      .correction_i         ('0),
+      .m_axi_constant_o     (constant_request),
+      .m_axi_constant_i     ('0),
+      .m_axi_constant_rdata ('0),
+      .constant_error_o     (constant_error),
       .fates_o,
       .idle_o               (core_idle)
   );
@@ -252,6 +260,6 @@ module detector_pcie
   assign idle_o = core_idle && engine_idle && !bd_tvalid && !m_axis_tlp_tvalid;
 
   logic unused;
-  assign unused = ^{msg_tdata, of_packet};
+  assign unused = ^{msg_tdata, of_packet, constant_request, constant_error};
 
 endmodule

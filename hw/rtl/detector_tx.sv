@@ -2,12 +2,15 @@
 // ARP and ping between them. Registers say where (docs/integrating/detector_registers.md). Wiring only.
 //
 //   frames from the MAC -> detector_core -> roce_tx -> packets -> tx_station -> frames to the MAC
+//            |                   ^--- with Correct: read_guard, one for each plane of the constants <- memory
 //            '----------------------------------------------------^
 module detector_tx
   import axi_pkg::*;
   import det_counters_pkg::*;
   import det_pkg::*;
+  import framelane_pkg::correction_t;
   import framelane_pkg::STATION_RESETS;
+  import jf_pkg::PLANES;
   import neighbour_pkg::*;
   import roce_pkg::*;
 #(
@@ -35,6 +38,12 @@ module detector_tx
 
     parameter int unsigned ClockHz = 0,
     parameter int unsigned Build   = 0,
+
+    parameter bit          Correct       = 1'b0,  // JUNGFRAU correction, where the registers switch it on
+    parameter int unsigned ConstantDepth = 0,     // beats of its constants read ahead; 0: two packets
+    parameter int unsigned MaxBurst      = 256,   // beats of their longest burst
+    parameter int unsigned AddrW         = 64,
+    parameter int unsigned IdW           = 1,
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -78,6 +87,23 @@ module detector_tx
     output logic             m_axis_tvalid,
     input  logic             m_axis_tready,
 
+    // AXI4 read masters: the planes of the constants; without Correct nothing is read
+    output logic [PLANES-1:0][  IdW-1:0] m_axi_constant_arid,
+    output logic [PLANES-1:0][AddrW-1:0] m_axi_constant_araddr,
+    output logic [PLANES-1:0][      7:0] m_axi_constant_arlen,
+    output logic [PLANES-1:0][      2:0] m_axi_constant_arsize,
+    output logic [PLANES-1:0][      1:0] m_axi_constant_arburst,
+    output logic [PLANES-1:0][      3:0] m_axi_constant_arcache,
+    output logic [PLANES-1:0][      2:0] m_axi_constant_arprot,
+    output logic [PLANES-1:0]            m_axi_constant_arvalid,
+    input  logic [PLANES-1:0]            m_axi_constant_arready,
+    input  logic [PLANES-1:0][  IdW-1:0] m_axi_constant_rid,
+    input  logic [PLANES-1:0][DataW-1:0] m_axi_constant_rdata,
+    input  logic [PLANES-1:0][      1:0] m_axi_constant_rresp,
+    input  logic [PLANES-1:0]            m_axi_constant_rlast,
+    input  logic [PLANES-1:0]            m_axi_constant_rvalid,
+    output logic [PLANES-1:0]            m_axi_constant_rready,
+
     output logic idle_o  // no frame is under way, and no packet
 );
 
@@ -91,6 +117,9 @@ module detector_tx
   logic [15:0] first_port, timeout;
   logic [7:0] modules;
   logic [63:0] window_end;
+  correction_t correction;
+  logic [15:0] memory_limit;
+  logic constant_error;
 
   assign axil_request = '{
           awaddr: s_axil_awaddr, awprot: s_axil_awprot, awvalid: s_axil_awvalid,
@@ -112,7 +141,8 @@ module detector_tx
       .Packets    (Packets),
       .PacketBytes(PacketBytes),
       .ClockHz    (ClockHz),
-      .Build      (Build)
+      .Build      (Build),
+      .Correct    (Correct)
   ) u_registers (
       .clk,
       .rst,
@@ -129,6 +159,9 @@ module detector_tx
       .timeout_o       (timeout),
       .tick_o          (tick),
       .pulses_i        (counted),
+      .correction_o    (correction),
+      .memory_limit_o  (memory_limit),
+      .constant_error_i(constant_error),
       .station_o       (station),
       .announce_o      (announce),
       .link_up_i,
@@ -144,6 +177,10 @@ module detector_tx
   logic [KeepW-1:0] payload_tkeep, packet_tkeep;
   logic payload_tlast, payload_tuser, payload_tvalid, payload_tready;
   logic packet_tlast, packet_tvalid, packet_tready;
+
+  axi_read_request_t [PLANES-1:0] core_request, constant_request;
+  axi_read_response_t [PLANES-1:0] core_response, constant_response;
+  logic [PLANES-1:0][DataW-1:0] core_rdata;
 
   detector_core #(
       .DataW        (DataW),
@@ -164,7 +201,10 @@ module detector_tx
       .ConstantValue(ConstantValue),
       .IdentityField(IdentityField),
       .Swapped      (Swapped),
-      .GainCode     (GainCode)
+      .GainCode     (GainCode),
+      .Correct      (Correct),
+      .ConstantDepth(ConstantDepth),
+      .MaxBurst     (MaxBurst)
   ) u_core (
       .clk,
       .rst                  (core_rst),
@@ -193,9 +233,64 @@ module detector_tx
       .m_axis_payload_tuser (payload_tuser),
       .m_axis_payload_tvalid(payload_tvalid),
       .m_axis_payload_tready(payload_tready),
+      .correction_i         (correction),
+      .m_axi_constant_o     (core_request),
+      .m_axi_constant_i     (core_response),
+      .m_axi_constant_rdata (core_rdata),
+      .constant_error_o     (constant_error),
       .fates_o              (fates),
       .idle_o               (core_idle)
   );
+
+  // The constants: memory that stands still holds up no packet for good, and no reset. Data return in order.
+  for (genvar k = 0; k < PLANES; k++) begin : gen_plane
+    assign constant_response[k] = '{
+            arready: m_axi_constant_arready[k], rresp: m_axi_constant_rresp[k],
+            rlast: m_axi_constant_rlast[k], rvalid: m_axi_constant_rvalid[k]
+        };
+    assign m_axi_constant_arid[k] = '0;
+    assign m_axi_constant_araddr[k] = AddrW'(constant_request[k].araddr);
+    assign m_axi_constant_arlen[k] = constant_request[k].arlen;
+    assign m_axi_constant_arsize[k] = constant_request[k].arsize;
+    assign m_axi_constant_arburst[k] = constant_request[k].arburst;
+    assign m_axi_constant_arcache[k] = constant_request[k].arcache;
+    assign m_axi_constant_arprot[k] = constant_request[k].arprot;
+    assign m_axi_constant_arvalid[k] = constant_request[k].arvalid;
+    assign m_axi_constant_rready[k] = constant_request[k].rready;
+  end
+
+  if (Correct) begin : gen_guards
+    for (genvar k = 0; k < PLANES; k++) begin : gen_guard
+      logic late, owes, left, fired;
+
+      read_guard #(
+          .DataW(DataW)
+      ) u_guard (
+          .clk,
+          .rst,
+          .limit_i    (memory_limit),
+          .drain_i    (1'b0),
+          .s_axi_i    (core_request[k]),
+          .s_axi_o    (core_response[k]),
+          .s_axi_rdata(core_rdata[k]),
+          .m_axi_o    (constant_request[k]),
+          .m_axi_i    (constant_response[k]),
+          .m_axi_rdata(m_axi_constant_rdata[k]),
+          .late_o     (late),
+          .owes_o     (owes),
+          .left_o     (left),
+          .fired_o    (fired)
+      );
+
+      logic unused;
+      assign unused = ^{late, owes, left, fired};
+    end
+  end else begin : gen_no_guards
+    assign {constant_request, core_response, core_rdata} = '0;
+
+    logic unused;
+    assign unused = ^{memory_limit, core_request, constant_response, m_axi_constant_rdata};
+  end
 
   logic spend, rate_tready, status_valid;
   logic [7:0] spend_index, status_qp, in_line;
@@ -308,7 +403,7 @@ module detector_tx
   assign unused = ^{
           spend, rate_tready, errors, spend_index, status_qp, in_line, spend_bytes, mtu_log2,
           roce_tdata, roce_tkeep, roce_tlast, roce_tvalid, resolve_tready, resolved_tvalid, held, resolved_tdata,
-          conflict_mac, pulses
+          conflict_mac, pulses, m_axi_constant_rid
       };
 
 endmodule

@@ -1,6 +1,7 @@
 """detector_tx: a detector's packets leave as WRITEs that a receiver places, soon and always after the same time."""
 
 import os
+import struct
 from typing import Any
 
 import cocotb
@@ -9,9 +10,13 @@ import pytest
 from bench import Stalls, run
 from core_bench import BYTES, MODULES, PACKETS, PARAMETERS, TARGET
 from detector_tx_bench import TxBench
+from exact import exact
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.models.roce_tx import roce_icrc, wire
-from widths import some_widths
+from widths import WIDTHS, some_of
 
+CORRECTION = 7
+"""Cycles that the correction takes, at most, with memory that answers two cycles behind."""
 RESETS = int(os.environ.get("FRAMELANE_PHASES", "40"))
 
 
@@ -29,6 +34,8 @@ async def packets_are_those_of_the_model_and_only_good_ones_have_a_right_icrc(du
             bench.send(data[: bench.random.randrange(100, len(data), 2)] if cut else data, cut)
             place = frame - 1 << 20 | module * PACKETS + packet
             sent[place] = b"\0\x80" * (BYTES // 2) if cut else data[-BYTES:]
+            if bench.correct and not cut:
+                sent[place] = corrected(bench.correct.fixed, sent[place], module * PACKETS + packet)
     await bench.check()
     found = {}
     for written in bench.out.packets(bench.width):
@@ -40,7 +47,14 @@ async def packets_are_those_of_the_model_and_only_good_ones_have_a_right_icrc(du
         if place < MODULES * PACKETS * BYTES:
             found[slot << 20 | place // BYTES] = payload
     guarded = {place: guard(data) for place, data in sent.items()}
-    assert found == guarded
+    assert found == (sent if bench.correct else guarded)
+
+
+def corrected(fixed: FixedCalibration, data: bytes, row: int) -> bytes:
+    """A packet of one row, corrected with exact integers."""
+    pedestal, mantissa = fixed.pedestal[:, row].T.tolist(), fixed.mantissa[:, row].T.tolist()
+    words = zip(struct.unpack(f"<{len(data) // 2}H", guard(data)), pedestal, mantissa, strict=True)
+    return b"".join(struct.pack("<h", exact(word, p, m, list(fixed.shift), False)) for word, p, m in words)
 
 
 def guard(data: bytes) -> bytes:
@@ -67,9 +81,12 @@ async def the_first_pixel_leaves_the_same_time_behind_the_header_after_any_reset
         times.add(bench.out.taken[pixels_in_beat] - bench.line.accepted[(42 + 48 - 1) // lanes])
     dut._log.info(f"header to first pixel: {times} cycles")
     assert len(times) == 1
-    assert max(times) <= (20 if bench.width == 512 else 28)
+    assert max(times) <= (20 if bench.width == 512 else 28) + (CORRECTION if bench.correct else 0)
 
 
-@pytest.mark.parametrize("width", some_widths("detector_tx"))
-def test_detector_tx(width: int) -> None:
-    run("detector_tx", DataW=width, ClockHz=250_000_000, **PARAMETERS)
+CASES = [(width, correct) for width in WIDTHS for correct in (0, 1)]
+
+
+@pytest.mark.parametrize(("width", "correct"), some_of("detector_tx", CASES))
+def test_detector_tx(width: int, correct: int) -> None:
+    run("detector_tx", DataW=width, ClockHz=250_000_000, Correct=correct, **PARAMETERS)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from framelane.base.errors import BoardError, ConfigError
@@ -20,7 +21,9 @@ from framelane.driver.registers._detector_register_map import REGISTERS
 from framelane.driver.registers.recording import PaperRegisters
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.simulated.verilated_detector import DetectorSimulator
+from framelane.models.detector.det_correct import DetCorrect
 from framelane.models.detector.det_header import DetHeader
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.models.roce_tx.roce_qp import Service
 
 
@@ -52,6 +55,45 @@ def test_what_it_is_not_built_for_is_refused_before_anything_is_written() -> Non
     with pytest.raises(ConfigError, match="one queue pair, number 0, of UC"):
         board.configure(HEADER, replace(TARGET, qp=1), LOCAL, FIRST_PORT, QP)
     assert registers.words == before
+
+
+ONES = np.ones((3, HEADER.modules * 512, 1024), np.uint16)
+FIXED = FixedCalibration(ONES, ONES, (17, 25, 14), high_gain=True)
+CORRECT = DetCorrect(HEADER, FIXED, 0x1_2345_6000, HEADER.modules << 20)
+
+
+def test_a_correction_is_refused_where_there_is_none_or_that_is_of_another_detector() -> None:
+    registers = paper()
+    board, before = DetectorBoard(registers), dict(registers.words)
+    with pytest.raises(ConfigError, match="built without the correction: build it with Correct, or let it send raw"):
+        board.configure(HEADER, TARGET, LOCAL, FIRST_PORT, QP, CORRECT)
+    assert registers.words == before
+    board = DetectorBoard(registers := paper(**{"correction.present": 1}))
+    before = dict(registers.words)
+    with pytest.raises(ConfigError, match="the correction is of another detector"):
+        board.configure(replace(HEADER, modules=1), TARGET, LOCAL, FIRST_PORT, QP, CORRECT)
+    assert registers.words == before
+
+
+def test_the_correction_is_what_was_given_and_off_without_one() -> None:
+    board = DetectorBoard(paper(**{"correction.present": 1, "status": 1}))
+    board.configure(HEADER, TARGET, LOCAL, FIRST_PORT, QP, CORRECT)
+    registers = board.registers
+    assert registers.read_register("correction.settings") == {
+        **{"enabled": 1, "high_gain": 1, "shift0": 17, "shift1": 25, "shift2": 14}
+    }
+    assert (registers["correction.base"], registers["correction.pitch"]) == (CORRECT.base, CORRECT.pitch)
+    assert registers["correction.timeout"] > 0
+    board.configure(HEADER, TARGET, LOCAL, FIRST_PORT, QP)
+    assert not registers["correction.settings.enabled"]
+
+
+def test_a_correction_waits_for_frames_that_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detector_board, "_PATIENCE_S", 0.01)
+    board = DetectorBoard(paper(**{"correction.present": 1}))
+    with pytest.raises(BoardError, match="a frame is still under way"):
+        board.configure(HEADER, TARGET, LOCAL, FIRST_PORT, QP, CORRECT)
+    assert not board.registers["correction.settings.enabled"]
 
 
 def test_a_board_that_does_not_arm_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

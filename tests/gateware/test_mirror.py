@@ -14,6 +14,7 @@ PARTS = {
     "axil_both": "registers",
     "axil_port": "registers",
     "config_table": "registers",
+    "det_constants": "det_correct",
     "det_end": "det_send",
     "det_queue": "det_place",
     "det_registers": "detector_core",
@@ -38,6 +39,7 @@ PARTS = {
     "pcie_stream": "tx_stream",
     "pcie_tx": "pcie/pcie_core",
     "peer_table": "roce_rx",
+    "piece_reader": "jf_constants",
     "plane_reader": "jf_constants",
     "ptp_port": "ptp_send",
     "qp_commit": "registers",
@@ -54,6 +56,7 @@ PARTS = {
 
 BUILDS = {
     "cdc_axis_clock": "cdc_axis",
+    "detector_core_rate": "detector_core",
     "framelane_top_outside": "framelane_top",
     "mac_port_outside": "mac_port",
     **dict.fromkeys(("pcie_tx_links", "pcie_tx_packets"), "pcie_tx"),

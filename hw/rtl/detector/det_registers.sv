@@ -5,6 +5,7 @@ module det_registers
   import det_counters_pkg::*;
   import det_pkg::*;
   import det_regs_pkg::*;
+  import framelane_pkg::correction_t;
   import framelane_pkg::count_t;
   import neighbour_pkg::*;
   import roce_pkg::*;
@@ -14,7 +15,8 @@ module det_registers
     parameter int unsigned Packets     = 128,
     parameter int unsigned PacketBytes = 8192,
     parameter int unsigned ClockHz     = 0,
-    parameter int unsigned Build       = 0
+    parameter int unsigned Build       = 0,
+    parameter bit          Correct     = 1'b0  // 0: nothing of the correction is there
 ) (
     input logic clk,
     input logic rst,
@@ -36,6 +38,11 @@ module det_registers
     output logic              tick_o,        // pulse
     input  det_pulses_t       pulses_i,      // cycles are in any case
 
+    // The correction; without Correct 0
+    output correction_t        correction_o,
+    output logic        [15:0] memory_limit_o,
+    input  logic               constant_error_i,  // pulse
+
     // The station, which lives through resets of the core
     output neighbour_config_t station_o,
     output logic              announce_o,  // pulse
@@ -56,7 +63,8 @@ module det_registers
   typedef enum logic [3:0] {
     REGS = 4'd0,
     QP = 4'd1,
-    COUNTS = 4'd2
+    COUNTS = 4'd2,
+    CORRECTION = 4'd3
   } page_e;
 
   det_regs__in_t  regs_in;
@@ -66,7 +74,7 @@ module det_registers
   logic req, req_write, answer_q, ack_q, low;
   logic [5:0] unused;
   logic [15:0] addr;
-  logic [31:0] data, mask, regs_data, regs_data_q, qp_data_q, count_data, read_data_q;
+  logic [31:0] data, mask, regs_data, regs_data_q, qp_data_q, count_data, correction_data, read_data_q;
 
   axil_port u_port (
       .clk,
@@ -179,12 +187,69 @@ module det_registers
     for (int unsigned w = 0; w < QP_WORDS; w++) begin
       if (addr[15:12] == QP && low && addr[6:2] == 5'(w)) qp_data_q <= qp_q[w];
     end
-    read_data_q <= regs_data_q | qp_data_q | (addr[15:12] == COUNTS && low ? count_data : '0);
+    read_data_q <= regs_data_q | qp_data_q | (addr[15:12] == COUNTS && low ? count_data : '0) | correction_data;
     if (rst) begin
       pulses_q <= '0;
       answer_q <= 1'b0;
       ack_q <= 1'b0;
     end
+  end
+
+  if (Correct) begin : gen_correction
+    typedef struct packed {
+      logic [31:0] errors;
+      logic [15:0] unused_timeout;
+      logic [15:0] timeout;
+      logic [31:0] pitch;
+      logic [63:0] base;
+      logic [31:0] settings;
+      logic [31:0] present;
+    } words_t;
+
+    localparam int unsigned WORDS = 7;
+    localparam logic [31:0] SETTINGS = 32'h1F1F_1F03;  // bits that there are
+
+    words_t words_q;
+    logic [WORDS-1:0][31:0] words;
+    logic here, write;
+
+    assign here = addr[15:12] == CORRECTION && low;
+    assign write = req && req_write && here && mask == '1;
+    assign words = words_q;
+
+    always_ff @(posedge clk) begin
+      if (write) begin
+        unique case (addr[6:2])
+          5'd1: words_q.settings <= data & SETTINGS;
+          5'd2: words_q.base[31:0] <= data;
+          5'd3: words_q.base[63:32] <= data;
+          5'd4: words_q.pitch <= data;
+          5'd5: words_q.timeout <= data[15:0];
+          default: ;
+        endcase
+      end
+      words_q.present <= 32'd1;
+      words_q.unused_timeout <= '0;
+      words_q.errors <= clear ? '0 : words_q.errors + 32'(constant_error_i);
+      correction_data <= '0;
+      for (int unsigned w = 0; w < WORDS; w++) if (here && addr[6:2] == 5'(w)) correction_data <= words[w];
+      if (rst) words_q <= '0;
+    end
+
+    assign memory_limit_o = words_q.timeout;
+    always_comb begin
+      correction_o = '0;
+      correction_o.pitch = words_q.pitch;
+      correction_o.base = words_q.base;
+      correction_o.shift = {words_q.settings[28:24], words_q.settings[20:16], words_q.settings[12:8]};
+      correction_o.high_gain = words_q.settings[1];
+      correction_o.enabled = words_q.settings[0];
+    end
+  end else begin : gen_no_correction
+    assign {correction_o, memory_limit_o, correction_data} = '0;
+
+    logic unused_correction;
+    assign unused_correction = constant_error_i;
   end
 
   // A tick now and then

@@ -1106,7 +1106,7 @@ module det_regs (
         end
         if(rd_mux_addr == 7'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h0;
+            readback_data_var[23:16] = 8'h1;
             readback_data_var[31:24] = 8'h1;
         end
         if(rd_mux_addr == 7'h8) begin

@@ -1,11 +1,14 @@
 // A detector's own UDP packets become RDMA WRITEs into the slots of a ring, each packet by itself, with no processor and no frame
 // memory between. Wiring only.
 //
-//   MAC -> udp_match -> det_header -> det_queue -> pixels --.
-//                                         |              det_send -> messages, payload: roce_tx
-//                                         '-> det_place --'
+//   MAC -> udp_match -> det_header -> det_queue -> pixels, with Correct by det_correct --.
+//                                         |                                           det_send -> messages, payload: roce_tx
+//                                         '-> det_place -------------------------------'
 module detector_core
+  import axi_pkg::*;
   import det_pkg::*;
+  import framelane_pkg::correction_t;
+  import jf_pkg::PLANES;
   import roce_pkg::message_t;
 #(
     parameter int unsigned DataW       = 512,
@@ -29,6 +32,10 @@ module detector_core
     parameter logic [3:0][31:0] IdentityField = {32'd0, {16'd36, 16'h200}, {16'd34, 16'h200}, {16'd32, 16'h200}},
     parameter bit               Swapped       = 1'b0,
     parameter bit               GainCode      = 1'b1,
+
+    parameter bit          Correct       = 1'b0,  // JUNGFRAU correction, where correction_i switches it on
+    parameter int unsigned ConstantDepth = 0,     // beats of its constants read ahead; 0: two packets
+    parameter int unsigned MaxBurst      = 256,   // beats of their longest burst
 
     localparam int unsigned KeepW = DataW / 8
 ) (
@@ -67,16 +74,31 @@ module detector_core
     output logic                 m_axis_payload_tvalid,
     input  logic                 m_axis_payload_tready,
 
+    // The correction, as of det_correct; without Correct 0
+    input  correction_t                                correction_i,
+    output axi_read_request_t  [PLANES-1:0]            m_axi_constant_o,
+    input  axi_read_response_t [PLANES-1:0]            m_axi_constant_i,
+    input  logic               [PLANES-1:0][DataW-1:0] m_axi_constant_rdata,
+    output logic                                       constant_error_o,      // pulse: a packet's came with an error
+
     output logic [FATES-1:0] fates_o,  // pulses, by det_fate_e; two packets at most in a cycle, of two fates
-    output logic             idle_o    // no frame is under way
+    output logic             idle_o    // no frame is under way, and no constants
 );
 
   localparam int unsigned BEATS = Depth != 0 ? Depth : 1 << $clog2(4 * PacketBytes / KeepW + 8);
+  localparam int unsigned AHEAD = ConstantDepth != 0 ? ConstantDepth : 1 << $clog2(2 * PacketBytes / KeepW);
+
+  if (Correct && !GainCode) begin : gen_check
+    $error("%m: Correct is for pixels with a gain code");
+  end
 
   logic [DataW-1:0] udp_tdata, read_tdata, pixel_tdata;
   logic [KeepW-1:0] udp_tkeep, read_tkeep, pixel_tkeep;
   logic udp_tlast, udp_tvalid, udp_bad, read_tlast, read_tuser, read_tvalid;
   logic pixel_tlast, pixel_tuser, pixel_tvalid, pixel_tready;
+  logic [DataW-1:0] sent_tdata;
+  logic [KeepW-1:0] sent_tkeep;
+  logic sent_tlast, sent_tuser, sent_tvalid, sent_tready, correct_room, correct_idle, place_idle;
   datagram_t udp_tuser;
   head_t read_head, head_tdata;
   logic read_head_valid, head_tvalid, head_tready, tail_tdata, tail_tvalid, tail_tready, room;
@@ -131,7 +153,7 @@ module detector_core
       .armed_i,
       .two_ports_i,
       .modules_i,
-      .room_i       (room),
+      .room_i       (room && correct_room),
       .s_axis_tdata (udp_tdata),
       .s_axis_tkeep (udp_tkeep),
       .s_axis_tlast (udp_tlast),
@@ -204,8 +226,55 @@ module detector_core
       .m_axis_item_tready(item_tready),
       .fate_o            (placed),
       .fate_valid_o      (placed_valid),
-      .idle_o
+      .idle_o            (place_idle)
   );
+
+  if (Correct) begin : gen_correct
+    det_correct #(
+        .DataW      (DataW),
+        .PacketBytes(PacketBytes),
+        .Packets    (Packets),
+        .Modules    (Modules),
+        .Depth      (AHEAD),
+        .MaxBurst   (MaxBurst)
+    ) u_correct (
+        .clk,
+        .rst,
+        .correction_i,
+        .head_i             (read_head),
+        .head_valid_i       (read_head_valid),
+        .room_o             (correct_room),
+        .s_axis_pixel_tdata (pixel_tdata),
+        .s_axis_pixel_tkeep (pixel_tkeep),
+        .s_axis_pixel_tlast (pixel_tlast),
+        .s_axis_pixel_tuser (pixel_tuser),
+        .s_axis_pixel_tvalid(pixel_tvalid),
+        .s_axis_pixel_tready(pixel_tready),
+        .m_axis_pixel_tdata (sent_tdata),
+        .m_axis_pixel_tkeep (sent_tkeep),
+        .m_axis_pixel_tlast (sent_tlast),
+        .m_axis_pixel_tuser (sent_tuser),
+        .m_axis_pixel_tvalid(sent_tvalid),
+        .m_axis_pixel_tready(sent_tready),
+        .m_axi_constant_o,
+        .m_axi_constant_i,
+        .m_axi_constant_rdata,
+        .constant_error_o,
+        .idle_o             (correct_idle)
+    );
+  end else begin : gen_raw
+    assign {sent_tdata, sent_tkeep, sent_tlast, sent_tuser, sent_tvalid} =
+        {pixel_tdata, pixel_tkeep, pixel_tlast, pixel_tuser, pixel_tvalid};
+    assign pixel_tready = sent_tready;
+    assign {correct_room, correct_idle} = '1;
+    assign m_axi_constant_o = '0;
+    assign constant_error_o = 1'b0;
+
+    logic unused;
+    assign unused = ^{correction_i, m_axi_constant_i, m_axi_constant_rdata};
+  end
+
+  assign idle_o = place_idle && correct_idle;
 
   det_send #(
       .DataW      (DataW),
@@ -219,12 +288,12 @@ module detector_core
       .s_axis_item_tuser  (item_tuser),
       .s_axis_item_tvalid (item_tvalid),
       .s_axis_item_tready (item_tready),
-      .s_axis_pixel_tdata (pixel_tdata),
-      .s_axis_pixel_tkeep (pixel_tkeep),
-      .s_axis_pixel_tlast (pixel_tlast),
-      .s_axis_pixel_tuser (pixel_tuser),
-      .s_axis_pixel_tvalid(pixel_tvalid),
-      .s_axis_pixel_tready(pixel_tready),
+      .s_axis_pixel_tdata (sent_tdata),
+      .s_axis_pixel_tkeep (sent_tkeep),
+      .s_axis_pixel_tlast (sent_tlast),
+      .s_axis_pixel_tuser (sent_tuser),
+      .s_axis_pixel_tvalid(sent_tvalid),
+      .s_axis_pixel_tready(sent_tready),
       .m_axis_msg_tdata,
       .m_axis_msg_tvalid,
       .m_axis_msg_tready,

@@ -1,15 +1,18 @@
 """det_registers, in detector_tx: each register is where the map says, commands do what it says, counters count."""
 
+from dataclasses import replace
 from typing import Any
 
 import cocotb
+import numpy as np
 import pytest
 
 from bench import Stalls, run
 from core_bench import BYTES, MODULES, PACKETS, PARAMETERS
+from correct_bench import break_beat
 from detector_tx_bench import TxBench
 from framelane.driver.registers._detector_register_map import REGISTERS
-from widths import some_widths
+from widths import WIDTHS, some_of
 
 
 @cocotb.test()
@@ -24,7 +27,13 @@ async def every_register_is_where_the_map_says(dut: Any) -> None:
     assert await bench.get("packet_bytes") == BYTES
     assert await bench.get("clock_hz") == 250_000_000
     seen: dict[str, int] = {}
+    built = await bench.get("correction.present")
+    assert built == (bench.correct is not None)
     for register in REGISTERS:
+        if register.name.startswith("correction.") and not built:
+            await bench.put(register.name, **{f.name: 1 for f in register.fields})
+            assert await bench.get(register.name) == 0
+            continue
         for field in register.fields:
             if field.reset and field.access != "pulse":
                 assert await bench.get(f"{register.name}.{field.name}") == field.reset
@@ -39,7 +48,7 @@ async def every_register_is_where_the_map_says(dut: Any) -> None:
     assert len(seen) > 25
     for name, value in seen.items():
         assert await bench.get(name) == value, name
-    for offset in (0x68, 0x7C, 0x80, 0x1028, 0x1080, 0x2088, 0x2100, 0x3000, 0xFFFC):
+    for offset in (0x68, 0x7C, 0x80, 0x1028, 0x1080, 0x2088, 0x2100, 0x301C, 0x3084, 0xFFFC):
         await bench.registers.write(offset, 0xFFFF_FFFF)
         assert await bench.registers.read(offset) == 0, hex(offset)
     assert await bench.get("identity") == int.from_bytes(b"FLDT", "little")
@@ -127,6 +136,45 @@ async def without_credit_nothing_is_placed_and_silence_ends_a_frame(dut: Any) ->
     assert await bench.get("status.idle")
 
 
-@pytest.mark.parametrize("width", some_widths("detector_tx"))
-def test_det_registers(width: int) -> None:
-    run("det_registers", top="detector_tx", DataW=width, ClockHz=250_000_000, **PARAMETERS)
+@cocotb.test()
+async def pixels_without_constants_are_masked_and_their_packets_count(dut: Any) -> None:
+    """A memory that refuses a beat, then one that stands still, and comes back."""
+    bench = TxBench(dut)
+    await bench.begin()
+    if bench.correct is None:
+        return
+    correct = bench.correct
+    broken = break_beat(bench.constants, correct, 5, 1, bench.width)
+    bench.model.core.correct = broken
+    for packet in (4, 5, 6):
+        bench.send(bench.packet(1, packet, 0))
+    await bench.check()
+    assert await bench.get("correction.errors") == 1
+    await bench.put("correction.timeout", value=1)
+    bench.constants.delay = 100
+    nothing = replace(correct.fixed, mantissa=np.zeros_like(correct.fixed.mantissa))
+    bench.model.core.correct = replace(correct, fixed=nothing)
+    for packet in (7, 8):
+        bench.send(bench.packet(1, packet, 0))
+    await bench.until(lambda: len(bench.out.items) >= 5 * BYTES * 8 // bench.width, 200_000)
+    await bench.check()
+    assert await bench.get("correction.errors") == 3
+    bench.constants.delay = 0
+    for _ in range(300):
+        await bench.step()
+    bench.model.core.correct = broken
+    for packet in (9, 10):
+        bench.send(bench.packet(1, packet, 0))
+    await bench.check()
+    assert await bench.get("correction.errors") == 3
+    await bench.put("command", reset=1)
+    await bench.configure()
+    assert await bench.get("correction.errors") == 0
+
+
+CASES = [(width, correct) for width in WIDTHS for correct in (0, 1)]
+
+
+@pytest.mark.parametrize(("width", "correct"), some_of("det_registers", CASES))
+def test_det_registers(width: int, correct: int) -> None:
+    run("det_registers", top="detector_tx", DataW=width, ClockHz=250_000_000, Correct=correct, **PARAMETERS)

@@ -13,7 +13,7 @@ from det_packets import frame_of
 from framelane.models.detector.det_header import DetFate
 from framelane.models.placement import trailer
 from receive_bench import ANSWERS_OF_RXE
-from widths import some_widths
+from widths import WIDTHS, some_of
 
 WEATHER = int(os.environ.get("FRAMELANE_WEATHER_PACKETS", "600"))
 RESETS = int(os.environ.get("FRAMELANE_PHASES", "60"))
@@ -167,6 +167,10 @@ async def unarmed_it_takes_nothing(dut: Any) -> None:
     assert not bench.fates()
 
 
-@pytest.mark.parametrize("width", some_widths("detector_core"))
-def test_detector_core(width: int) -> None:
-    run("detector_core", DataW=width, **PARAMETERS)
+CASES = [(width, correct) for width in WIDTHS for correct in (0, 1)]
+
+
+@pytest.mark.parametrize(("width", "correct"), some_of("detector_core", CASES))
+def test_detector_core(width: int, correct: int) -> None:
+    ahead = {"ConstantDepth": 256 if correct else 0}
+    run("detector_core", flat=bool(correct), DataW=width, Correct=correct, **PARAMETERS | ahead)

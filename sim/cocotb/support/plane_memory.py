@@ -1,6 +1,7 @@
 """The memory behind the read masters of the correction's constants: it answers all planes, each at its own pace."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bench import STALL_SHARE, Bench
@@ -14,8 +15,8 @@ PORTS = 6
 
 @dataclass(slots=True)
 class _Port:
-    beats: deque[tuple[int, bool]] = field(default_factory=deque)
-    """Address of each beat to be answered, and whether it is the last of its burst."""
+    beats: deque[tuple[int, bool, int]] = field(default_factory=deque)
+    """Address of each beat to be answered, whether it is the last of its burst, and the first cycle for its answer."""
     offered: bool = False
     held: tuple[int, int] | None = None
     """Address and length that were offered and not taken: they must stay."""
@@ -32,11 +33,14 @@ class PlaneMemory:
         self.ports = [_Port() for _ in range(PORTS)]
         self.delay = 0
         """Chance a cycle, in percent, that a port pauses, beside the stalls of the bench."""
+        self.latency: Callable[[], int] = lambda: 0
+        """Cycles from a burst's request to its first beat, beside those that it has anyway."""
         self._bench, self._lanes, self._stalls = bench, width // 8, stalls
         names = ("araddr", "arlen", "arsize", "arburst", "arcache", "arvalid", "arready")
         answers = ("rvalid", "rready", "rdata", "rresp", "rlast", "rid")
         self._signals = {name: getattr(bench.dut, f"{prefix}_{name}") for name in names + answers}
         self._driven: dict[str, int] = {}
+        self._resets = bench.resets
         self._address_w = len(self._signals["araddr"]) // PORTS
         self._set(arready=0, rvalid=0, rdata=0, rresp=0, rlast=0, rid=0)
         bench.answer(self._drive)
@@ -53,13 +57,24 @@ class PlaneMemory:
     def _pauses(self) -> bool:
         return self._bench.random.random() < (STALL_SHARE if self._stalls else self.delay / 100)
 
+    def _forget(self) -> None:
+        for port in self.ports:
+            port.beats.clear()
+            port.offered = False
+            port.held = None
+
     def _drive(self) -> None:
+        if self._resets != self._bench.resets:  # a reset lasts no cycle of the bench
+            self._forget()
+            self._resets = self._bench.resets
         ready = valid = last = response = data = 0
         for k, port in enumerate(self.ports):
             ready |= (not self._pauses()) << k
             if not port.beats or not (port.offered or not self._pauses()):
                 continue
-            address, ends = port.beats[0]
+            address, ends, due = port.beats[0]
+            if due > self._bench.cycle:
+                continue
             port.offered = True
             at = address - self.base
             assert 0 <= at <= len(self.data) - self._lanes, f"plane {k} is read at {address:#x}, outside the constants"
@@ -71,10 +86,7 @@ class PlaneMemory:
 
     def _sample(self) -> None:
         if now(self._bench.rst):
-            for port in self.ports:
-                port.beats.clear()
-                port.offered = False
-                port.held = None
+            self._forget()
             return
         valid = self._get("arvalid")
         asked = valid & self._get("arready")
@@ -102,4 +114,5 @@ class PlaneMemory:
         assert self._field(k, "arburst", 2) == 1
         assert self._field(k, "arcache", 4) == NORMAL_BUFFERABLE
         port.bursts.append((address, beats))
-        port.beats.extend((address + n * self._lanes, n == beats - 1) for n in range(beats))
+        due = self._bench.cycle + self.latency()
+        port.beats.extend((address + n * self._lanes, n == beats - 1, due) for n in range(beats))

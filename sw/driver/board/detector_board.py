@@ -7,6 +7,7 @@ from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.registers._detector_register_map import REGISTERS
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import WORD, WORD_BYTES, Registers
+from framelane.models.detector.det_correct import DetCorrect
 from framelane.models.detector.det_header import DetHeader
 from framelane.models.detector.det_place import Target
 from framelane.models.registers.registers import qp_words
@@ -16,6 +17,8 @@ from framelane.models.roce_tx.wire import Endpoint
 _IDENTITY = int.from_bytes(b"FLDT", "little")
 _MAJOR = 1
 _PATIENCE_S = 2.0
+_MEMORY_LIMIT = 16
+"""How long the memory of constants may stand still, in 2**16 clock cycles: 4 ms at 250 MHz."""
 
 
 class DetectorBoard:
@@ -28,10 +31,20 @@ class DetectorBoard:
         if (major := self.registers["version.major"]) != _MAJOR:
             raise BoardError(f"the board's registers are of version {major}, this software knows {_MAJOR}: update one")
 
-    def configure(self, header: DetHeader, target: Target, local: Endpoint, first_port: int, qp: QpContext) -> None:
+    def configure(
+        self,
+        header: DetHeader,
+        target: Target,
+        local: Endpoint,
+        first_port: int,
+        qp: QpContext,
+        correct: DetCorrect | None = None,
+    ) -> None:
         """Disarm, and say what comes and where it goes; no frame has credit. ConfigError for what it is not built for.
 
-        `target.qp` is 0: there is one queue pair, `qp`, of UC.
+        `target.qp` is 0: there is one queue pair, `qp`, of UC. With `correct` pixels are corrected on their way, with
+        the constants that its owner has put into the board's memory: `jf_constants.pack(correct.fixed, correct.pitch)`
+        from `correct.base` on.
         """
         sizes, packet_bytes = self.registers.read_register("sizes"), self.registers["packet_bytes"]
         if (header.packets, header.packet_bytes) != (sizes["packets"], packet_bytes):
@@ -43,8 +56,15 @@ class DetectorBoard:
             raise ConfigError(f"{header.modules} modules: this board is built for {sizes['modules']}")
         if target.qp or qp.service is not Service.UC:
             raise ConfigError("this board has one queue pair, number 0, of UC")
+        has_correction = bool(self.registers["correction.present"])
+        if correct and not has_correction:
+            raise ConfigError("this board is built without the correction: build it with Correct, or let it send raw")
+        if correct and correct.header != header:
+            raise ConfigError("the correction is of another detector than the one that is configured: give one of both")
         put = self.registers.write_register
         self.disarm()
+        if has_correction:
+            self._set_correction(correct)
         put("control", {"two_ports": header.interfaces - 1, "learn": target.first is None})
         put("ports", {"first": first_port, "modules": header.modules})
         put("ring", {"slots_log2": target.slots_log2, "first_source": target.first_source})
@@ -61,6 +81,16 @@ class DetectorBoard:
             self._board.write(first + WORD_BYTES * index, words[index])
         self._wait(lambda: not self.registers["status.qp_busy"], "its queue pair is not in force")
         put("command", {"announce": 1})
+
+    def _set_correction(self, correct: DetCorrect | None) -> None:
+        self.wait_idle()
+        if correct:
+            self.registers["correction.base"] = correct.base
+            self.registers["correction.pitch"] = correct.pitch
+            self.registers["correction.timeout"] = _MEMORY_LIMIT
+        shifts = dict(zip(("shift0", "shift1", "shift2"), correct.fixed.shift, strict=True)) if correct else {}
+        flags = {"enabled": correct is not None, "high_gain": bool(correct and correct.fixed.high_gain)}
+        self.registers.write_register("correction.settings", flags | shifts)
 
     def publish_credit(self, window_end: int) -> None:
         """Let frames of the ring below this number begin."""

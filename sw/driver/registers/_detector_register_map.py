@@ -16,7 +16,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("patch", 0, 16, "r", 0, "Changes where only behaviour was mended."),
-            Field("minor", 16, 8, "r", 0, "Changes where registers are added."),
+            Field("minor", 16, 8, "r", 1, "Changes where registers are added."),
             Field("major", 24, 8, "r", 1, "Changes where older software no longer works."),
         ),
         description="Version of this map.",
@@ -528,5 +528,113 @@ REGISTERS: tuple[Register, ...] = (
         64,
         (Field("value", 0, 64, "r", 0, "Clock cycles."),),
         description="Clock cycles.",
+    ),
+    Register(
+        "correction.present",
+        0x3000,
+        32,
+        (Field("value", 0, 32, "r", 0, "1: this design has the correction."),),
+        description="1: this design has the correction.",
+    ),
+    Register(
+        "correction.settings",
+        0x3004,
+        32,
+        (
+            Field("enabled", 0, 1, "rw", 0, "1: they are corrected; 0: they are written raw."),
+            Field("high_gain", 1, 1, "rw", 0, "1: the first stage is HG0, which is saturated at 0x3FFF."),
+            Field("shift0", 8, 5, "rw", 0, "Right shift of G0 or HG0."),
+            Field("shift1", 16, 5, "rw", 0, "Right shift of G1."),
+            Field("shift2", 24, 5, "rw", 0, "Right shift of G2."),
+        ),
+        description="How pixels are corrected.",
+    ),
+    Register(
+        "correction.base",
+        0x3008,
+        64,
+        (
+            Field(
+                "value",
+                0,
+                64,
+                "rw",
+                0,
+                (
+                    "Address of the constants, a multiple of 4096: those of module 0, packet 0 first, then the others"
+                    " in the order of their places in the slot."
+                ),
+            ),
+        ),
+        description=(
+            "Address of the constants, a multiple of 4096: those of module 0, packet 0 first, then the others"
+            " in the order of their places in the slot."
+        ),
+    ),
+    Register(
+        "correction.pitch",
+        0x3010,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "rw",
+                0,
+                (
+                    "Bytes from one plane of the constants to the next, a multiple of 4096: pedestals of the three "
+                    "stages, then their mantissas, 16 bits a pixel."
+                ),
+            ),
+        ),
+        description=(
+            "Bytes from one plane of the constants to the next, a multiple of 4096: pedestals of the three "
+            "stages, then their mantissas, 16 bits a pixel."
+        ),
+    ),
+    Register(
+        "correction.timeout",
+        0x3014,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                16,
+                "rw",
+                0,
+                (
+                    "How long the memory of the constants may stand still, in 2^16 clock cycles, until their pixels "
+                    "are masked instead. 0: for ever."
+                ),
+            ),
+        ),
+        description=(
+            "How long the memory of the constants may stand still, in 2^16 clock cycles, until their pixels "
+            "are masked instead. 0: for ever."
+        ),
+    ),
+    Register(
+        "correction.errors",
+        0x3018,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "r",
+                0,
+                (
+                    "Packets with constants that memory answered with an error, or not in time, since the last reset,"
+                    " modulo 2^32: the pixels of such beats are masked."
+                ),
+            ),
+        ),
+        description=(
+            "Packets with constants that memory answered with an error, or not in time, since the last reset,"
+            " modulo 2^32: the pixels of such beats are masked."
+        ),
     ),
 )

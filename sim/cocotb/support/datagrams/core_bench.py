@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from bench import Bench, Stalls
+from correct_bench import any_correction, constants_of, settings
 from det_packets import FIRST_PORT, JUNGFRAU, frame_of
 from framelane.driver.simulated.ports import MESSAGE_T, target_t
 from framelane.models.cells import axis
@@ -32,10 +33,15 @@ TARGET = Target(
     **{"trailer_offset": 0x7000 - 64 * MODULES, "first_source": 4, "qp": 2, "reach": 1000},
 )
 NEVER = 0xFFFF
+LATENCY = 30
+"""Cycles from a burst of constants to its first beat, at most, beside those that it has anyway."""
 
 
 class DetectorBench(Bench):
-    """The side of the line: frames of detectors, what the core is told, and its model."""
+    """The side of the line: frames of detectors, what the core is told, and its model.
+
+    Built with `Correct`, the core corrects with random constants, for which their memory takes its time.
+    """
 
     def __init__(
         self, dut: Any, stalls: Stalls = Stalls.NONE, header: DetHeader | None = None, target: Target = TARGET
@@ -50,11 +56,17 @@ class DetectorBench(Bench):
         dut.window_end_i.value, dut.timeout_i.value = FREE_RUNNING, NEVER
         dut.tick_i.value = dut.flush_i.value = 0
         self.pulses = count_pulses(self, dut.fates_o)
+        self.correct = None
+        if hasattr(dut, "Correct") and int(dut.Correct.value):
+            self.correct = any_correction(self, self.header)
+            self.constants = constants_of(self, self.correct, self.width, stalls=False)
+            self.constants.latency = lambda: self.random.randrange(LATENCY)
+            dut.correction_i.value = settings(self.correct)
         self.begin()
 
     def begin(self) -> None:
         """As after a reset."""
-        self.model = DetectorCore(self.header, self.target, LOCAL, FIRST_PORT)
+        self.model = DetectorCore(self.header, self.target, LOCAL, FIRST_PORT, self.correct)
         self.expected: list[Write] = []
         self.pulses.clear()
 

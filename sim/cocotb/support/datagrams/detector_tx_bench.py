@@ -6,12 +6,14 @@ from typing import Any
 from axi_lite import AxiLite
 from bench import Bench, Stalls, assert_same_packets
 from core_bench import BYTES, MODULES, PACKETS, SMALL, TARGET
+from correct_bench import any_correction, constants_of
 from det_packets import FIRST_PORT, frame_of
 from framelane.driver.board.detector_board import DetectorBoard
 from framelane.driver.registers._detector_register_map import REGISTERS
 from framelane.driver.registers.recording import PaperRegisters, RecordingRegisters
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.models.cells import axis
+from framelane.models.detector.det_correct import DetCorrect
 from framelane.models.detector.det_header import DetHeader
 from framelane.models.detector_tx import DetectorTx
 from framelane.models.placement.slots import FREE_RUNNING
@@ -25,24 +27,32 @@ MAP = RegisterFile(None, REGISTERS)  # type: ignore[arg-type]
 """Where registers are; accesses are the bench's own."""
 
 
-def settings() -> list[tuple[int, int]]:
+def settings(correct: DetCorrect | None) -> list[tuple[int, int]]:
     """What the driver writes to configure: offsets and words."""
     paper = PaperRegisters(REGISTERS)
     paper.words[MAP.find("sizes").offset] = PACKETS << 20 | MODULES << 12
     paper.words[MAP.find("packet_bytes").offset] = BYTES
+    paper.words[MAP.find("correction.present").offset] = int(correct is not None)
+    paper.words[MAP.find("status").offset] = 1  # idle
     recorded = RecordingRegisters(paper)
     board = DetectorBoard(recorded)
-    board.configure(HEADER, OWN_TARGET, LOCAL, FIRST_PORT, QP)
+    board.configure(HEADER, OWN_TARGET, LOCAL, FIRST_PORT, QP, correct)
     board.publish_credit(FREE_RUNNING)
     return [(access.offset, access.value) for access in recorded.accesses if access.op == "write"]
 
 
 class TxBench(Bench):
+    """Built with `Correct`, it corrects with random constants."""
+
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
         super().__init__(dut, stalls)
         self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
         self.registers, self.out = AxiLite(self), self.sink("m_axis")
         dut.link_up_i.value = 1
+        self.correct = None
+        if int(dut.Correct.value):
+            self.correct = any_correction(self, HEADER)
+            self.constants = constants_of(self, self.correct, self.width, stalls=False)
         self.expected: list[bytes] = []
 
     async def begin(self) -> None:
@@ -54,8 +64,8 @@ class TxBench(Bench):
         """Configure and arm, when no reset is under way."""
         while await self.get("status.resetting"):
             pass
-        self.model, self.expected = DetectorTx(HEADER, OWN_TARGET, LOCAL, FIRST_PORT, (QP,)), []
-        for offset, value in settings():
+        self.model, self.expected = DetectorTx(HEADER, OWN_TARGET, LOCAL, FIRST_PORT, (QP,), self.correct), []
+        for offset, value in settings(self.correct):
             await self.registers.write(offset, value)
         while await self.get("status.qp_busy"):
             pass
