@@ -44,7 +44,9 @@ module det_constants
   logic taken;
   (* keep, dont_merge *)logic [PLANES-1:0] rst_q;  // one for each reader, a cycle late; all are always equal
 
-  always_ff @(posedge clk) rst_q <= {PLANES{rst}};
+  always_ff @(posedge clk) begin
+    for (int unsigned k = 0; k < PLANES; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
+  end
 
   assign s_axis_index_tready = waits_q == '0;
   assign m_axis_constant_tvalid = &valid;
