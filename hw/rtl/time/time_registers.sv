@@ -46,11 +46,11 @@ module time_registers
 
   logic req, req_q, is_regs, is_received_q;
   logic [ANSWER-1:0] answer_q;
-  (* keep, dont_merge *)logic [3:0] writes_q;  // copies of whether it writes, for a part of the registers each
+  (* keep, dont_merge *)logic [3:0] writes_q = '0;  // copies of whether it writes, for a part of the registers each
   access_t asked, access_q;
   logic [31:0] mask;
-  (* keep, dont_merge *)logic [7:0] strobes_q;  // the mask, for half a byte of each register each
-  (* keep, dont_merge *)logic [TIME_REGS_MIN_ADDR_WIDTH-1:0] high_addr_q;  // for the upper half of reads
+  (* keep, dont_merge *)logic [7:0] strobes_q = '0;  // the mask, for half a byte of each register each
+  (* keep, dont_merge *)logic [TIME_REGS_MIN_ADDR_WIDTH-1:0] high_addr_q = '0;  // for the upper half of reads
   logic [31:0] write_mask, regs_data, regs_data_q, read_data_q;
   logic [5:0] unused;
   time_regs__in_t regs_in;

@@ -18,7 +18,10 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from framelane.base.stopping import Stop
+from framelane.driver.simulated.tap import Tap
+from framelane.driver.simulated.tap_board import ip_command
 from framelane.driver.simulated.verilated_detector import DetectorSimulator
+from framelane.driver.simulated.verilated_detector import Sent as Made
 from framelane.models.detector.det_header import DetFate, DetHeader
 from framelane.models.detector.det_place import Target
 from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES, PACKET_BYTES, PACKETS
@@ -27,6 +30,7 @@ from framelane.packets.detector_file import JUNGFRAU, shipped
 from framelane.receiver import Live, Reception, Recorder, receive
 from framelane.receiver.detector import detector_transport
 from framelane.receiver.transport.sockets import lengthen_queue
+from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
 from framelane.session.session_plan import Node, SessionPlan
 from framelane.source.sender import UdpSender
@@ -34,6 +38,7 @@ from jungfrau_live import free_ports, live_detector
 from jungfrau_packets import Sent
 from live_recv import FRAMELANE
 from own_source import own_address, own_port
+from tap_wire import HOST, OUR_MAC, TAP, US, skip_without_tap, tap_mac
 
 MODULES, FRAMES, SLOTS = 2, 6, 16
 IMAGE_BYTES = MODULES * 512 * 1024 * 2
@@ -43,6 +48,9 @@ BATCH = 8
 """Packets that fit the shortest queue which a kernel gives to those without privileges."""
 FIRST_PORT = 50001
 LOST_FRAME = 4
+LIVE_FRAMES = 3
+"""Over the tap."""
+UDP_PAYLOAD = 14 + 20 + 8
 OF_A_RUN = {"entry/session", "entry/start_time", "entry/end_time", "entry/end_time_estimated"}
 """What says in a file when, and by what session, its frames came."""
 
@@ -129,17 +137,11 @@ def through_the_gateware(packets: list[Sent], output: Path) -> Counter[DetFate]:
         address = run.serve()
         thread.start()
         session = run.session
-        target = Target(
-            base=session.base,
-            slot_bytes=session.slot_bytes,
-            slots_log2=SLOTS.bit_length() - 1,
-            first=1,
-            mask_offset=IMAGE_BYTES,
-            trailer_offset=session.layout.trailer_offset(0),
-        )
-        header = DetHeader(shipped(JUNGFRAU), MODULES)
+        target = target_of(session)
         with (
-            DetectorSimulator(header, target, plan.source.endpoint(), FIRST_PORT, session.qp_context()) as fpga,
+            DetectorSimulator(
+                DetHeader(shipped(JUNGFRAU), MODULES), target, plan.source.endpoint(), FIRST_PORT, session.qp_context()
+            ) as fpga,
             UdpSender(session, port) as sender,
             SessionClient(*address, 0) as link,
             SessionClient(*address, 1) as other,
@@ -162,6 +164,17 @@ def through_the_gateware(packets: list[Sent], output: Path) -> Counter[DetFate]:
     assert not thread.is_alive()
     assert run.tally.holds
     return fates
+
+
+def target_of(session: Session) -> Target:
+    return Target(
+        base=session.base,
+        slot_bytes=session.slot_bytes,
+        slots_log2=SLOTS.bit_length() - 1,
+        first=1,
+        mask_offset=IMAGE_BYTES,
+        trailer_offset=session.layout.trailer_offset(0),
+    )
 
 
 def record(run: Reception, output: Path) -> None:
@@ -208,3 +221,85 @@ def test_the_file_is_the_same_byte_for_byte(
     assert shape[0] * MODULES * PACKETS - fates[DetFate.PLACED] == 2 * holes / (PACKET_BYTES - HEADER_BYTES)
     assert (fates[DetFate.DUPLICATE] > 0) == (weather is not None)
     assert shape[0] == FRAMES - (weather is not None)
+
+
+class TapFpga:
+    """The simulated FPGA at one end of a tap device, in a thread: Linux is at the other, with detector and receiver."""
+
+    def __init__(self, fpga: DetectorSimulator, tap: Tap, link: SessionClient) -> None:
+        self.came: list[bytes] = []
+        self._fpga, self._tap, self._link = fpga, tap, link
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tap")
+
+    def __enter__(self) -> "TapFpga":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            if not self._tap.wait(0.01):
+                continue
+            self._fpga.credit(self._link.window_end)
+            while (frame := self._tap.receive()) is not None:
+                self.came.append(frame)
+                self._fpga.receive(frame, gap=LINE_GAP)
+                self._pass_on(self._fpga.run())
+        self._pass_on(self._fpga.flush())
+
+    def _pass_on(self, made: Made) -> None:
+        for packet in made.packets:
+            self._tap.send(packet)
+
+    def packets(self) -> list[Sent]:
+        """The detector's, stream and payload."""
+        udp = [frame for frame in self.came if frame[12:14] == b"\x08\0" and frame[23] == 17]
+        ports = [int.from_bytes(frame[36:38], "big") for frame in udp]
+        return [
+            (port - FIRST_PORT, frame[UDP_PAYLOAD:])
+            for port, frame in zip(ports, udp, strict=True)
+            if FIRST_PORT <= port < FIRST_PORT + MODULES
+        ]
+
+
+def test_live_over_a_tap_from_the_command_to_the_file(network: tuple[str, str], patient: None, tmp_path: Path) -> None:
+    """Linux asks the FPGA's station for its MAC, sends the detector's packets there, and takes the WRITEs."""
+    with skip_without_tap() as tap:
+        for setting in (f"address add {HOST}/24 dev {TAP}", f"link set {TAP} mtu 9000 txqueuelen 2000 up"):
+            ip_command(setting)
+        nodes = {"source": {"mac": OUR_MAC, "ip": US}, "receiver": {"mac": tap_mac(), "ip": HOST}}
+        shape = {"rows": MODULES * 512, "columns": 1024, "n_slots": SLOTS, "sources": MODULES}
+        plan = SessionPlan.model_validate({**nodes, **shape})
+        output = tmp_path / "gateware.h5"
+        with receive(Live(transport="udp", plan=plan, link_port=0), stop=Stop()) as run:
+            thread = threading.Thread(target=record, args=(run, output))
+            address = run.serve()
+            thread.start()
+            header, session = DetHeader(shipped(JUNGFRAU), MODULES), run.session
+            with (
+                DetectorSimulator(
+                    header, target_of(session), plan.source.endpoint(), FIRST_PORT, session.qp_context()
+                ) as fpga,
+                SessionClient(*address, 0) as link,
+                SessionClient(*address, 1) as other,
+            ):
+                with TapFpga(fpga, tap, link) as wire:
+                    sender = "--port", FIRST_PORT, "--modules", MODULES, "--frames", LIVE_FRAMES, "--rate", 1
+                    command = [*FRAMELANE, "jungfrau", "send", US, *map(str, sender)]
+                    subprocess.run(command, check=True, timeout=120)
+                    until(lambda: len(wire.packets()) == LIVE_FRAMES * MODULES * PACKETS)
+                for source, client in enumerate((link, other)):
+                    client.report(source, offered=LIVE_FRAMES, dropped=0, ended=True)
+                thread.join(60)
+                assert not thread.is_alive()
+                assert fpga.fates() == Counter({DetFate.PLACED: LIVE_FRAMES * MODULES * PACKETS})
+        assert run.tally.holds
+        straight(wire.packets(), tmp_path / "straight.h5")
+    one, other_file = contents(tmp_path / "straight.h5"), contents(output)
+    assert one.keys() == other_file.keys()
+    assert {name for name in one if one[name] != other_file[name]} == OF_A_RUN
+    assert one["entry/data/data"][1][0] == LIVE_FRAMES
