@@ -57,8 +57,12 @@ module det_correct
 
   typedef logic [INDEX_W-1:0] index_t;
 
+  localparam int unsigned GROUP_W = 64;
+  localparam int unsigned GROUPS = DataW / GROUP_W;
+
   index_t index_tdata;
-  logic index_tready, waiting_tvalid, waiting_tready, on_q;
+  logic index_tready, waiting_tvalid, waiting_tready, on_d, on_q;
+  (* keep, dont_merge *)logic [GROUPS-1:0] ons_q;  // copies, always equal, for some bytes each
   logic [$clog2(WAITING+1)-1:0] waiting_q;
   logic [UNDER_WAY_W-1:0] packets_q;
   logic constants_idle, pushes, pops, leaves;
@@ -68,13 +72,16 @@ module det_correct
   assign leaves = m_axis_pixel_tvalid && m_axis_pixel_tready && m_axis_pixel_tlast;
   assign idle_o = packets_q == '0 && !head_valid_i && constants_idle;
 
+  assign on_d = !rst && (idle_o ? correction_i.enabled : on_q);
+
   always_ff @(posedge clk) begin
-    if (idle_o) on_q <= correction_i.enabled;
+    on_q <= on_d;
+    // A copy asks whether it changes: tools make one of equal ones.
+    for (int unsigned g = 0; g < GROUPS; g++) if (rst || ons_q[g] != on_d) ons_q[g] <= on_d;
     packets_q <= packets_q + UNDER_WAY_W'(head_valid_i) - UNDER_WAY_W'(leaves);
     waiting_q <= waiting_q + $bits(waiting_q)'(pushes) - $bits(waiting_q)'(pops);
     room_o <= waiting_q < $bits(waiting_q)'(WAITING - 1);
     if (rst) begin
-      on_q <= 1'b0;
       packets_q <= '0;
       waiting_q <= '0;
       room_o <= 1'b0;
@@ -137,7 +144,7 @@ module det_correct
     end
   end
 
-  logic [DataW-1:0] corrected_tdata;
+  logic [DataW-1:0] corrected_tdata, chosen_tdata;
   logic [KeepW-1:0] corrected_tkeep;
   logic corrected_tlast, corrected_tuser, corrected_tvalid, correct_tready, mismatch;
 
@@ -169,8 +176,13 @@ module det_correct
       .mismatch_o            (mismatch)
   );
 
+  for (genvar g = 0; g < GROUPS; g++) begin : gen_choice
+    assign chosen_tdata[g*GROUP_W+:GROUP_W] =
+        ons_q[g] ? corrected_tdata[g*GROUP_W+:GROUP_W] : s_axis_pixel_tdata[g*GROUP_W+:GROUP_W];
+  end
+
+  assign m_axis_pixel_tdata  = chosen_tdata;
   assign s_axis_pixel_tready = on_q ? correct_tready : m_axis_pixel_tready;
-  assign m_axis_pixel_tdata  = on_q ? corrected_tdata : s_axis_pixel_tdata;
   assign m_axis_pixel_tkeep  = on_q ? corrected_tkeep : s_axis_pixel_tkeep;
   assign m_axis_pixel_tlast  = on_q ? corrected_tlast : s_axis_pixel_tlast;
   assign m_axis_pixel_tuser  = on_q ? corrected_tuser : s_axis_pixel_tuser;

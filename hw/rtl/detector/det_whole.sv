@@ -32,7 +32,7 @@ module det_whole #(
   logic [COUNT_W-1:0] beat_q;
   logic [DataW-1:0] data;
   logic fills_d, fills_q, broken, at_end;
-  (* keep, dont_merge *)logic [GROUPS-1:0] fill_q = '0;  // copies, always equal, for some bytes each
+  (* keep, dont_merge *)logic [GROUPS-1:0] fill_q;  // copies, always equal, for some bytes each
 
   assign broken = fills_q || (s_axis_tlast && s_axis_tuser);
   assign at_end = beat_q == COUNT_W'(BEATS - 1);
@@ -53,7 +53,7 @@ module det_whole #(
     if (m_axis_tvalid && m_axis_tready) beat_q <= m_axis_tlast ? '0 : beat_q + 1'b1;
     fills_q <= fills_d;
     // A copy asks whether it changes: tools make one of equal ones.
-    for (int unsigned g = 0; g < GROUPS; g++) if (fill_q[g] != fills_d) fill_q[g] <= fills_d;
+    for (int unsigned g = 0; g < GROUPS; g++) if (rst || fill_q[g] != fills_d) fill_q[g] <= fills_d;
     if (rst) beat_q <= '0;
   end
 

@@ -46,11 +46,11 @@ module time_registers
 
   logic req, req_q, is_regs, is_received_q;
   logic [ANSWER-1:0] answer_q;
-  (* keep, dont_merge *)logic [3:0] writes_q = '0;  // copies of whether it writes, for a part of the registers each
+  (* keep, dont_merge *)logic [3:0] writes_q;  // copies of whether it writes, for a part of the registers each
   access_t asked, access_q;
   logic [31:0] mask;
-  (* keep, dont_merge *)logic [7:0] strobes_q = '0;  // the mask, for half a byte of each register each
-  (* keep, dont_merge *)logic [TIME_REGS_MIN_ADDR_WIDTH-1:0] high_addr_q = '0;  // for the upper half of reads
+  (* keep, dont_merge *)logic [7:0] strobes_q;  // the mask, for half a byte of each register each
+  (* keep, dont_merge *)logic [TIME_REGS_MIN_ADDR_WIDTH-1:0] high_addr_q;  // for the upper half of reads
   logic [31:0] write_mask, regs_data, regs_data_q, read_data_q;
   logic [5:0] unused;
   time_regs__in_t regs_in;
@@ -81,10 +81,10 @@ module time_registers
     req_q <= req;
     access_q <= asked;
     // A copy asks whether it changes: tools make one of equal ones.
-    for (int unsigned k = 0; k < 4; k++) if (writes_q[k] != asked.write) writes_q[k] <= asked.write;
-    for (int unsigned k = 0; k < 8; k++) if (strobes_q[k] != mask[4*k]) strobes_q[k] <= mask[4*k];
+    for (int unsigned k = 0; k < 4; k++) if (rst || writes_q[k] != asked.write) writes_q[k] <= asked.write;
+    for (int unsigned k = 0; k < 8; k++) if (rst || strobes_q[k] != mask[4*k]) strobes_q[k] <= mask[4*k];
     for (int unsigned k = 0; k < TIME_REGS_MIN_ADDR_WIDTH; k++)
-      if (high_addr_q[k] != asked.addr[k]) high_addr_q[k] <= asked.addr[k];
+      if (rst || high_addr_q[k] != asked.addr[k]) high_addr_q[k] <= asked.addr[k];
     answer_q <= {answer_q[ANSWER-2:0], req};
     if (req_q) regs_data_q <= is_regs ? regs_data : '0;
     is_received_q <= access_q.addr[15:7] == RECEIVED;
