@@ -241,7 +241,8 @@ class TapFpga:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._over.is_set():
+        deadline = time.monotonic() + 300
+        while not self._over.is_set() and time.monotonic() < deadline:
             if not self._tap.wait(0.01):
                 continue
             self._fpga.credit(self._link.window_end)
