@@ -22,8 +22,10 @@ from framelane.driver.registers.recording import PaperRegisters
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.simulated.verilated_detector import DetectorSimulator
 from framelane.models.detector.det_correct import DetCorrect
-from framelane.models.detector.det_header import DetHeader
+from framelane.models.detector.det_header import DetHeader, Head
+from framelane.models.jungfrau.jf_correct import PixelCode
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
+from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.roce_qp import Service
 
 
@@ -57,6 +59,8 @@ def test_what_it_is_not_built_for_is_refused_before_anything_is_written() -> Non
     assert registers.words == before
 
 
+PIXELS_AT = wire.ETH_BYTES + wire.IP_BYTES + wire.UDP_BYTES + 12 + 16
+"""Behind BTH and RETH of a WRITE."""
 ONES = np.ones((3, HEADER.modules * 512, 1024), np.uint16)
 FIXED = FixedCalibration(ONES, ONES, (17, 25, 14), high_gain=True)
 CORRECT = DetCorrect(HEADER, FIXED, 0x1_2345_6000, HEADER.modules << 20)
@@ -125,3 +129,43 @@ def test_simulated_it_counts_ends_frames_and_begins_anew() -> None:
         assert not any(count for name, count in fpga.board.counters().items() if name != "cycles")
         fpga.receive(on_the_line(packet(2, 3, 1, words), 1), gap=40)
         assert len(fpga.run().packets) == 2
+
+
+def random_correction() -> DetCorrect:
+    rng = np.random.default_rng(3)
+    pedestal, mantissa = (rng.integers(0, 0x10000, ONES.shape, np.uint16) for _ in range(2))
+    return replace(CORRECT, fixed=FixedCalibration(pedestal, mantissa, (17, 25, 14)))
+
+
+def corrected(fpga: DetectorSimulator, words: bytes) -> tuple[bytes, int]:
+    """What is written of packet 77 of module 1, and the clock cycles from the packet's begin to its first pixel."""
+    fpga.receive(on_the_line(packet(9, 77, 1, words), 1))
+    done = fpga.run()
+    pixels = b"".join(each[PIXELS_AT : PIXELS_AT + QP.mtu] for each in done.packets)
+    return pixels, int(done.left["pixel"][0]) - int(done.begun[0])
+
+
+def test_simulated_with_a_correction_it_writes_photons_and_waits_for_its_memory() -> None:
+    correct, words = random_correction(), np.random.default_rng(4).bytes(HEADER.packet_bytes)
+    expected = correct.pixels(Head(0, 0, 9, number=9, packet=77, port=1, module_number=1), words)
+    waited = []
+    for cycles in (1, 30):
+        made = HEADER, TARGET, LOCAL, FIRST_PORT, QP
+        with DetectorSimulator(*made, correct=correct, memory_cycles=cycles) as fpga:
+            for _ in range(2):
+                pixels, passed = corrected(fpga, words)
+                assert pixels == expected
+                fpga.reset()
+            waited.append(passed)
+    assert waited[1] - waited[0] == 29
+    with pytest.raises(ConfigError, match="a memory cannot answer within 0 cycles"):
+        DetectorSimulator(*made, correct=correct, memory_cycles=0)
+
+
+def test_simulated_it_masks_pixels_whose_constants_are_not_in_memory() -> None:
+    correct, words = random_correction(), bytes(HEADER.packet_bytes)
+    with DetectorSimulator(HEADER, TARGET, LOCAL, FIRST_PORT, QP, correct=correct) as fpga:
+        fpga.board.registers["correction.base"] = correct.base + correct.pitch
+        pixels, _ = corrected(fpga, words)
+        assert set(np.frombuffer(pixels, "<i2").tolist()) == {PixelCode.MASKED}
+        assert fpga.board.registers["correction.errors"] == 1

@@ -1,5 +1,6 @@
 // A detector's packets through the FPGA as a C library: what framelane.driver.simulated.verilated_detector loads.
-// Frames come from a MAC, which cannot wait, as far apart as is said; the MAC that takes packets never pauses.
+// Frames come from a MAC, which cannot wait, as far apart as is said; the MAC that takes packets never pauses. Built
+// with Correct, its constants come from a memory.
 
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include "../axil_master.hpp"
 #include "../mac_line.hpp"
 #include "Vtop.h"
+#include "plane_memory.hpp"
 #include "verilated.h"
 
 double sc_time_stamp() { return 0; }
@@ -28,6 +30,7 @@ struct Simulation {
     VerilatedContext context;
     Vtop top{&context};
     MacLine line;
+    PlaneMemory constants;
     std::deque<uint64_t> gaps;  // cycles without a beat before each frame of the line that has not begun
     uint64_t gap = 0;           // of them, before the next beat
     bool inside = false;        // a frame of the line has begun
@@ -78,9 +81,13 @@ struct Simulation {
 
     void step() {
         drive();
+        constants.drive(top, cycle);
         top.clk = 0;
         top.eval();
-        if (!top.rst) take();
+        if (!top.rst) {
+            take();
+            if (constants.take(top, cycle)) last_activity = cycle;
+        }
         top.clk = 1;
         top.eval();
         cycle++;
@@ -92,6 +99,7 @@ struct Simulation {
         gap = beat = 0;
         inside = false;
         AxilMaster::reset(top);
+        constants.reset();
         top.rst = 1;
         for (int k = 0; k < 4; k++) step();
         top.rst = 0;
@@ -133,6 +141,13 @@ Simulation* detector_tx_new() {
 void detector_tx_delete(Simulation* s) { delete s; }
 
 void detector_tx_reset(Simulation* s) { s->reset(); }
+
+// The constants lie in memory from `base` on, and come so many cycles behind the request for them, 1 or more.
+void detector_tx_constants(Simulation* s, uint64_t base, const uint8_t* bytes, uint64_t n, uint64_t latency) {
+    s->constants.bytes.assign(bytes, bytes + n);
+    s->constants.base = base;
+    s->constants.latency = latency;
+}
 
 bool detector_tx_write(Simulation* s, uint32_t offset, uint32_t value) {
     return AxilMaster::write(s->top, offset, value, [s] { s->step(); });

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from framelane.base.errors import BoardError, SimulationError
+from framelane.base.errors import BoardError, ConfigError, SimulationError
 from framelane.driver.board.detector_board import DetectorBoard
 from framelane.driver.registers.registers import check_access
 from framelane.driver.simulated.library import Design
 from framelane.driver.simulated.simulation import Simulation, split
+from framelane.models.detector.det_correct import DetCorrect
 from framelane.models.detector.det_header import DetFate, DetHeader
 from framelane.models.detector.det_place import Target
+from framelane.models.jungfrau import jf_constants
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.roce_tx import wire
 from framelane.models.roce_tx.roce_qp import QpContext
@@ -46,14 +48,16 @@ class Sent:
     begun: NDArray[np.uint64]
 
 
-def design(header: DetHeader) -> Design:
-    """The gateware for the packets of this description, with room for so many modules."""
+def design(header: DetHeader, correct: bool = False) -> Design:
+    """The gateware for the packets of this description, with room for so many modules, and with the correction."""
+    parameters = header.parameters() | {"Modules": header.modules, "ClockHz": 250_000_000}
     return Design(
         "detector_tx",
         "detector_tx",
         ("mac/detector_tx_library.cpp",),
         {
             "detector_tx_reset": (None, []),
+            "detector_tx_constants": (None, [_U64, _POINTER, _U64, _U64]),
             "detector_tx_write": (_BOOL, [_U32, _U32]),
             "detector_tx_read": (_BOOL, [_U32, _POINTER]),
             "detector_tx_receive": (None, [_POINTER, _U64, _BOOL, _U64]),
@@ -62,22 +66,30 @@ def design(header: DetHeader) -> Design:
             "detector_tx_counts": (None, [_POINTER]),
             "detector_tx_take": (None, [_POINTER] * 4),
         },
-        header.parameters() | {"Modules": header.modules, "ClockHz": 250_000_000},
+        parameters | ({"Correct": 1} if correct else {}),
     )
 
 
 class DetectorRegisters(Simulation):
     """One simulated FPGA as after power-up, with its registers (see `Registers`).
 
-    Its clock runs in an access, in `run` and in `step`, and stands still between. Not for use by several threads at
-    once.
+    With `correct` it is built with the correction, and its memory holds these constants; the first of a burst come
+    `memory_cycles` behind the request. Its clock runs in an access, in `run` and in `step`, and stands still between.
+    Not for use by several threads at once.
     """
 
     pause_s = 0.0
     """Whoever waits for it looks again at once: between accesses no time passes."""
 
-    def __init__(self, header: DetHeader, width: int = 512) -> None:
-        super().__init__(design(header), width)
+    def __init__(
+        self, header: DetHeader, width: int = 512, correct: DetCorrect | None = None, memory_cycles: int = 1
+    ) -> None:
+        if memory_cycles < 1:
+            raise ConfigError(f"a memory cannot answer within {memory_cycles} cycles: give 1 or more")
+        super().__init__(design(header, correct is not None), width)
+        if correct:
+            constants = jf_constants.pack(correct.fixed, correct.pitch)
+            self._call("detector_tx_constants", correct.base, constants, len(constants), memory_cycles)
         self._call("detector_tx_reset")
 
     def read(self, offset: int) -> int:
@@ -120,7 +132,10 @@ class DetectorRegisters(Simulation):
 
 
 class DetectorSimulator(DetectorRegisters):
-    """One that is configured by its registers, and armed, with credit without limit; `board` drives it."""
+    """One that is configured by its registers, and armed, with credit without limit; `board` drives it.
+
+    With `correct` it sends photons; see `DetectorRegisters`.
+    """
 
     def __init__(
         self,
@@ -130,10 +145,13 @@ class DetectorSimulator(DetectorRegisters):
         first_port: int,
         qp: QpContext,
         width: int = 512,
+        *,
+        correct: DetCorrect | None = None,
+        memory_cycles: int = 1,
     ) -> None:
-        super().__init__(header, width)
+        super().__init__(header, width, correct, memory_cycles)
         self.board = DetectorBoard(self)
-        self._settings = header, target, local, first_port, qp
+        self._settings = header, target, local, first_port, qp, correct
         self._start()
 
     def reset(self) -> None:

@@ -1,53 +1,55 @@
 """A simulated JUNGFRAU's packets through the simulated FPGA make the same file as straight into the host's receiver."""
 
-import random
 import socket
 import subprocess
 import threading
 import time
 from collections import Counter
-from ipaddress import IPv4Address
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Raw
 
+from framelane.base.errors import OptionError
 from framelane.base.stopping import Stop
+from framelane.calibration import read_calibration, write_calibration
 from framelane.driver.simulated.tap import Tap
 from framelane.driver.simulated.tap_board import ip_command
 from framelane.driver.simulated.verilated_detector import DetectorSimulator
 from framelane.driver.simulated.verilated_detector import Sent as Made
-from framelane.models.detector.det_header import DetFate, DetHeader
-from framelane.models.detector.det_place import Target
-from framelane.models.jungfrau.jf_packet import HEADER, HEADER_BYTES, PACKET_BYTES, PACKETS
+from framelane.models.detector.det_header import DetFate
+from framelane.models.jungfrau.jf_correct import STAGE_SHIFT, PixelCode, correct_int16
+from framelane.models.jungfrau.jf_fixed import quantize
+from framelane.models.jungfrau.jf_packet import HEADER_BYTES, PACKET_BYTES, PACKETS
 from framelane.models.placement.slots import HOLE_WORD
-from framelane.packets.detector_file import JUNGFRAU, shipped
-from framelane.receiver import Live, Reception, Recorder, receive
+from framelane.receiver import Live, Processing, receive
 from framelane.receiver.detector import detector_transport
-from framelane.receiver.transport.sockets import lengthen_queue
-from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
-from framelane.session.session_plan import Node, SessionPlan
-from framelane.source.sender import UdpSender
-from jungfrau_live import free_ports, live_detector
+from framelane.session.session_plan import Node
+from jungfrau_gateware import (
+    FIRST_PORT,
+    FRAMES,
+    LINE_GAP,
+    MODULES,
+    bad_weather,
+    contents,
+    correction,
+    damaged,
+    fpga_of,
+    plan_of,
+    raw_images,
+    record,
+    sent_packets,
+    straight,
+    through_the_gateware,
+    until,
+)
 from jungfrau_packets import Sent
 from live_recv import FRAMELANE
-from own_source import own_address, own_port
 from tap_wire import HOST, OUR_MAC, TAP, US, neighbour, skip_without_tap, tap_mac
 
-MODULES, FRAMES, SLOTS = 2, 6, 16
-IMAGE_BYTES = MODULES * 512 * 1024 * 2
-LINE_GAP = 40
-"""Cycles of 4 ns between packets of 130 beats: a line of 100 Gb/s."""
-BATCH = 8
-"""Packets that fit the shortest queue which a kernel gives to those without privileges."""
-FIRST_PORT = 50001
-LOST_FRAME = 4
 LIVE_FRAMES = 2
 """Over the tap."""
 SIMULATED_S = 120.0
@@ -55,35 +57,28 @@ SIMULATED_S = 120.0
 UDP_PAYLOAD = 14 + 20 + 8
 OF_A_RUN = {"entry/session", "entry/start_time", "entry/end_time", "entry/end_time_estimated"}
 """What says in a file when, and by what session, its frames came."""
+OF_A_CALIBRATION = "entry/instrument/detector/pixel_mask", "entry/instrument/beam"
+"""What a receiver of corrected pixels does not know."""
+JUDGING: dict[str, Any] = {"threshold": 3, "sparse": 2}
 
 
 @pytest.fixture(scope="module")
-def packets() -> list[Sent]:
-    """What came of `framelane jungfrau send`, stream and payload, in the order in which it was sent."""
-    port = free_ports(MODULES)
-    found: list[Sent] = []
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(MODULES)]
+def sent(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Sent], Path]:
+    """The packets, damaged in some words, and the detector's calibration, with some pixels masked in each stage."""
+    path = tmp_path_factory.mktemp("sent") / "calibration.h5"
+    packets = damaged(sent_packets(path), seed=1)
+    calibration = read_calibration(path)
+    mask = np.random.default_rng(1).random(calibration.pedestal.shape) < 0.01
+    write_calibration(path, replace(calibration, mask=mask | ~calibration.usable), force=True)
+    return packets, path
 
-    def listen(stream: int) -> None:
-        found.extend((stream, packet) for packet in iter(lambda: sockets[stream].recv(9000), b""))
 
-    threads = [threading.Thread(target=listen, args=(stream,)) for stream in range(MODULES)]
-    for stream, each in enumerate(sockets):
-        lengthen_queue(each)
-        each.bind(("127.0.0.1", port + stream))
-        each.settimeout(120)
-        threads[stream].start()
-    sender = "--port", port, "--modules", MODULES, "--frames", FRAMES, "--rate", 10
-    try:
-        subprocess.run([*FRAMELANE, "jungfrau", "send", "127.0.0.1", *map(str, sender)], check=True, timeout=120)
-    finally:
-        for stream, thread in enumerate(threads):
-            sockets[stream].sendto(b"", ("127.0.0.1", port + stream))
-            thread.join()
-        for each in sockets:
-            each.close()
-    assert len(found) > FRAMES * MODULES * PACKETS // 2, "the kernel has lost most of them"
-    return sorted(found, key=lambda packet: (number_of(packet), packet_of(packet), packet[0]))
+def check_equal(one: dict[str, Any], other: dict[str, Any], corrected: bool = False) -> None:
+    """The contents of two files are the same, but for what is of a run, and of a calibration."""
+    of_a_calibration = {name for name in one.keys() | other.keys() if name.startswith(OF_A_CALIBRATION) and corrected}
+    assert one.keys() - of_a_calibration == other.keys() - of_a_calibration
+    different = {name for name in one if one[name] != other.get(name)}
+    assert different - of_a_calibration == OF_A_RUN
 
 
 @pytest.fixture
@@ -92,130 +87,16 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detector_transport, "SILENT_S", 60.0)
 
 
-def number_of(packet: Sent) -> int:
-    return int(np.frombuffer(packet[1], HEADER, 1)["frame_number"][0])
-
-
-def packet_of(packet: Sent) -> int:
-    return int(np.frombuffer(packet[1], HEADER, 1)["packet_number"][0])
-
-
-def bad_weather(packets: list[Sent], seed: int) -> list[Sent]:
-    """One frame is lost, and packets of others; some come twice, and some later than others by less than a frame."""
-    rng = random.Random(seed)
-    came: list[tuple[float, Sent]] = []
-    for at, packet in enumerate(packets):
-        if number_of(packet) == LOST_FRAME or rng.random() < 0.02:
-            continue
-        late = rng.randrange(PACKETS * MODULES // 2) if rng.random() < 0.2 and number_of(packet) > 1 else 0
-        came.append((at + late, packet))
-        if rng.random() < 0.02:
-            came.append((at + late + rng.randrange(60), packet))
-    return [packet for _, packet in sorted(came, key=lambda each: each[0])]
-
-
-def headers(plan: SessionPlan) -> list[bytes]:
-    """Ethernet, IPv4 and UDP of the packets of each stream that the detector sends to the FPGA."""
-    to = Ether(src="02:00:00:00:00:09", dst=plan.source.mac) / IP(src="10.0.0.9", dst=str(plan.source.ip))
-    udp = (UDP(sport=4321, dport=FIRST_PORT + stream, chksum=0) for stream in range(MODULES))
-    return [bytes(to / each / Raw(bytes(PACKET_BYTES)))[:-PACKET_BYTES] for each in udp]
-
-
-def straight(packets: list[Sent], output: Path) -> None:
-    """By `recv --transport jungfrau`."""
-    with live_detector(MODULES, output=output, slots=SLOTS) as live:
-        live.send(packets)
-
-
-def through_the_gateware(packets: list[Sent], output: Path) -> Counter[DetFate]:
-    """By `detector_tx`, its packets sent to a soft NIC: what became of the detector's."""
-    nodes = {"source": Node(mac="02:00:00:00:00:01", ip=IPv4Address(own_address()))}
-    nodes["receiver"] = Node(mac="02:00:00:00:00:02", ip=IPv4Address("127.0.0.1"))
-    shape = {"rows": MODULES * 512, "columns": 1024, "n_slots": SLOTS, "sources": MODULES}
-    plan = SessionPlan.model_validate({**nodes, **shape, "src_port": own_port()})
-    port = free_ports(1)
-    with receive(Live(transport="udp", plan=plan, port=port, link_port=0), stop=Stop()) as run:
-        thread = threading.Thread(target=record, args=(run, output))
-        address = run.serve()
-        thread.start()
-        session = run.session
-        target = target_of(session)
-        with (
-            DetectorSimulator(
-                DetHeader(shipped(JUNGFRAU), MODULES), target, plan.source.endpoint(), FIRST_PORT, session.qp_context()
-            ) as fpga,
-            UdpSender(session, port) as sender,
-            SessionClient(*address, 0) as link,
-            SessionClient(*address, 1) as other,
-        ):
-            sent, before = 0, headers(plan)
-            for at in range(0, len(packets) + 1, 64):
-                fpga.credit(link.window_end)
-                for stream, packet in packets[at : at + 64]:
-                    fpga.receive(before[stream] + packet, gap=LINE_GAP)
-                made = [fpga.run(), fpga.flush()] if at + 64 > len(packets) else [fpga.run()]
-                for each in made:
-                    for start in range(0, len(each.packets), BATCH):
-                        sender.send(each.packets[start : start + BATCH])
-                        sent += len(each.packets[start : start + BATCH])
-                        until(lambda sent=sent: run.counters.packets >= sent)
-            fates = fpga.fates()
-            for source, client in enumerate((link, other)):
-                client.report(source, offered=FRAMES, dropped=0, ended=True)
-            thread.join(60)
-    assert not thread.is_alive()
-    assert run.tally.holds
-    return fates
-
-
-def target_of(session: Session) -> Target:
-    return Target(
-        base=session.base,
-        slot_bytes=session.slot_bytes,
-        slots_log2=SLOTS.bit_length() - 1,
-        first=1,
-        mask_offset=IMAGE_BYTES,
-        trailer_offset=session.layout.trailer_offset(0),
-    )
-
-
-def record(run: Reception, output: Path) -> None:
-    with Recorder(run, output) as recorder:
-        for frame in run:
-            recorder.write(frame)
-
-
-def until(condition: Any, patience_s: float = 30) -> None:
-    end = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.0002)
-
-
-def contents(path: Path) -> dict[str, Any]:
-    """All that a file says, by its path in the file: bytes of datasets, and attributes."""
-    found: dict[str, Any] = {}
-
-    def look(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            found[name] = item.dtype.str, item.shape, np.asarray(item[()]).tobytes()
-        found.update({f"{name}@{key}": np.asarray(value).tolist() for key, value in item.attrs.items()})
-
-    with h5py.File(path) as file:
-        file.visititems(look)
-    return found
-
-
 @pytest.mark.parametrize("weather", [None, 1], ids=["fine", "bad"])
 def test_the_file_is_the_same_byte_for_byte(
-    weather: int | None, packets: list[Sent], patient: None, tmp_path: Path
+    weather: int | None, sent: tuple[list[Sent], Path], patient: None, tmp_path: Path
 ) -> None:
+    packets, _ = sent
     came = packets if weather is None else bad_weather(packets, weather)
     straight(came, tmp_path / "straight.h5")
     fates = through_the_gateware(came, tmp_path / "gateware.h5")
     one, other = contents(tmp_path / "straight.h5"), contents(tmp_path / "gateware.h5")
-    assert one.keys() == other.keys()
-    assert {name for name in one if one[name] != other[name]} == OF_A_RUN
+    check_equal(one, other)
     assert fates[DetFate.PLACED] + fates[DetFate.DUPLICATE] == fates.total() == len(came)
     assert fates[DetFate.PLACED] == len(set(came))
     _, shape, data = one["entry/data/data"]
@@ -223,6 +104,35 @@ def test_the_file_is_the_same_byte_for_byte(
     assert shape[0] * MODULES * PACKETS - fates[DetFate.PLACED] == 2 * holes / (PACKET_BYTES - HEADER_BYTES)
     assert (fates[DetFate.DUPLICATE] > 0) == (weather is not None)
     assert shape[0] == FRAMES - (weather is not None)
+
+
+@pytest.mark.parametrize("weather", [None, 2], ids=["fine", "bad"])
+def test_corrected_on_the_way_its_photons_are_those_of_the_receiver(
+    weather: int | None, sent: tuple[list[Sent], Path], patient: None, tmp_path: Path
+) -> None:
+    packets, path = sent
+    came = packets if weather is None else bad_weather(packets, weather)
+    fixed = quantize(read_calibration(path))
+    straight(came, tmp_path / "straight.h5", Processing(calibration=path, **JUDGING))
+    fates = through_the_gateware(came, tmp_path / "gateware.h5", correction(fixed), Processing(**JUDGING))
+    one, other = contents(tmp_path / "straight.h5"), contents(tmp_path / "gateware.h5")
+    check_equal(one, other, corrected=True)
+    assert fates[DetFate.PLACED] + fates[DetFate.DUPLICATE] == fates.total() == len(came)
+    raw = raw_images(came)
+    assert set(np.unique(raw >> STAGE_SHIFT)) >= {0, 1, 3}
+    expected = correct_int16(raw, fixed)
+    assert all((expected == code).any() for code in PixelCode if weather or code is not PixelCode.HOLE)
+    assert other["entry/data/data"] == ("<i2", expected.shape, expected.tobytes())
+
+
+def test_images_that_come_corrected_are_not_corrected_again(sent: tuple[list[Sent], Path]) -> None:
+    node = Node.model_validate({"mac": "02:00:00:00:00:01", "ip": "127.0.0.1"})
+    plan = plan_of(node, node, corrected=True)
+    with (
+        pytest.raises(OptionError, match="corrected by their source, they would be corrected twice"),
+        receive(Live(transport="udp", plan=plan, link_port=0), Processing(calibration=sent[1])),
+    ):
+        pass
 
 
 class TapFpga:
@@ -269,24 +179,26 @@ class TapFpga:
         ]
 
 
-def test_live_over_a_tap_from_the_command_to_the_file(network: tuple[str, str], patient: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("corrected", [False, True], ids=["raw", "corrected"])
+def test_live_over_a_tap_from_the_command_to_the_file(
+    corrected: bool, sent: tuple[list[Sent], Path], network: tuple[str, str], patient: None, tmp_path: Path
+) -> None:
     """Linux asks the FPGA's station for its MAC, sends the detector's packets there, and takes the WRITEs."""
+    path = sent[1]  # the same detector
     with skip_without_tap() as tap:
         for setting in (f"address add {HOST}/24 dev {TAP}", f"link set {TAP} mtu 9000 txqueuelen 2000 up"):
             ip_command(setting)
-        nodes = {"source": {"mac": OUR_MAC, "ip": US}, "receiver": {"mac": tap_mac(), "ip": HOST}}
-        shape = {"rows": MODULES * 512, "columns": 1024, "n_slots": SLOTS, "sources": MODULES}
-        plan = SessionPlan.model_validate({**nodes, **shape})
+        nodes = {"mac": OUR_MAC, "ip": US}, {"mac": tap_mac(), "ip": HOST}
+        source, receiver = map(Node.model_validate, nodes)
+        plan = plan_of(source, receiver, corrected)
+        correct = correction(quantize(read_calibration(path))) if corrected else None
         output = tmp_path / "gateware.h5"
         with receive(Live(transport="udp", plan=plan, link_port=0), stop=Stop()) as run:
             thread = threading.Thread(target=record, args=(run, output))
             address = run.serve()
             thread.start()
-            header, session = DetHeader(shipped(JUNGFRAU), MODULES), run.session
             with (
-                DetectorSimulator(
-                    header, target_of(session), plan.source.endpoint(), FIRST_PORT, session.qp_context()
-                ) as fpga,
+                fpga_of(plan, run.session, correct) as fpga,
                 SessionClient(*address, 0) as link,
                 SessionClient(*address, 1) as other,
             ):
@@ -298,14 +210,13 @@ def test_live_over_a_tap_from_the_command_to_the_file(network: tuple[str, str], 
                     command = [*FRAMELANE, "jungfrau", "send", US, *map(str, sender)]
                     subprocess.run(command, check=True, timeout=120)
                     until(lambda: len(wire.packets()) == LIVE_FRAMES * MODULES * PACKETS, SIMULATED_S)
-                for source, client in enumerate((link, other)):
-                    client.report(source, offered=LIVE_FRAMES, dropped=0, ended=True)
+                for index, client in enumerate((link, other)):
+                    client.report(index, offered=LIVE_FRAMES, dropped=0, ended=True)
                 thread.join(60)
                 assert not thread.is_alive()
                 assert fpga.fates() == Counter({DetFate.PLACED: LIVE_FRAMES * MODULES * PACKETS})
         assert run.tally.holds
-        straight(wire.packets(), tmp_path / "straight.h5")
+        straight(wire.packets(), tmp_path / "straight.h5", Processing(calibration=path) if corrected else None)
     one, other_file = contents(tmp_path / "straight.h5"), contents(output)
-    assert one.keys() == other_file.keys()
-    assert {name for name in one if one[name] != other_file[name]} == OF_A_RUN
+    check_equal(one, other_file, corrected)
     assert one["entry/data/data"][1][0] == LIVE_FRAMES
