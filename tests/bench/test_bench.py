@@ -81,6 +81,8 @@ def test_a_bench_writes_its_rows_and_targets(
         monkeypatch.setattr(bench_pcie, constant, other)
     for constant, few in (("PACKETS", 300), ("RESETS", 5), ("IN_A_ROW", 40)):
         monkeypatch.setattr(bench_detector_tx, constant, few)
+    for constant, few in (("CORRECTED_PACKETS", 300), ("CORRECTED_RESETS", 5)):
+        monkeypatch.setattr(bench_detector_tx, constant, few)
     monkeypatch.setattr(bench_ptp, "CASES", bench_ptp.CASES[:1])
     monkeypatch.setattr(bench_ptp, "WEATHER", ptp_weather.WEATHER[:1])
     monkeypatch.setattr(bench_ptp, "TRIGGERS", 20)

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from framelane.bench.transmitter import detector_tx_page, detector_tx_weather
-from framelane.bench.transmitter.bench_detector_tx import LIMIT_LATENCY, latencies, rate_row, weather_row
+from framelane.bench.transmitter.bench_detector_tx import (
+    CORRECTED_RESETS,
+    LIMIT_LATENCY,
+    MEMORY,
+    latency_row,
+    rate_row,
+    weather_row,
+)
+from framelane.bench.transmitter.bench_detector_tx import RESETS as RESETS_OF_THE_PAGE
 from framelane.bench.transmitter.detector_tx_weather import LINE_GAP, Memory, weathered
 from framelane.models.detector.det_header import DetFate
 from framelane.models.detector.det_place import DetPlace
@@ -16,8 +24,9 @@ RESETS = int(os.environ.get("FRAMELANE_DETECTOR_RESETS", "200"))
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "detector_tx.md"
 
 
-def test_in_bad_weather_memory_and_masks_are_those_of_the_model_and_nothing_is_placed_twice() -> None:
-    done = weathered(PACKETS, seed=2)
+@pytest.mark.parametrize("memory", [None, MEMORY[-1]], ids=["raw", "corrected"])
+def test_in_bad_weather_memory_and_masks_are_those_of_the_model_and_nothing_is_placed_twice(memory: int | None) -> None:
+    done = weathered(PACKETS, seed=2, memory=memory)
     row = weather_row(done)
     assert (row["differences"], row["wrong_masks"], row["most_writes"]) == (0, 0, 1)
     assert done.memory.sums == done.expected.sums
@@ -27,18 +36,33 @@ def test_in_bad_weather_memory_and_masks_are_those_of_the_model_and_nothing_is_p
     assert came <= set(done.fates)
 
 
-def test_the_first_pixel_leaves_after_the_same_time_behind_any_reset() -> None:
-    found = latencies(RESETS, seed=2)
-    assert len(found) == 1
-    assert max(found) <= LIMIT_LATENCY
-    assert f"at least {min(found)}\ncycles, at most {max(found)}." in PAGE.read_text()
+@pytest.mark.parametrize("memory", [None, *MEMORY])
+def test_the_first_pixel_leaves_after_the_same_time_behind_any_reset(memory: int | None) -> None:
+    row = latency_row(RESETS if memory is None else RESETS // 10, memory)
+    assert row["least"] == row["most"]
+    assert memory is not None or row["most"] <= LIMIT_LATENCY
+    resets = RESETS_OF_THE_PAGE if memory is None else CORRECTED_RESETS
+    assert detector_tx_page.latency_line(row | {"resets": resets}) in PAGE.read_text(), (
+        "run make bench BENCH=detector_tx"
+    )
 
 
-def test_no_packet_of_a_line_of_100_gbit_is_lost_and_some_of_a_faster_one_are() -> None:
-    row = rate_row(LINE_GAP)
+@pytest.mark.parametrize("memory", [None, MEMORY[-1]], ids=["raw", "corrected"])
+def test_no_packet_of_a_line_of_100_gbit_is_lost_and_some_of_a_faster_one_are(memory: int | None) -> None:
+    row = rate_row(LINE_GAP, memory)
     assert row["lost"] == 0
     assert detector_tx_page.rate_line(row) in PAGE.read_text(), "run make bench BENCH=detector_tx"
-    assert rate_row(0)["lost"] > 0
+    assert rate_row(0, memory)["lost"] > 0
+
+
+def test_with_a_memory_that_is_too_slow_packets_are_lost() -> None:
+    rows = [
+        line for line in PAGE.read_text().splitlines() if line.startswith("| corrected, memory") and "GB" not in line
+    ]
+    slowest, slower = (int(line.split()[3]) for line in rows[3:5])
+    assert slower == slowest + 1
+    lost = [rate_row(LINE_GAP, memory)["lost"] for memory in (slowest, slower)]
+    assert lost[0] == 0 < lost[1]
 
 
 def test_a_model_that_places_twice_or_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,21 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
+
+import numpy as np
 
 from framelane.base.errors import SimulationError
 from framelane.driver.simulated.verilated_detector import DetectorSimulator
 from framelane.models.cells.axis import n_beats
+from framelane.models.detector.det_correct import DetCorrect
 from framelane.models.detector.det_header import DetFate, DetHeader
 from framelane.models.detector.det_place import Target
 from framelane.models.detector.det_send import MASK_BYTES, Write
 from framelane.models.detector.detector_core import DetectorCore
+from framelane.models.jungfrau import jf_constants
+from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.models.placement.slots import FREE_RUNNING, HOLE_WORD, SlotLayout
 from framelane.models.roce_tx import roce_icrc, wire
 from framelane.models.roce_tx.roce_qp import QpContext
@@ -40,10 +46,31 @@ BEATS = n_beats(FRAME_BYTES, WIDTH)
 """A packet of the detector has so many."""
 LINE_GAP = 36
 """Cycles of 4 ns between the detector's packets: as many as 100 Gb/s allow, rounded down."""
+_CONSTANTS = (5 << 32) - 2 * 4096
+"""Where they lie: the first plane crosses a boundary of 4 GiB."""
 _IP_UDP = struct.Struct("!BBHHHBBH4s4sHHHH")
 _BTH_AT = wire.ETH_BYTES + wire.IP_BYTES + wire.UDP_BYTES
 _RETH = struct.Struct("!QII")
 _HOLES = HOLE_WORD.to_bytes(2, "little") * (QP.mtu // 2)
+
+
+@cache
+def correction() -> DetCorrect:
+    """Random constants; some are masked in a stage."""
+    rng = np.random.default_rng(1)
+    shape = 3, HEADER.modules * HEADER.of.module.rows, HEADER.of.module.columns
+    pedestal, mantissa = (rng.integers(0, 0x10000, shape, np.uint16) for _ in range(2))
+    mantissa[rng.random(shape) < 0.05] = 0
+    fixed = FixedCalibration(pedestal, mantissa, (17, 25, 14))
+    return DetCorrect(HEADER, fixed, _CONSTANTS, jf_constants.needed_pitch(pedestal[0].nbytes))
+
+
+def simulated(memory: int | None) -> DetectorSimulator:
+    """The FPGA; it corrects where its memory of constants answers, after so many cycles."""
+    made = HEADER, TARGET, LOCAL, FIRST_PORT, QP, WIDTH
+    if memory is None:
+        return DetectorSimulator(*made)
+    return DetectorSimulator(*made, correct=correction(), memory_cycles=memory)
 
 
 class Came(NamedTuple):
@@ -195,12 +222,12 @@ class Weathered:
     expected_fates: Counter[DetFate]
 
 
-def weathered(packets: int, seed: int, gap: int = LINE_GAP) -> Weathered:
-    """Send so many packets in bad weather through the gateware and into its model."""
+def weathered(packets: int, seed: int, gap: int = LINE_GAP, memory: int | None = None) -> Weathered:
+    """Send so many packets in bad weather through the gateware and into its model; for `memory` see `simulated`."""
     rng, sent = random.Random(seed), 0
-    model = DetectorCore(HEADER, TARGET, LOCAL, FIRST_PORT)
-    memory, expected = Memory(), Memory()
-    with DetectorSimulator(HEADER, TARGET, LOCAL, FIRST_PORT, QP, WIDTH) as fpga:
+    model = DetectorCore(HEADER, TARGET, LOCAL, FIRST_PORT, None if memory is None else correction())
+    written, expected = Memory(), Memory()
+    with simulated(memory) as fpga:
         for last, frames in weather(packets, rng):
             behind = max(0, last - 1 - rng.randrange(2))
             model.place.window_end = behind if rng.random() < 0.1 else FREE_RUNNING
@@ -209,9 +236,9 @@ def weathered(packets: int, seed: int, gap: int = LINE_GAP) -> Weathered:
                 fpga.receive(came.frame, bad=came.bad, gap=gap)
                 expected.put_writes(model.take(*came))
             done = fpga.run()
-            memory.put_packets(done.packets)
+            written.put_packets(done.packets)
             sent += len(frames)
         expected.put_writes(model.flush())
-        memory.put_packets(fpga.flush().packets)
+        written.put_packets(fpga.flush().packets)
         fates = fpga.fates()
-    return Weathered(sent, memory, expected, fates, model.fates)
+    return Weathered(sent, written, expected, fates, model.fates)
