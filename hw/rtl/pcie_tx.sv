@@ -168,7 +168,7 @@ module pcie_tx
       .Correct     (Correct)
   ) u_registers (
       .clk,
-      .rst,
+      .rst                ({2{rst}}),
       .s_axil_i           (tx_request),
       .s_axil_o           (tx_response),
       .core_rst_o         (core_rst),

@@ -114,11 +114,12 @@ module tx
   logic armed, resetting, core_idle, quiet, aborting;
   logic [CORE_RESETS-1:0] core_rst;
 
-  // The reset a cycle later: copies, always equal, for registers and bus, for the station, for the rest. One asks whether it changes:
-  // tools make one of equal ones.
-  localparam int unsigned RESETS = STATION_RESETS + 2;
+  // The reset a cycle later: copies, always equal, for registers and bus, for counters, for the station, for the rest. One asks whether
+  // it changes: tools make one of equal ones.
+  localparam int unsigned RESETS = STATION_RESETS + 3;
   (* keep, dont_merge *)logic [RESETS-1:0] rst_q = '1;
-  logic registers_rst, rest_rst;
+  logic [1:0] registers_rst;
+  logic rest_rst;
   logic [STATION_RESETS-1:0] station_rst;
 
   assign {station_rst, rest_rst, registers_rst} = rst_q;

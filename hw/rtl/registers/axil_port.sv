@@ -1,6 +1,7 @@
 // An AXI4-Lite port for the generated registers: one access at a time, reads and writes in turn where both wait.
 // Every access is answered with OKAY. Requests leave from registers, so that no long path begins in the bus.
-// Their kind and address are there in several copies, always equal, for a reader that would load one too much.
+// Their kind and address are there in several copies, always equal, for a reader that would load one too much, and so is what is
+// written of each half byte.
 module axil_port
   import axi_pkg::*;
 #(
@@ -18,7 +19,7 @@ module axil_port
     output logic [Copies-1:0]       write_o,
     output logic [Copies-1:0][15:0] addr_o,
     output logic [31:0]             data_o,
-    output logic [31:0]             mask_o,   // bits that are written
+    output logic [31:0]             mask_o,   // bits that are written; of a read anything
     input  logic                    ack_i,
     input  logic [31:0]             data_i
 );
@@ -37,6 +38,7 @@ module axil_port
   (* keep, dont_merge *)logic [Copies-1:0][15:2] addrs_q;
   logic [31:0] w_data_q, read_data_q;
   logic [3:0] w_strb_q;
+  (* keep, dont_merge *)logic [7:0] strobes_q;  // of half a byte each
 
   // One of each channel waits here.
   assign begin_write = state_q == IDLE && aw_valid_q && w_valid_q && !(ar_valid_q && write_q);
@@ -65,14 +67,14 @@ module axil_port
     aw_valid_q <= s_axil_o.awready ? s_axil_i.awvalid : !begin_write;
     w_valid_q  <= s_axil_o.wready ? s_axil_i.wvalid : !begin_write;
     ar_valid_q <= s_axil_o.arready ? s_axil_i.arvalid : !begin_read;
-    if (state_q == IDLE) begin
-      data_o <= w_data_q;
-      for (int unsigned lane = 0; lane < 4; lane++) mask_o[8*lane+:8] <= {8{w_strb_q[lane]}};
-    end
+    if (state_q == IDLE) data_o <= w_data_q;
     // A copy asks whether it changes: tools make one of equal ones.
     for (int unsigned c = 0; c < Copies; c++) begin
       if (state_q == IDLE && addrs_q[c] != addr[15:2]) addrs_q[c] <= addr[15:2];
       if ((begin_write || begin_read) && writes_q[c] != begin_write) writes_q[c] <= begin_write;
+    end
+    for (int unsigned k = 0; k < 8; k++) begin
+      if (begin_write && strobes_q[k] != w_strb_q[k/2]) strobes_q[k] <= w_strb_q[k/2];
     end
     if (ack_i) read_data_q <= data_i;
     if (rst) begin
@@ -81,13 +83,17 @@ module axil_port
       w_valid_q <= 1'b0;
       ar_valid_q <= 1'b0;
       writes_q <= '0;
+      strobes_q <= '0;
     end
   end
 
   assign req_o = state_q == REQUEST;
   assign write_o = writes_q;
 
-  always_comb for (int unsigned c = 0; c < Copies; c++) addr_o[c] = {addrs_q[c], 2'b0};
+  always_comb begin
+    for (int unsigned c = 0; c < Copies; c++) addr_o[c] = {addrs_q[c], 2'b0};
+    for (int unsigned k = 0; k < 8; k++) mask_o[4*k+:4] = {4{strobes_q[k]}};
+  end
 
   assign s_axil_o = '{
           awready: !aw_valid_q && !rst,  // what the reset would forget is not taken

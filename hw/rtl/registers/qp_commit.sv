@@ -1,8 +1,11 @@
 // Puts an entry of the registers into the QP table: reads it, offers it, waits until it is in force.
 // The entry must not change meanwhile: whoever writes the registers waits for busy_o.
+// Its index is there in several copies, always equal, for a table that would load one too much.
 module qp_commit
   import roce_pkg::*;
-(
+#(
+    parameter int unsigned Copies = 1
+) (
     input logic clk,
     input logic rst,
 
@@ -12,8 +15,8 @@ module qp_commit
     output logic       busy_o,
 
     // The registers, which answer in the next cycle
-    output logic [      7:0] index_o,
-    input  logic [9:0][31:0] words_i,
+    output logic [Copies-1:0][ 7:0] index_o,
+    input  logic [       9:0][31:0] words_i,
 
     // The QP table
     output qp_write_t m_axis_qp_tdata,
@@ -57,6 +60,7 @@ module qp_commit
   } state_e;
 
   state_e state_q, state_d;
+  (* keep, dont_merge *)logic [Copies-1:0][7:0] index_q;
   entry_t entry;
   logic   unused;
 
@@ -75,17 +79,24 @@ module qp_commit
 
   always_ff @(posedge clk) begin
     state_q <= state_d;
-    if (state_q == IDLE) index_o <= index_i;
-    if (rst) state_q <= IDLE;
+    // A copy asks whether it changes: tools make one of equal ones.
+    for (int unsigned c = 0; c < Copies; c++) begin
+      if (state_q == IDLE && index_q[c] != index_i) index_q[c] <= index_i;
+    end
+    if (rst) begin
+      state_q <= IDLE;
+      index_q <= '0;
+    end
   end
 
+  assign index_o = index_q;
   assign busy_o = state_q != IDLE;
   assign m_axis_qp_tvalid = state_q == OFFER;
 
   always_comb begin
     m_axis_qp_tdata = '{
         set_psn: entry.set_psn,
-        index: index_o,
+        index: index_q[0],
         qp: '{
             enabled: entry.enabled,
             service: service_e'(entry.service),

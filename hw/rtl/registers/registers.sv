@@ -26,7 +26,7 @@ module registers
     parameter bit          MacPort      = 1'b0   // there is a mac_port behind it
 ) (
     input logic clk,
-    input logic rst,
+    input logic [1:0] rst,  // always equal: for the bus and its registers, for the counters
 
     // AXI4-Lite
     input  axil_request_t  s_axil_i,
@@ -174,7 +174,7 @@ module registers
       .Copies(COPIES)
   ) u_port (
       .clk,
-      .rst,
+      .rst    (rst[0]),
       .s_axil_i,
       .s_axil_o,
       .req_o  (req),
@@ -198,7 +198,7 @@ module registers
 
   tx_regs u_regs (
       .clk,
-      .rst,
+      .rst                 (rst[0]),
       .s_cpuif_req         (req && place == REGS),
       .s_cpuif_req_is_wr   (req_writes),
       .s_cpuif_addr        (regs_addr),
@@ -244,14 +244,14 @@ module registers
 
   always_ff @(posedge clk) begin
     aborting_o <= regs.command.abort.value || (aborting_o && resetting);
-    if (rst) aborting_o <= 1'b0;
+    if (rst[0]) aborting_o <= 1'b0;
   end
 
   tx_control #(
       .Copies(CORE_RESETS)
   ) u_control (
       .clk,
-      .rst,
+      .rst         (rst[0]),
       .arm_i       (regs.control.arm.value && !beyond),
       .reset_i     (regs.command.reset.value || regs.command.abort.value),
       .armed_o,
@@ -269,7 +269,7 @@ module registers
   logic [31:0] regs_data_q, flow_data_q, destination_data_q, qp_data_q, count_data_q, station_data_q;
   logic [QP_ALL_WORDS-1:0][31:0] qp_words;
   logic [31:0] rc_data;
-  logic [7:0] commit_index;
+  logic [1:0][7:0] commit_index;  // copies, each for half of the words
 
   assign whole = req_mask == '1;
   assign qp_asked = qp_waits_q || (req && req_write && place == QPS);
@@ -285,7 +285,7 @@ module registers
     qp_waits_q <= qp_asked && qp_busy;
     answer_q <= (req || qp_waits_q) && !(qp_asked && qp_busy);
     ack_q <= answer_q;
-    if (rst) begin
+    if (rst[0]) begin
       qp_waits_q <= 1'b0;
       answer_q <= 1'b0;
       ack_q <= 1'b0;
@@ -336,7 +336,8 @@ module registers
 
   config_table #(
       .Entries(NumQp),
-      .Words  (QP_ALL_WORDS)
+      .Words  (QP_ALL_WORDS),
+      .Copies (2)
   ) u_qps (
       .clk,
       .write_i      (qp_write),
@@ -348,9 +349,11 @@ module registers
       .entry_o      (qp_words)
   );
 
-  qp_commit u_commit (
+  qp_commit #(
+      .Copies(2)
+  ) u_commit (
       .clk,
-      .rst,
+      .rst     (rst[0]),
       .commit_i(qp_write && qp_addr[5:2] == '0 && 9'(qp_addr[13:6]) < 9'(NumQp) && !resetting),
       .index_i (qp_addr[13:6]),
       .busy_o  (qp_busy),
@@ -367,7 +370,7 @@ module registers
   always_ff @(posedge clk) begin
     pulses_q <= pulses_i;
     station_pulses_q <= station_pulses_i;
-    if (rst) begin
+    if (rst[1]) begin
       pulses_q <= '0;
       station_pulses_q <= '0;
     end
@@ -382,7 +385,7 @@ module registers
       .Counters(DESTINATION_COUNTERS_FIRST + DESTINATION_COUNTERS * Destinations)
   ) u_counters (
       .clk,
-      .rst,
+      .rst       (rst[1]),
       .pulse_i   (pulses),
       .s_axis_count_tdata,
       .s_axis_count_tvalid,
@@ -418,7 +421,7 @@ module registers
         resolved_q <= 1'b0;
         resolved_mac_q <= '0;
       end
-      if (rst) begin
+      if (rst[0]) begin
         m_axis_resolve_tvalid <= 1'b0;
         resolving_q <= 1'b0;
         resolved_q <= 1'b0;
@@ -431,7 +434,7 @@ module registers
         .Pulses  ($bits(station_pulses_t))
     ) u_counters (
         .clk,
-        .rst,
+        .rst                (rst[1]),
         .pulse_i            (station_pulses_q),
         .s_axis_count_tdata ('{amount: 64'd1, index: qp_counter(s_axis_cnp_tdata, QP_CNPS)}),
         .s_axis_count_tvalid(s_axis_cnp_tvalid),
@@ -553,7 +556,7 @@ module registers
 
   always_ff @(posedge clk) begin
     interrupt_o <= (errors & regs.interrupt_mask.value.value) != '0;
-    if (rst) interrupt_o <= 1'b0;
+    if (rst[0]) interrupt_o <= 1'b0;
   end
 
   logic counted;
@@ -566,7 +569,7 @@ module registers
 
   always_ff @(posedge clk) begin
     if (refusal_valid_i && !regs.errors.refused.value) refusal_q <= refusal_i;
-    if (rst || clear) refusal_q <= '0;
+    if (rst[0] || clear) refusal_q <= '0;
   end
 
   always_comb begin
