@@ -45,6 +45,8 @@ module detector_tx
     parameter int unsigned AddrW         = 64,
     parameter int unsigned IdW           = 1,
 
+    parameter int unsigned Links = 0,  // with counters: see detector_links
+
     localparam int unsigned KeepW = DataW / 8
 ) (
     input logic clk,
@@ -73,11 +75,21 @@ module detector_tx
 
     input logic link_up_i,
 
+    // Pulses, of each link, the uppermost being that of this MAC; without Links not looked at
+    input logic [Links:0] link_frame_i,
+    input logic [Links:0] link_bad_i,
+    input logic [Links:0] link_lost_i,
+
+    // The station's settings, for those of links
+    output neighbour_config_t station_o,
+    output logic              announce_o,  // pulse
+
     // Frames without FCS from the MAC, which cannot wait
     input logic [DataW-1:0] s_axis_tdata,
     input logic [KeepW-1:0] s_axis_tkeep,
     input logic             s_axis_tlast,
     input logic             s_axis_tuser,   // with tlast: wrong FCS, or cut
+    input logic             s_axis_tdest,   // 1: by another link, whose own station answers
     input logic             s_axis_tvalid,
 
     // Frames without FCS to the MAC
@@ -142,7 +154,8 @@ module detector_tx
       .PacketBytes(PacketBytes),
       .ClockHz    (ClockHz),
       .Build      (Build),
-      .Correct    (Correct)
+      .Correct    (Correct),
+      .Links      (Links)
   ) u_registers (
       .clk,
       .rst,
@@ -165,6 +178,9 @@ module detector_tx
       .station_o       (station),
       .announce_o      (announce),
       .link_up_i,
+      .link_frame_i,
+      .link_bad_i,
+      .link_lost_i,
       .m_axis_qp_tdata (qp_tdata),
       .m_axis_qp_tvalid(qp_tvalid),
       .m_axis_qp_tready(qp_tready)
@@ -368,7 +384,7 @@ module detector_tx
       .s_axis_rx_tkeep       (s_axis_tkeep),
       .s_axis_rx_tlast       (s_axis_tlast),
       .s_axis_rx_tuser       (s_axis_tuser),
-      .s_axis_rx_tvalid      (s_axis_tvalid),
+      .s_axis_rx_tvalid      (s_axis_tvalid && !s_axis_tdest),
       .m_axis_roce_tdata     (roce_tdata),
       .m_axis_roce_tkeep     (roce_tkeep),
       .m_axis_roce_tlast     (roce_tlast),
@@ -390,6 +406,8 @@ module detector_tx
   );
 
   assign idle_o = core_idle && roce_idle;
+  assign station_o = station;
+  assign announce_o = announce;
 
   always_comb begin
     counted = '0;

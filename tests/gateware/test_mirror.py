@@ -19,6 +19,8 @@ PARTS = {
     "det_queue": "det_place",
     "det_registers": "detector_core",
     "det_whole": "detector_core",
+    "detector_link": "mac/mac_port",
+    "detector_links": "detector_tx",
     "detector_pcie": "detector/detector_core",
     "edge_stamp": "time_cross",
     "event_fence": "event_queue",

@@ -16,7 +16,8 @@ module det_registers
     parameter int unsigned PacketBytes = 8192,
     parameter int unsigned ClockHz     = 0,
     parameter int unsigned Build       = 0,
-    parameter bit          Correct     = 1'b0  // 0: nothing of the correction is there
+    parameter bit          Correct     = 1'b0,  // 0: nothing of the correction is there
+    parameter int unsigned Links       = 0      // 0: nothing of their counters is there
 ) (
     input logic clk,
     input logic rst,
@@ -48,6 +49,11 @@ module det_registers
     output logic              announce_o,  // pulse
     input  logic              link_up_i,
 
+    // Pulses of the links, the uppermost being the line's
+    input logic [Links:0] link_frame_i,
+    input logic [Links:0] link_bad_i,
+    input logic [Links:0] link_lost_i,
+
     // The QP table
     output qp_write_t m_axis_qp_tdata,
     output logic      m_axis_qp_tvalid,
@@ -64,7 +70,8 @@ module det_registers
     REGS = 4'd0,
     QP = 4'd1,
     COUNTS = 4'd2,
-    CORRECTION = 4'd3
+    CORRECTION = 4'd3,
+    LINKS = 4'd4
   } page_e;
 
   det_regs__in_t  regs_in;
@@ -74,7 +81,8 @@ module det_registers
   logic req, req_write, answer_q, ack_q, low;
   logic [5:0] unused;
   logic [15:0] addr;
-  logic [31:0] data, mask, regs_data, regs_data_q, qp_data_q, count_data, correction_data, read_data_q;
+  logic [31:0] data, mask, regs_data, regs_data_q, qp_data_q, count_data, correction_data;
+  logic [31:0] link_data, read_data_q;
 
   axil_port u_port (
       .clk,
@@ -114,7 +122,7 @@ module det_registers
   // The queue pair: words of which the first puts all into force
   logic [QP_WORDS-1:0][31:0] qp_q;
   logic [7:0] qp_index;
-  logic qp_write, qp_busy, resetting, clear, counts_busy;
+  logic qp_write, qp_busy, resetting, clear, counts_busy, links_busy;
 
   assign qp_write = req && req_write && addr[15:12] == QP && low && mask == '1 && !qp_busy;
 
@@ -146,7 +154,7 @@ module det_registers
       .idle_i      (idle_i && !qp_busy),
       .core_rst_o,
       .clear_o     (clear),
-      .clear_busy_i(counts_busy)
+      .clear_busy_i(counts_busy || links_busy)
   );
 
   det_pulses_t pulses_q, pulses;
@@ -187,7 +195,8 @@ module det_registers
     for (int unsigned w = 0; w < QP_WORDS; w++) begin
       if (addr[15:12] == QP && low && addr[6:2] == 5'(w)) qp_data_q <= qp_q[w];
     end
-    read_data_q <= regs_data_q | qp_data_q | (addr[15:12] == COUNTS && low ? count_data : '0) | correction_data;
+    read_data_q <= regs_data_q | qp_data_q | (addr[15:12] == COUNTS && low ? count_data : '0) | correction_data
+        | link_data;
     if (rst) begin
       pulses_q <= '0;
       answer_q <= 1'b0;
@@ -252,6 +261,55 @@ module det_registers
     assign unused_correction = constant_error_i;
   end
 
+  // The counters of the links: four places each
+  if (Links > 0) begin : gen_links
+    localparam int unsigned PULSES = 4 * (Links + 1) > 16 ? 4 * (Links + 1) : 16;
+    localparam int unsigned PLACES = 64;
+
+    logic [PULSES-1:0] link_pulses_q;
+    logic [31:0] word;
+    count_t no_count;
+    logic here, no_count_ready;
+
+    always_ff @(posedge clk) begin
+      link_pulses_q <= '0;
+      for (int unsigned k = 0; k <= Links; k++) begin
+        link_pulses_q[4*k+:3] <= {link_lost_i[k], link_bad_i[k], link_frame_i[k]} & {3{!rst}};
+      end
+    end
+
+    assign no_count = '0;
+
+    counters #(
+        .Counters(PLACES + 1),
+        .Pulses  (PULSES)
+    ) u_counters (
+        .clk,
+        .rst,
+        .pulse_i            (link_pulses_q),
+        .s_axis_count_tdata (no_count),
+        .s_axis_count_tvalid(1'b0),
+        .s_axis_count_tready(no_count_ready),
+        .snapshot_i         (regs.command.snapshot.value),
+        .clear_i            (clear),
+        .busy_o             (links_busy),
+        .index_i            (11'(addr[8:3])),
+        .high_i             (addr[2]),
+        .data_o             (word)
+    );
+
+    assign here = addr[15:12] == LINKS && addr[11:9] == '0;
+    assign link_data = here ? word : '0;
+
+    logic unused_links;
+    assign unused_links = no_count_ready;
+  end else begin : gen_no_links
+    assign {links_busy, link_data} = '0;
+
+    logic unused_links;
+    assign unused_links = ^{link_frame_i, link_bad_i, link_lost_i};
+  end
+
   // A tick now and then
   logic [TICK_LOG2-1:0] tick_q;
 
@@ -307,12 +365,13 @@ module det_registers
     regs_in.packet_bytes.value.next = 32'(PacketBytes);
     regs_in.clock_hz.value.next = 32'(ClockHz);
     regs_in.build.value.next = 32'(Build);
+    regs_in.links.value.next = 32'(Links);
     regs_in.control.arm.hwclr = resetting;
     regs_in.status = '{
         idle: '{next: idle_i},
         armed: '{next: armed_o},
         resetting: '{next: resetting},
-        snapshot_busy: '{next: counts_busy},
+        snapshot_busy: '{next: counts_busy || links_busy},
         qp_busy: '{next: qp_busy},
         link: '{next: link_up_i}
     };

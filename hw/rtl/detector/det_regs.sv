@@ -95,6 +95,7 @@ module det_regs (
         logic [1:0] window_end;
         logic reach;
         logic timeout;
+        logic links;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -135,6 +136,7 @@ module det_regs (
         decoded_reg_strb.window_end[1] = cpuif_req_masked & (cpuif_addr == 7'h5c);
         decoded_reg_strb.reach = cpuif_req_masked & (cpuif_addr == 7'h60);
         decoded_reg_strb.timeout = cpuif_req_masked & (cpuif_addr == 7'h64);
+        decoded_reg_strb.links = cpuif_req_masked & (cpuif_addr == 7'h68) & !cpuif_req_is_wr[0];
         decoded_err = '0;
     end
 
@@ -1106,7 +1108,7 @@ module det_regs (
         end
         if(rd_mux_addr == 7'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h1;
+            readback_data_var[23:16] = 8'h2;
             readback_data_var[31:24] = 8'h1;
         end
         if(rd_mux_addr == 7'h8) begin
@@ -1196,6 +1198,9 @@ module det_regs (
         end
         if(rd_mux_addr == 7'h64) begin
             readback_data_var[15:0] = field_storage.timeout.value.value;
+        end
+        if(rd_mux_addr == 7'h68) begin
+            readback_data_var[31:0] = hwif_in.links.value.next;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr[0];

@@ -6,7 +6,7 @@ package det_regs_pkg;
 
     localparam DET_REGS_DATA_WIDTH = 32;
     localparam DET_REGS_MIN_ADDR_WIDTH = 7;
-    localparam DET_REGS_SIZE = 'h68;
+    localparam DET_REGS_SIZE = 'h6c;
 
     typedef struct {
         logic [11:0] next;
@@ -92,12 +92,21 @@ package det_regs_pkg;
     } det_regs__status__in_t;
 
     typedef struct {
+        logic [31:0] next;
+    } det_regs__links__value__in_t;
+
+    typedef struct {
+        det_regs__links__value__in_t value;
+    } det_regs__links__in_t;
+
+    typedef struct {
         det_regs__sizes__in_t sizes;
         det_regs__packet_bytes__in_t packet_bytes;
         det_regs__clock_hz__in_t clock_hz;
         det_regs__build__in_t build;
         det_regs__control__in_t control;
         det_regs__status__in_t status;
+        det_regs__links__in_t links;
     } det_regs__in_t;
 
     typedef struct {

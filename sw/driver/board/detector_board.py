@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.registers._detector_register_map import REGISTERS
@@ -19,6 +20,15 @@ _MAJOR = 1
 _PATIENCE_S = 2.0
 _MEMORY_LIMIT = 16
 """How long the memory of constants may stand still, in 2**16 clock cycles: 4 ms at 250 MHz."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCounters:
+    """Frames that came by one link: whole; with a wrong FCS or cut, and dropped; dropped as there was no room."""
+
+    frames: int
+    bad: int
+    lost: int
 
 
 class DetectorBoard:
@@ -122,6 +132,16 @@ class DetectorBoard:
         self._wait(lambda: not self.registers["status.snapshot_busy"], "its counters cannot be read")
         names = [register.name for register in REGISTERS if register.name.startswith("det_counters.")]
         return {name.partition(".")[2]: self.registers[name] for name in names}
+
+    def link_counters(self) -> tuple[LinkCounters, ...]:
+        """Those of each link of a `detector_links`, and of its line behind them, as `counters` last copied them.
+
+        Nothing where the detector has no links of its own. Of links that should all send, one that says 0 is silent.
+        """
+        links = self.registers["links"]
+        names = [field.name for field in fields(LinkCounters)]
+        values = ({name: self.registers[f"link_counters[{k}].{name}"] for name in names} for k in range(links + 1))
+        return tuple(LinkCounters(**each) for each in values) if links else ()
 
     def _wait(self, done: Callable[[], bool], otherwise: str) -> None:
         deadline = time.monotonic() + _PATIENCE_S

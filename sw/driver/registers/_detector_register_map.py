@@ -16,7 +16,7 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field("patch", 0, 16, "r", 0, "Changes where only behaviour was mended."),
-            Field("minor", 16, 8, "r", 1, "Changes where registers are added."),
+            Field("minor", 16, 8, "r", 2, "Changes where registers are added."),
             Field("major", 24, 8, "r", 1, "Changes where older software no longer works."),
         ),
         description="Version of this map.",
@@ -329,6 +329,28 @@ REGISTERS: tuple[Register, ...] = (
         description="A frame of which nothing has come for so long is over: in units of 4096 clock cycles.",
     ),
     Register(
+        "links",
+        0x0068,
+        32,
+        (
+            Field(
+                "value",
+                0,
+                32,
+                "r",
+                0,
+                (
+                    "Links of the detector with a MAC of their own, which `link_counters` counts; 0: the packets come"
+                    " by the line alone, and nothing of them is there."
+                ),
+            ),
+        ),
+        description=(
+            "Links of the detector with a MAC of their own, which `link_counters` counts; 0: the packets come"
+            " by the line alone, and nothing of them is there."
+        ),
+    ),
+    Register(
         "qp.control",
         0x1000,
         32,
@@ -636,5 +658,32 @@ REGISTERS: tuple[Register, ...] = (
             "Packets with constants that memory answered with an error, or not in time, since the last reset,"
             " modulo 2^32: the pixels of such beats are masked."
         ),
+    ),
+    Register(
+        "link_counters[].frames",
+        0x4000,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames that came by this link, whole."),),
+        count=9,
+        stride=0x20,
+        description="Frames that came by this link, whole.",
+    ),
+    Register(
+        "link_counters[].bad",
+        0x4008,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames with a wrong FCS, or cut: dropped."),),
+        count=9,
+        stride=0x20,
+        description="Frames with a wrong FCS, or cut: dropped.",
+    ),
+    Register(
+        "link_counters[].lost",
+        0x4010,
+        64,
+        (Field("value", 0, 64, "r", 0, "Frames for which there was no room: dropped."),),
+        count=9,
+        stride=0x20,
+        description="Frames for which there was no room: dropped.",
     ),
 )

@@ -41,38 +41,10 @@ def settings(correct: DetCorrect | None) -> list[tuple[int, int]]:
     return [(access.offset, access.value) for access in recorded.accesses if access.op == "write"]
 
 
-class TxBench(Bench):
-    """Built with `Correct`, it corrects with random constants."""
+class Configured(Bench):
+    """The registers of a bench, by the names of the map, over AXI4-Lite."""
 
-    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
-        super().__init__(dut, stalls)
-        self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
-        self.registers, self.out = AxiLite(self), self.sink("m_axis")
-        dut.link_up_i.value = 1
-        self.correct = None
-        if int(dut.Correct.value):
-            self.correct = any_correction(self, HEADER)
-            self.constants = constants_of(self, self.correct, self.width, stalls=False)
-        self.expected: list[bytes] = []
-
-    async def begin(self) -> None:
-        """Reset, configure and arm; what the station has announced is forgotten."""
-        await self.reset(cycles=4)
-        await self.configure()
-
-    async def configure(self) -> None:
-        """Configure and arm, when no reset is under way."""
-        while await self.get("status.resetting"):
-            pass
-        self.model, self.expected = DetectorTx(HEADER, OWN_TARGET, LOCAL, FIRST_PORT, (QP,), self.correct), []
-        for offset, value in settings(self.correct):
-            await self.registers.write(offset, value)
-        while await self.get("status.qp_busy"):
-            pass
-        await self.put("control", arm=1)
-        for _ in range(100):
-            await self.step()
-        self.out.clear()
+    registers: AxiLite
 
     async def get(self, name: str) -> int:
         """A register or a field."""
@@ -97,6 +69,45 @@ class TxBench(Bench):
             pass
         names = [register.name for register in REGISTERS if register.name.startswith("det_counters.")]
         return {name.partition(".")[2]: await self.get(name) for name in names}
+
+    async def start_core(self, correct: DetCorrect | None) -> None:
+        """Configure and arm, when no reset is under way."""
+        while await self.get("status.resetting"):
+            pass
+        for offset, value in settings(correct):
+            await self.registers.write(offset, value)
+        while await self.get("status.qp_busy"):
+            pass
+        await self.put("control", arm=1)
+
+
+class TxBench(Configured):
+    """Built with `Correct`, it corrects with random constants."""
+
+    def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE) -> None:
+        super().__init__(dut, stalls)
+        self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
+        self.registers, self.out = AxiLite(self), self.sink("m_axis")
+        dut.link_up_i.value = 1
+        dut.s_axis_tdest.value = dut.link_frame_i.value = dut.link_bad_i.value = dut.link_lost_i.value = 0
+        self.correct = None
+        if int(dut.Correct.value):
+            self.correct = any_correction(self, HEADER)
+            self.constants = constants_of(self, self.correct, self.width, stalls=False)
+        self.expected: list[bytes] = []
+
+    async def begin(self) -> None:
+        """Reset, configure and arm; what the station has announced is forgotten."""
+        await self.reset(cycles=4)
+        await self.configure()
+
+    async def configure(self) -> None:
+        """Configure and arm, when no reset is under way."""
+        self.model, self.expected = DetectorTx(HEADER, OWN_TARGET, LOCAL, FIRST_PORT, (QP,), self.correct), []
+        await self.start_core(self.correct)
+        for _ in range(100):
+            await self.step()
+        self.out.clear()
 
     def packet(self, frame: int, packet: int, module: int) -> bytes:
         numbers = {"frame_number": frame, "packet_number": packet, "module_id": module}
