@@ -2,7 +2,7 @@
 // or 25G, or 100G. Its packets may come by any of them, and by the line to the receiver, too. ARP and ping are answered on the link on
 // which they come; all have the same addresses. Wiring only.
 //
-//   MAC of a link <-> detector_link -> packet_turns -> detector_tx -> mac_port -> MAC of the line
+//   MAC of a link <-> mac_station -> packet_turns -> detector_tx -> mac_port -> MAC of the line
 //                         ... more         ^                             |
 //                                          '------------- frames --------'
 //
@@ -156,7 +156,7 @@ module detector_links
   logic announce;
 
   for (genvar k = 0; k < Links; k++) begin : gen_link
-    detector_link #(
+    mac_station #(
         .DataW   (DataW),
         .MacW    (LinkW),
         .MaxBytes(LinkBytes)

@@ -1,4 +1,4 @@
-"""detector_link: a link's frames come to the core whole, and its neighbours are answered, whatever the clocks."""
+"""mac_station: a link's frames come to the core whole, and its neighbours are answered, whatever the clocks."""
 
 from typing import Any
 
@@ -123,8 +123,6 @@ async def it_announces_what_it_is_told_last(dut: Any) -> None:
         assert {frame[ARP].psrc for frame in frames} == {ip().dst}
 
 
-@pytest.mark.parametrize(
-    ("width", "mac_width"), some_of("detector_link", [(512, 64), (64, 64), (256, 512), (512, 128)])
-)
-def test_detector_link(width: int, mac_width: int) -> None:
-    run("detector_link", DataW=width, MacW=mac_width, MaxBytes=LONGEST)
+@pytest.mark.parametrize(("width", "mac_width"), some_of("mac_station", [(512, 64), (64, 64), (256, 512), (512, 128)]))
+def test_mac_station(width: int, mac_width: int) -> None:
+    run("mac_station", DataW=width, MacW=mac_width, MaxBytes=LONGEST)

@@ -1,9 +1,9 @@
-// One link of a detector to a MAC of its own: its packets for the core, whole, and the answers to its ARP and ping, which leave by the
-// same link. Wiring only. A packet that has no room is lost whole.
+// A MAC of which only packets for the core are wanted, with a station of its own: they come whole, and ARP and ping are answered where they
+// came. Wiring only. A packet that has no room is lost whole.
 //
 //   from the MAC -.-> mac_rx -> core
 //                 '-> tx_station -> mac_tx -> to the MAC
-module detector_link
+module mac_station
   import framelane_pkg::STATION_RESETS;
   import neighbour_pkg::*;
   import roce_rx_pkg::*;
@@ -19,7 +19,7 @@ module detector_link
     input logic clk,
     input logic rst,
 
-    // The station, of which every link has one; config_i and announce_i in clk
+    // The station; config_i and announce_i in clk
     input neighbour_config_t config_i,
     input logic              announce_i,
     input logic              link_up_i,   // of any clock
