@@ -92,7 +92,8 @@ module packet_turns #(
   end
 
   axis_reg #(
-      .DataW(Streams + BEAT_W)
+      .DataW (Streams + BEAT_W),
+      .GroupW(GroupW * 3 / 4)  // the first group's control has the choice to drive, too
   ) u_reg (
       .clk,
       .rst,
