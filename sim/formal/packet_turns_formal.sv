@@ -141,6 +141,7 @@ bind packet_turns packet_turns_formal #(
     .last_q(last_q[0]),
     .behind_q(behind_q[0]),
     .in_step(last_q == {GROUPS{last_q[0]}} && behind_q == {GROUPS{behind_q[0]}} &&
-             (u_reg.valids_q == '0 || u_reg.valids_q == '1) && (u_reg.skid_valids_q == '0 || u_reg.skid_valids_q == '1)),
+             (u_reg.valids_q == '0 || u_reg.valids_q == '1) &&
+             (u_reg.skid_valids_q == '0 || u_reg.skid_valids_q == '1)),
     .*
 );
