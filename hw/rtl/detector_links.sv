@@ -268,7 +268,17 @@ module detector_links
       .m_axis_tready(1'b1)
   );
 
-  assign frame = packet_tdest & {STREAMS{packet_tvalid && packet_tlast}};
+  assign frame = packet_tdest & {STREAMS{packet_tvalid && packet_tlast && !packet_tuser}};
+
+  logic [Links-1:0] links_up;
+
+  cdc_bits #(
+      .Width(Links)
+  ) u_links_up (
+      .clk,
+      .bits_i(link_up_i),
+      .bits_o(links_up)
+  );
 
   detector_tx #(
       .DataW        (DataW),
@@ -321,6 +331,7 @@ module detector_links
       .s_axil_rvalid,
       .s_axil_rready,
       .link_up_i    (line_up),
+      .links_up_i   (8'(links_up)),
       .link_frame_i (frame),
       .link_bad_i   (bad),
       .link_lost_i  (lost),

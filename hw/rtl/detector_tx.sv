@@ -75,7 +75,8 @@ module detector_tx
 
     input logic link_up_i,
 
-    // Pulses, of each link, the uppermost being that of this MAC; without Links not looked at
+    // Without Links not looked at: which links are up, and pulses, of which the uppermost are those of this MAC
+    input logic [    7:0] links_up_i,
     input logic [Links:0] link_frame_i,
     input logic [Links:0] link_bad_i,
     input logic [Links:0] link_lost_i,
@@ -178,6 +179,7 @@ module detector_tx
       .station_o       (station),
       .announce_o      (announce),
       .link_up_i,
+      .links_up_i,
       .link_frame_i,
       .link_bad_i,
       .link_lost_i,

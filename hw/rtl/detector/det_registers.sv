@@ -49,7 +49,8 @@ module det_registers
     output logic              announce_o,  // pulse
     input  logic              link_up_i,
 
-    // Pulses of the links, the uppermost being the line's
+    // The links: whether they are up, and pulses of which the uppermost are the line's
+    input logic [  7:0] links_up_i,
     input logic [Links:0] link_frame_i,
     input logic [Links:0] link_bad_i,
     input logic [Links:0] link_lost_i,
@@ -365,7 +366,7 @@ module det_registers
     regs_in.packet_bytes.value.next = 32'(PacketBytes);
     regs_in.clock_hz.value.next = 32'(ClockHz);
     regs_in.build.value.next = 32'(Build);
-    regs_in.links.value.next = 32'(Links);
+    regs_in.links = '{count: '{next: 4'(Links)}, up: '{next: Links > 0 ? 8'(links_up_i) : '0}};
     regs_in.control.arm.hwclr = resetting;
     regs_in.status = '{
         idle: '{next: idle_i},

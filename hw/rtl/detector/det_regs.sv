@@ -1200,7 +1200,8 @@ module det_regs (
             readback_data_var[15:0] = field_storage.timeout.value.value;
         end
         if(rd_mux_addr == 7'h68) begin
-            readback_data_var[31:0] = hwif_in.links.value.next;
+            readback_data_var[3:0] = hwif_in.links.count.next;
+            readback_data_var[15:8] = hwif_in.links.up.next;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr[0];

@@ -92,11 +92,16 @@ package det_regs_pkg;
     } det_regs__status__in_t;
 
     typedef struct {
-        logic [31:0] next;
-    } det_regs__links__value__in_t;
+        logic [3:0] next;
+    } det_regs__links__count__in_t;
 
     typedef struct {
-        det_regs__links__value__in_t value;
+        logic [7:0] next;
+    } det_regs__links__up__in_t;
+
+    typedef struct {
+        det_regs__links__count__in_t count;
+        det_regs__links__up__in_t up;
     } det_regs__links__in_t;
 
     typedef struct {

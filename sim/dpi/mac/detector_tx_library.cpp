@@ -46,7 +46,7 @@ struct Simulation {
 
     void drive() {
         top.s_axis_tvalid = 0;
-        top.s_axis_tdest = top.link_frame_i = top.link_bad_i = top.link_lost_i = 0;
+        top.s_axis_tdest = top.links_up_i = top.link_frame_i = top.link_bad_i = top.link_lost_i = 0;
         if (line.frames.empty()) return;
         if (!inside) {
             if (gap < gaps.front()) {

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.registers._detector_register_map import REGISTERS
@@ -23,9 +23,13 @@ _MEMORY_LIMIT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class LinkCounters:
-    """Frames that came by one link: whole; with a wrong FCS or cut, and dropped; dropped as there was no room."""
+class Link:
+    """A link of the detector: whether it is up, and the frames that came by it.
 
+    `frames` came whole; `bad` were cut or had a wrong FCS, and `lost` found no room: they were dropped.
+    """
+
+    up: bool
     frames: int
     bad: int
     lost: int
@@ -133,15 +137,22 @@ class DetectorBoard:
         names = [register.name for register in REGISTERS if register.name.startswith("det_counters.")]
         return {name.partition(".")[2]: self.registers[name] for name in names}
 
-    def link_counters(self) -> tuple[LinkCounters, ...]:
-        """Those of each link of a `detector_links`, and of its line behind them, as `counters` last copied them.
+    def links(self) -> tuple[Link, ...]:
+        """Each link of a `detector_links`, and its line behind them; frames are those of the last `counters`.
 
-        Nothing where the detector has no links of its own. Of links that should all send, one that says 0 is silent.
+        Nothing where the detector has no links of its own. One that is up and should send, and has no frames, is
+        silent.
         """
-        links = self.registers["links"]
-        names = [field.name for field in fields(LinkCounters)]
-        values = ({name: self.registers[f"link_counters[{k}].{name}"] for name in names} for k in range(links + 1))
-        return tuple(LinkCounters(**each) for each in values) if links else ()
+        links = self.registers.read_register("links")
+        count = links["count"]
+        if not count:
+            return ()
+        up = links["up"] | self.registers["status.link"] << count
+
+        def counted(k: int) -> tuple[int, ...]:
+            return tuple(self.registers[f"link_counters[{k}].{name}"] for name in ("frames", "bad", "lost"))
+
+        return tuple(Link(bool(up >> k & 1), *counted(k)) for k in range(count + 1))
 
     def _wait(self, done: Callable[[], bool], otherwise: str) -> None:
         deadline = time.monotonic() + _PATIENCE_S

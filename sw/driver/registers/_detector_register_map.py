@@ -334,21 +334,11 @@ REGISTERS: tuple[Register, ...] = (
         32,
         (
             Field(
-                "value",
-                0,
-                32,
-                "r",
-                0,
-                (
-                    "Links of the detector with a MAC of their own, which `link_counters` counts; 0: the packets come"
-                    " by the line alone, and nothing of them is there."
-                ),
+                "count", 0, 4, "r", 0, "How many; 0: packets come by the line alone, and nothing of the links is there."
             ),
+            Field("up", 8, 8, "r", 0, "Bit k: link k is up."),
         ),
-        description=(
-            "Links of the detector with a MAC of their own, which `link_counters` counts; 0: the packets come"
-            " by the line alone, and nothing of them is there."
-        ),
+        description="Links of the detector with a MAC of their own, which `link_counters` counts.",
     ),
     Register(
         "qp.control",

@@ -89,7 +89,9 @@ class TxBench(Configured):
         self.line, self.width = line(self, stalls), len(dut.s_axis_tdata)
         self.registers, self.out = AxiLite(self), self.sink("m_axis")
         dut.link_up_i.value = 1
-        dut.s_axis_tdest.value = dut.link_frame_i.value = dut.link_bad_i.value = dut.link_lost_i.value = 0
+        dut.s_axis_tdest.value = dut.links_up_i.value = dut.link_frame_i.value = dut.link_bad_i.value = (
+            dut.link_lost_i.value
+        ) = 0
         self.correct = None
         if int(dut.Correct.value):
             self.correct = any_correction(self, HEADER)

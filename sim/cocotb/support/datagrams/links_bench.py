@@ -64,7 +64,7 @@ class LinksBench(Configured, Side):
         if int(dut.Correct.value):
             self.correct = any_correction(self, HEADER)
             self.constants = constants_of(self, self.correct, self.width, stalls=False)
-        dut.link_up_i.value, dut.line_up_i.value = 0b111, 1
+        dut.link_up_i.value, dut.line_up_i.value = 0b101, 1
 
     async def begin(self) -> None:
         """Reset all sides, configure and arm; what the stations have announced is forgotten."""
