@@ -57,27 +57,27 @@ module gmii_board
   logic tx_tlast, tx_tuser, tx_tvalid, tx_tready;
   logic [7:0] request_tdata;
   logic request_tlast, request_tvalid, request_tready, link_up, stir;
+  logic [1:0] unused_whose;
 
   packet_turns #(
-      .DataW(LINE_W / 8 + LINE_W)
+      .Streams(2),
+      .DataW  (LINE_W)
   ) u_turns (
       .clk,
       .rst,
-      .s_axis_a_tdata ({packet_tkeep, packet_tdata}),
-      .s_axis_a_tlast (packet_tlast),
-      .s_axis_a_tuser (packet_tuser),
-      .s_axis_a_tvalid(packet_tvalid),
-      .s_axis_a_tready(packet_tready),
-      .s_axis_b_tdata ({answer_tkeep, answer_tdata}),
-      .s_axis_b_tlast (answer_tlast),
-      .s_axis_b_tuser (answer_tuser),
-      .s_axis_b_tvalid(answer_tvalid),
-      .s_axis_b_tready(answer_tready),
-      .m_axis_tdata   ({tx_tkeep, tx_tdata}),
-      .m_axis_tlast   (tx_tlast),
-      .m_axis_tuser   (tx_tuser),
-      .m_axis_tvalid  (tx_tvalid),
-      .m_axis_tready  (tx_tready)
+      .s_axis_tdata ({answer_tdata, packet_tdata}),
+      .s_axis_tkeep ({answer_tkeep, packet_tkeep}),
+      .s_axis_tlast ({answer_tlast, packet_tlast}),
+      .s_axis_tuser ({answer_tuser, packet_tuser}),
+      .s_axis_tvalid({answer_tvalid, packet_tvalid}),
+      .s_axis_tready({answer_tready, packet_tready}),
+      .m_axis_tdata (tx_tdata),
+      .m_axis_tkeep (tx_tkeep),
+      .m_axis_tlast (tx_tlast),
+      .m_axis_tuser (tx_tuser),
+      .m_axis_tdest (unused_whose),
+      .m_axis_tvalid(tx_tvalid),
+      .m_axis_tready(tx_tready)
   );
 
   gmii_line #(
@@ -115,11 +115,12 @@ module gmii_board
   axil_response_t axil_response;
   logic [7:0] done_tdata, echo_tdata, reply_tdata;
   logic done_tlast, done_tvalid, done_tready, echo_tlast, echo_tvalid, echo_tready;
-  logic reply_tlast, reply_tvalid, reply_tready, unused_reply_tuser, registers_ready, station_ready;
+  logic reply_tlast, reply_tvalid, reply_tready, unused_reply_tkeep, unused_reply_tuser;
+  logic registers_ready, station_ready;
   logic [LINE_W-1:0] wide_tdata;
   logic [LINE_W/8-1:0] wide_tkeep;
   logic wide_tlast, wide_tuser, wide_tvalid, unused_lost;
-  logic [1:0] unused_pulses;
+  logic [1:0] unused_pulses, unused_reply_whose;
 
   assign request_tready = registers_ready && station_ready;
 
@@ -160,24 +161,25 @@ module gmii_board
       .m_axis_tready(echo_tready)
   );
 
-  packet_turns u_replies (
+  packet_turns #(
+      .Streams(2),
+      .DataW  (8)
+  ) u_replies (
       .clk,
       .rst,
-      .s_axis_a_tdata (done_tdata),
-      .s_axis_a_tlast (done_tlast),
-      .s_axis_a_tuser (1'b0),
-      .s_axis_a_tvalid(done_tvalid),
-      .s_axis_a_tready(done_tready),
-      .s_axis_b_tdata (echo_tdata),
-      .s_axis_b_tlast (echo_tlast),
-      .s_axis_b_tuser (1'b0),
-      .s_axis_b_tvalid(echo_tvalid),
-      .s_axis_b_tready(echo_tready),
-      .m_axis_tdata   (reply_tdata),
-      .m_axis_tlast   (reply_tlast),
-      .m_axis_tuser   (unused_reply_tuser),
-      .m_axis_tvalid  (reply_tvalid),
-      .m_axis_tready  (reply_tready)
+      .s_axis_tdata ({echo_tdata, done_tdata}),
+      .s_axis_tkeep (2'b11),
+      .s_axis_tlast ({echo_tlast, done_tlast}),
+      .s_axis_tuser (2'b00),
+      .s_axis_tvalid({echo_tvalid, done_tvalid}),
+      .s_axis_tready({echo_tready, done_tready}),
+      .m_axis_tdata (reply_tdata),
+      .m_axis_tkeep (unused_reply_tkeep),
+      .m_axis_tlast (reply_tlast),
+      .m_axis_tuser (unused_reply_tuser),
+      .m_axis_tdest (unused_reply_whose),
+      .m_axis_tvalid(reply_tvalid),
+      .m_axis_tready(reply_tready)
   );
 
   axis_widen #(
@@ -415,6 +417,8 @@ module gmii_board
   );
 
   logic unused;
-  assign unused = ^{unused_pulses, unused_lost, unused_reply_tuser};
+  assign unused = ^{
+          unused_pulses, unused_lost, unused_whose, unused_reply_tkeep, unused_reply_tuser, unused_reply_whose
+      };
 
 endmodule
