@@ -59,6 +59,7 @@ test | softroce)
     need iproute2 command -v ip
     need iputils-ping command -v ping
     need iputils-arping command -v arping
+    need iverilog command -v iverilog
     # In a folder that only root's PATH may have.
     need linuxptp env PATH="$PATH:/usr/sbin" sh -c 'command -v ptp4l'
     ;;

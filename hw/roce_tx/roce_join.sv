@@ -235,6 +235,7 @@ module roce_join
     for (int unsigned g = 0; g < GROUPS; g++) begin
       if (state_q == HEADER && s_axis_hdr_tvalid && starts_q[g] != start) starts_q[g] <= start;
     end
+    if (rst) starts_q <= '0;
   end
 
   logic [2*KeepW-1:0][7:0] window;

@@ -90,6 +90,7 @@ module axis_behead #(
         data2_q[AT+:WIDTH] <= data1_q[AT+:WIDTH];
         if (mores2_q[g] != more1_q) mores2_q[g] <= more1_q;  // a copy asks whether it changes: equal ones become one
       end
+      if (rst) mores2_q[g] <= 1'b0;
     end
   end
 

@@ -155,6 +155,7 @@ module det_place
     end
     if (state_q != IDLE) due_valid_q <= 1'b0;
     if (rst) begin
+      now_q  <= '0;
       scan_q <= '0;
       due_valid_q <= 1'b0;
     end

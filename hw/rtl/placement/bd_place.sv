@@ -303,6 +303,7 @@ module bd_place
     if (rst) begin
       state_q <= IDLE;
       index_q <= '0;
+      kept_q  <= '0;
       seen_q  <= '0;
     end
   end

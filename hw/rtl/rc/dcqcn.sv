@@ -58,7 +58,7 @@ module dcqcn
 
   books_t books[NumQp];
   logic [23:0] own[NumQp];  // as written; read for QPs that were, others have none
-  logic [31:0] spent[NumQp];  // only differences count
+  logic [31:0] spent[NumQp] = '{default: '0};  // only differences count: a reset leaves them
   logic [NumQp-1:0] known_q, fresh_q, notified_q;
 
   always_ff @(posedge clk) begin

@@ -70,7 +70,7 @@ module axil_port
     if (state_q == IDLE) data_o <= w_data_q;
     // A copy asks whether it changes: tools make one of equal ones.
     for (int unsigned c = 0; c < Copies; c++) begin
-      if (state_q == IDLE && addrs_q[c] != addr[15:2]) addrs_q[c] <= addr[15:2];
+      if ((begin_write || begin_read) && addrs_q[c] != addr[15:2]) addrs_q[c] <= addr[15:2];
       if ((begin_write || begin_read) && writes_q[c] != begin_write) writes_q[c] <= begin_write;
     end
     for (int unsigned k = 0; k < 8; k++) begin
@@ -83,6 +83,7 @@ module axil_port
       w_valid_q <= 1'b0;
       ar_valid_q <= 1'b0;
       writes_q <= '0;
+      addrs_q <= '0;
       strobes_q <= '0;
     end
   end

@@ -81,6 +81,7 @@ module pcie_registers
     logic here, counts_busy, write_q, count_ready, is_regs_q, is_counts_q;
     (* keep, dont_merge *)access_t access_q;  // a copy for this engine, so that none drives more
     (* keep, dont_merge *)logic [3:0] writes_q;  // and of whether it is a write, for each quarter of the registers
+    (* keep, dont_merge *)logic rst_q;  // and of the reset, a cycle later
     pcie_pulses_t pulses_q;
     count_t none;
 
@@ -125,17 +126,18 @@ module pcie_registers
     );
 
     always_ff @(posedge clk) begin
+      if (rst || rst_q) rst_q <= rst;
       pulses_q <= pulses_i[e];
       // A copy asks whether it changes: tools make one of equal ones.
-      if (access_q != asked) access_q <= asked;
-      for (int unsigned k = 0; k < 4; k++) if (writes_q[k] != asked.write) writes_q[k] <= asked.write;
+      if (rst_q || access_q != asked) access_q <= asked;
+      for (int unsigned k = 0; k < 4; k++) if (rst_q || writes_q[k] != asked.write) writes_q[k] <= asked.write;
       is_regs_q <= req && here && !asked.addr[13];
       is_counts_q <= here && asked.addr[13];
       regs_data_q <= is_regs_q ? regs_data : '0;
       count_data_q <= is_counts_q ? count_data : '0;
       write_q <= regs.map_entry.page.swmod;
+      if (rst || rst_q) pulses_q <= '0;
       if (rst) begin
-        pulses_q <= '0;
         write_q <= 1'b0;
         is_regs_q <= 1'b0;
       end

@@ -55,7 +55,10 @@ module ptp_send #(
       left_q <= left_q - 8'(KeepW);
       sends_q <= !m_axis_tlast;
     end
-    if (rst) sends_q <= 1'b0;
+    if (rst) begin
+      beat_q  <= '0;
+      sends_q <= 1'b0;
+    end
   end
 
 endmodule

@@ -236,7 +236,10 @@ module ptp_tap
     lane_q <= lane;
     lane_q2 <= lane_q;
     word_o <= lanes[lane_q2];
-    if (rst) settled_q <= '0;
+    if (rst) begin
+      address_q <= '0;
+      settled_q <= '0;
+    end
   end
 
 endmodule

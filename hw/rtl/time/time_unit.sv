@@ -74,7 +74,7 @@ module time_unit
   // The reset a cycle later, a copy each for the clock, for messages, and for the rest
   (* keep, dont_merge *)logic [2:0] rst_q;
   always_ff @(posedge clk) begin
-    for (int unsigned k = 0; k < 3; k++) if (rst_q[k] != rst) rst_q[k] <= rst;
+    for (int unsigned k = 0; k < 3; k++) if (rst || rst_q[k]) rst_q[k] <= rst;
   end
 
   time_control_t control;
