@@ -230,6 +230,30 @@ async def a_frame_that_an_abort_meets_fails_or_is_right(dut: Any, after: int) ->
     assert writer.done[2] or after > 40, "nothing was left to abort"
 
 
+@cocotb.test()
+@cocotb.parametrize(before=list(range(5)))
+async def a_reset_of_one_cycle_leaves_no_frame_done_behind_it(dut: Any, before: int) -> None:
+    """Whether a frame is done waits in queues that are reset a cycle later."""
+    writer = Writer(dut)
+    writer.enable(False)
+    await writer.start()
+    writer.frame()
+    await writer.bench.until(lambda: bool(writer.pixels.accepted))
+    first = writer.bench.cycle
+    await writer.finish()
+    took = writer.bench.cycle - first
+    writer.pixels.accepted.clear()
+    writer.frame()
+    await writer.bench.until(lambda: bool(writer.pixels.accepted))
+    for _ in range(took - 1 - before):
+        await writer.bench.step()
+    assert writer.done == [False], "the frame is done: there is nothing to reset"
+    await writer.bench.reset(cycles=1)
+    for _ in range(20):
+        await writer.bench.step()
+    assert writer.done == [False]
+
+
 @pytest.mark.parametrize("width", some_widths("image_writer"))
 def test_image_writer(width: int) -> None:
     run("image_writer", flat=True, DataW=width, Correct=1, MaxFrames=16)
