@@ -2,11 +2,12 @@
 // or 25G, or 100G. Its packets may come by any of them, and by the line to the receiver, too. ARP and ping are answered on the link on
 // which they come; all have the same addresses. Wiring only.
 //
-//   MAC of a link <-> mac_station -> packet_turns -> detector_tx -> mac_port -> MAC of the line
-//                         ... more         ^                             |
-//                                          '------------- frames --------'
+//   MAC of a link <-> mac_station -> axis_frame_fifo -> packet_turns -> detector_tx -> mac_port -> MAC of the line
+//                         ... more                            ^                           |
+//                                          axis_frame_fifo ---'<------ frames ------------'
 //
-// clk is the core's clock; each reset is of its own clock.
+// clk is the core's clock; each reset is of its own clock. A frame has its turn when all of it has come to the core's clock: so the clock of a
+// link that stops holds up no other.
 module detector_links
   import jf_pkg::PLANES;
   import neighbour_pkg::*;
@@ -14,7 +15,8 @@ module detector_links
     parameter int unsigned Links     = 2,
     parameter int unsigned LinkW     = 64,    // width of a link's MAC
     parameter int unsigned LineW     = 512,   // width of the line's
-    parameter int unsigned LinkBytes = 9018,  // largest frame of the detector
+    parameter int unsigned LinkHz    = 0,     // of a link's receive clock; 0: as the core's
+    parameter int unsigned LinkBytes = 9018,  // largest frame of a link
     parameter int unsigned LineBytes = 9018,  // largest frame of the line
     parameter int unsigned MinBytes  = 60,    // what is sent on the line is filled up to
     parameter int unsigned GapCycles = 0,     // between two frames that are sent on the line
@@ -137,20 +139,24 @@ module detector_links
     input  logic [PLANES-1:0]            m_axi_constant_rvalid,
     output logic [PLANES-1:0]            m_axi_constant_rready,
 
-    output logic idle_o  // no frame is under way, and no packet but in MACs
+    output logic idle_o  // as of detector_tx: what waits in front of it or behind it is not looked at
 );
 
   localparam int unsigned KEEP_W = DataW / 8;
   localparam int unsigned STREAMS = Links + 1;
+  localparam int unsigned LONGEST = LinkBytes > LineBytes ? LinkBytes : LineBytes;
+  localparam int unsigned DEPTH = 1 << $clog2(2 * ((LONGEST + KEEP_W - 1) / KEEP_W) + 2);
+  localparam int unsigned FRAMES = DEPTH < 128 ? DEPTH : 128;
 
   if (Links < 1 || Links > 8) begin : gen_check
     $error("%m: Links = %0d must be 1 to 8", Links);
   end
 
   // Frames for the core: those of the links, and the line's
-  logic [STREAMS-1:0][DataW-1:0] in_tdata;
-  logic [STREAMS-1:0][KEEP_W-1:0] in_tkeep;
-  logic [STREAMS-1:0] in_tlast, in_tuser, in_tvalid, in_tready, frame, bad, lost;
+  logic [STREAMS-1:0][DataW-1:0] in_tdata, whole_tdata;
+  logic [STREAMS-1:0][KEEP_W-1:0] in_tkeep, whole_tkeep;
+  logic [STREAMS-1:0] in_tlast, in_tuser, in_tvalid, whole_tlast, whole_tuser, whole_tvalid, whole_tready;
+  logic [STREAMS-1:0] frame, line_bad, line_lost, bad, lost;
 
   neighbour_config_t station;
   logic announce;
@@ -159,6 +165,7 @@ module detector_links
     mac_station #(
         .DataW   (DataW),
         .MacW    (LinkW),
+        .ClockHz (LinkHz),
         .MaxBytes(LinkBytes)
     ) u_link (
         .clk,
@@ -171,9 +178,9 @@ module detector_links
         .m_axis_core_tlast (in_tlast[k]),
         .m_axis_core_tuser (in_tuser[k]),
         .m_axis_core_tvalid(in_tvalid[k]),
-        .m_axis_core_tready(in_tready[k]),
-        .bad_o             (bad[k]),
-        .lost_o            (lost[k]),
+        .m_axis_core_tready(1'b1),
+        .bad_o             (line_bad[k]),
+        .lost_o            (line_lost[k]),
         .rx_clk            (link_rx_clk[k]),
         .rx_rst            (link_rx_rst[k]),
         .s_axis_tdata      (s_axis_link_tdata[k]),
@@ -217,12 +224,12 @@ module detector_links
       .m_axis_rx_tlast (in_tlast[Links]),
       .m_axis_rx_tuser (in_tuser[Links]),
       .m_axis_rx_tvalid(in_tvalid[Links]),
-      .m_axis_rx_tready(in_tready[Links]),
+      .m_axis_rx_tready(1'b1),
       .threshold_i     ('0),
       .tx_underrun_o   (underrun),
       .tx_too_long_o   (too_long),
-      .rx_bad_o        (bad[Links]),
-      .rx_lost_o       (lost[Links]),
+      .rx_bad_o        (line_bad[Links]),
+      .rx_lost_o       (line_lost[Links]),
       .tx_clk          (line_tx_clk),
       .tx_rst          (line_tx_rst),
       .m_axis_tdata    (m_axis_line_tdata),
@@ -246,19 +253,60 @@ module detector_links
       .bits_o(line_up)
   );
 
-  // Packets wait whole in front of it, and detector_tx always takes them.
+  // Whole frames. One that was cut is as bad as one that its MAC marked; both counters count one event a cycle.
+  for (genvar s = 0; s < STREAMS; s++) begin : gen_whole
+    logic cut, no_room;
+    logic [3:0] bad_q, lost_q;  // events that have not been counted
+
+    assign cut = in_tvalid[s] && in_tlast[s] && in_tuser[s];
+
+    axis_frame_fifo #(
+        .DataW (DataW),
+        .Depth (DEPTH),
+        .Frames(FRAMES)
+    ) u_whole (
+        .clk,
+        .rst,
+        .s_axis_tdata (in_tdata[s]),
+        .s_axis_tkeep (in_tkeep[s]),
+        .s_axis_tlast (in_tlast[s]),
+        .s_axis_tuser (1'b0),
+        .s_axis_tvalid(in_tvalid[s]),
+        .drop_i       (in_tuser[s]),
+        .m_axis_tdata (whole_tdata[s]),
+        .m_axis_tkeep (whole_tkeep[s]),
+        .m_axis_tlast (whole_tlast[s]),
+        .m_axis_tuser (whole_tuser[s]),
+        .m_axis_tvalid(whole_tvalid[s]),
+        .m_axis_tready(whole_tready[s]),
+        .lost_o       (no_room)
+    );
+
+    assign bad[s]  = bad_q != '0;
+    assign lost[s] = lost_q != '0;
+
+    always_ff @(posedge clk) begin
+      bad_q  <= bad_q + 4'(line_bad[s]) + 4'(cut) - 4'(bad[s]);
+      lost_q <= lost_q + 4'(line_lost[s]) + 4'(no_room) - 4'(lost[s]);
+      if (rst) begin
+        bad_q  <= '0;
+        lost_q <= '0;
+      end
+    end
+  end
+
   packet_turns #(
       .Streams(STREAMS),
       .DataW  (DataW)
   ) u_turns (
       .clk,
       .rst,
-      .s_axis_tdata (in_tdata),
-      .s_axis_tkeep (in_tkeep),
-      .s_axis_tlast (in_tlast),
-      .s_axis_tuser (in_tuser),
-      .s_axis_tvalid(in_tvalid),
-      .s_axis_tready(in_tready),
+      .s_axis_tdata (whole_tdata),
+      .s_axis_tkeep (whole_tkeep),
+      .s_axis_tlast (whole_tlast),
+      .s_axis_tuser (whole_tuser),
+      .s_axis_tvalid(whole_tvalid),
+      .s_axis_tready(whole_tready),
       .m_axis_tdata (packet_tdata),
       .m_axis_tkeep (packet_tkeep),
       .m_axis_tlast (packet_tlast),
@@ -268,7 +316,7 @@ module detector_links
       .m_axis_tready(1'b1)
   );
 
-  assign frame = packet_tdest & {STREAMS{packet_tvalid && packet_tlast && !packet_tuser}};
+  assign frame = packet_tdest & {STREAMS{packet_tvalid && packet_tlast}};
 
   logic [Links-1:0] links_up;
 

@@ -90,7 +90,7 @@ module detector_tx
     input logic [KeepW-1:0] s_axis_tkeep,
     input logic             s_axis_tlast,
     input logic             s_axis_tuser,   // with tlast: wrong FCS, or cut
-    input logic             s_axis_tdest,   // 1: by another link, whose own station answers
+    input logic             s_axis_tdest,   // 1: by a link with a station of its own; without Links always 0
     input logic             s_axis_tvalid,
 
     // Frames without FCS to the MAC

@@ -16,7 +16,7 @@ from framelane.bench.transmitter.detector_tx_weather import (
     packet,
 )
 from framelane.driver.board import detector_board
-from framelane.driver.board.detector_board import DetectorBoard, Link
+from framelane.driver.board.detector_board import DetectorBoard, DetectorLink
 from framelane.driver.registers._detector_register_map import REGISTERS
 from framelane.driver.registers.recording import PaperRegisters
 from framelane.driver.registers.register_file import RegisterFile
@@ -71,7 +71,7 @@ def test_links_say_what_came_by_each_of_them() -> None:
             offset = RegisterFile(registers, REGISTERS).find(f"link_counters[{k}].frames").offset + 8 * at
             registers.words[offset], registers.words[offset + 4] = count & 0xFFFF_FFFF, count >> 32
     found = DetectorBoard(registers).links()
-    assert found == tuple(Link(k != 1, 100 + k, 1 << 32, 7 * k) for k in range(3))
+    assert found == tuple(DetectorLink(k != 1, 100 + k, 1 << 32, 7 * k) for k in range(3))
 
 
 ONES = np.ones((3, HEADER.modules * 512, 1024), np.uint16)

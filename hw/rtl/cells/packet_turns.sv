@@ -1,5 +1,5 @@
 // Puts the packets of several streams one behind the other, whole: each stream that waits has its turn, a packet at a time. A packet follows
-// the one before without a bubble, and one that has come whole loses no cycle; a gap inside a packet holds up all streams.
+// the one before without a bubble. A gap inside a packet holds up all streams.
 // Every GroupW bits of a beat have their own copy of the choice, so that none drives more; all copies are always equal.
 module packet_turns #(
     parameter int unsigned Streams = 4,
@@ -33,6 +33,9 @@ module packet_turns #(
 
   if (Streams < 2 || Streams > 16) begin : gen_check
     $error("%m: Streams = %0d must be 2 to 16", Streams);
+  end
+  if (GroupW < 2) begin : gen_check_group
+    $error("%m: GroupW = %0d must be 2 or more", GroupW);
   end
 
   typedef logic [Streams-1:0] streams_t;

@@ -263,6 +263,10 @@ module det_registers
   end
 
   // The counters of the links: four places each
+  if (Links > 8) begin : gen_check_links
+    $error("%m: Links = %0d must be 0 to 8", Links);
+  end
+
   if (Links > 0) begin : gen_links
     localparam int unsigned PULSES = 4 * (Links + 1) > 16 ? 4 * (Links + 1) : 16;
     localparam int unsigned PLACES = 64;

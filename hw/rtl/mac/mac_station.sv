@@ -11,7 +11,8 @@ module mac_station
 #(
     parameter int unsigned DataW    = 512,
     parameter int unsigned MacW     = 64,    // 64 to 512
-    parameter int unsigned MaxBytes = 9018,  // of the largest packet; three fit
+    parameter int unsigned ClockHz  = 0,     // of rx_clk; 0: as config_i says
+    parameter int unsigned MaxBytes = 9018,  // of the largest packet; two fit
 
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned MacKeepW = MacW / 8
@@ -60,12 +61,12 @@ module mac_station
 
   localparam int unsigned ANSWER_BYTES = 1536;
   localparam int unsigned WIDE_KEEP = (DataW > MacW ? DataW : MacW) / 8;
-  localparam int unsigned RX_DEPTH = 1 << $clog2(3 * ((MaxBytes + WIDE_KEEP - 1) / WIDE_KEEP) + 2);
+  localparam int unsigned RX_DEPTH = 1 << $clog2(2 * ((MaxBytes + WIDE_KEEP - 1) / WIDE_KEEP) + 2);
   localparam int unsigned RX_FRAMES = RX_DEPTH < 128 ? RX_DEPTH : 128;
   localparam int unsigned TX_DEPTH = 1 << $clog2(2 * ((ANSWER_BYTES + MacKeepW - 1) / MacKeepW) + 2);
 
-  if (MacW < 64 || MacW > 512) begin : gen_check
-    $error("%m: MacW = %0d must be 64 to 512", MacW);
+  if (MacW < 64 || MacW > 512 || (MacW & (MacW - 1)) != 0) begin : gen_check
+    $error("%m: MacW = %0d must be a power of two, 64 to 512", MacW);
   end
 
   logic bad, lost;
@@ -110,7 +111,7 @@ module mac_station
   );
 
   // The station, in the MAC's clock
-  neighbour_config_t station_config;
+  neighbour_config_t config_here, station_config;
   logic link_up, announce;
 
   cdc_word #(
@@ -119,8 +120,13 @@ module mac_station
       .s_clk (clk),
       .word_i(config_i),
       .m_clk (rx_clk),
-      .word_o(station_config)
+      .word_o(config_here)
   );
+
+  always_comb begin
+    station_config = config_here;
+    if (ClockHz >= 1000) station_config.clocks_per_ms = 24'(ClockHz / 1000);
+  end
 
   cdc_pulse u_announce (
       .s_clk  (clk),

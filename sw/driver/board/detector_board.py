@@ -23,8 +23,8 @@ _MEMORY_LIMIT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A link of the detector: whether it is up, and the frames that came by it.
+class DetectorLink:
+    """A link of the detector: whether it is up, and the frames that came by it since the last reset.
 
     `frames` came whole; `bad` were cut or had a wrong FCS, and `lost` found no room: they were dropped.
     """
@@ -132,27 +132,31 @@ class DetectorBoard:
 
     def counters(self) -> dict[str, int]:
         """The counters, by name, all of the same time within 64 cycles."""
-        self.registers.write_register("command", {"snapshot": 1})
-        self._wait(lambda: not self.registers["status.snapshot_busy"], "its counters cannot be read")
+        self._snapshot()
         names = [register.name for register in REGISTERS if register.name.startswith("det_counters.")]
         return {name.partition(".")[2]: self.registers[name] for name in names}
 
-    def links(self) -> tuple[Link, ...]:
-        """Each link of a `detector_links`, and its line behind them; frames are those of the last `counters`.
+    def links(self) -> tuple[DetectorLink, ...]:
+        """Each link of a `detector_links` as it is now, and its line behind them; nothing of other boards.
 
-        Nothing where the detector has no links of its own. One that is up and should send, and has no frames, is
-        silent.
+        One that is up and should send, and whose frames do not grow from one call to the next, is silent.
         """
         links = self.registers.read_register("links")
         count = links["count"]
         if not count:
             return ()
+        self._snapshot()
         up = links["up"] | self.registers["status.link"] << count
 
         def counted(k: int) -> tuple[int, ...]:
             return tuple(self.registers[f"link_counters[{k}].{name}"] for name in ("frames", "bad", "lost"))
 
-        return tuple(Link(bool(up >> k & 1), *counted(k)) for k in range(count + 1))
+        return tuple(DetectorLink(bool(up >> k & 1), *counted(k)) for k in range(count + 1))
+
+    def _snapshot(self) -> None:
+        """Copy all counters for reading."""
+        self.registers.write_register("command", {"snapshot": 1})
+        self._wait(lambda: not self.registers["status.snapshot_busy"], "its counters cannot be read")
 
     def _wait(self, done: Callable[[], bool], otherwise: str) -> None:
         deadline = time.monotonic() + _PATIENCE_S

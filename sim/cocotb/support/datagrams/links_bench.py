@@ -109,8 +109,9 @@ class LinksBench(Configured, Side):
     async def quiet(self) -> None:
         """Run until nothing has come out for a while."""
         await self.left()
-        still, seen = 0, -1
+        still, seen, limit = 0, -1, self.cycle + 100_000
         while still < SETTLED:
+            assert self.cycle < limit, "packets go on leaving"
             await self.step()
             count = sum(len(mac.out.items) for mac in self.macs)
             still, seen = (still + 1 if count == seen else 0), count
