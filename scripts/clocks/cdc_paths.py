@@ -81,8 +81,9 @@ class Netlist:
         self._names = self._named(module["netnames"])
         self._clock_names: dict[Bit, str] = {}
         for name, port in module["ports"].items():
-            for bit in port["bits"]:
-                self._clock_names.setdefault(bit, name)
+            several = name.endswith("clk") and len(port["bits"]) > 1  # each its own
+            for k, bit in enumerate(port["bits"]):
+                self._clock_names.setdefault(bit, f"{name}[{k}]" if several else name)
         self._sources: dict[Bit, tuple[Point, str]] = {}
         self._logic: dict[Bit, tuple[Bit, ...]] = {}
         self._reached: dict[Bit, frozenset[str]] = {}

@@ -15,7 +15,10 @@ import wrapper
 from ports import read_top
 from sources import ROOT, in_order
 
-TOPS = ("roce_tx", "mac_port", "tx", "tx_stream", "framelane_top")
+TOPS = (
+    *("roce_tx", "mac_port", "tx", "tx_stream", "framelane_top"),
+    *("detector_tx", "detector_links", "detector_pcie"),
+)
 """What other designs instantiate."""
 WHOLE = "framelane_top"
 """That with all inside."""

@@ -116,6 +116,16 @@ def test_what_goes_through_the_kit_is_good_and_has_constraints(tmp_path: Path, m
     assert "set_max_skew -from [get_registers {*u_board|u_gray|gray_q*}]" in sdc
 
 
+def test_constraints_are_of_as_many_links_as_there_are() -> None:
+    for links in (1, 3):
+        found, wrong = cdc.crossings("detector_links", cdc.numbers([f"Links={links}", "DataW=64"]))
+        assert not wrong
+        clocks = {clock for each in found for clock in (each.clock, *each.clocks)}
+        assert {clock for clock in clocks if clock.startswith("link_rx_clk")} == (
+            {"link_rx_clk"} if links == 1 else {f"link_rx_clk[{k}]" for k in range(links)}
+        )
+
+
 def test_all_modules_with_several_clocks_are_looked_at() -> None:
     assert cdc.tops() == ["detector_links", "framelane_top"]
     assert cdc.clocks((yosys.ROOT / "hw/rtl/mac/mac_port.sv").read_text()) == ["clk", "tx_clk", "rx_clk"]
