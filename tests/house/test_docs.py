@@ -19,7 +19,7 @@ TOP = """module my_top
     input logic clk, rst,
     input logic [47:0] local_mac_i, dst_mac,
     input logic [31:0] local_ip_i, dst_ip, rkey,
-    input logic [23:0] dest_qpn,
+    input logic [23:0] dest_qpn, first_psn,
     input logic [63:0] address,
     input logic s_axis_qp_tvalid, s_axis_msg_tvalid, s_axis_payload_tvalid, s_axis_payload_tlast, m_axis_tready,
     output logic s_axis_qp_tready, s_axis_msg_tready, s_axis_payload_tready, m_axis_tvalid, m_axis_tlast,
