@@ -172,8 +172,8 @@ class SessionClient:
                     raise TransportError(f"the receiver at TCP {self._where} {_ENDS_ALL}") from error
                 reason = error.strerror or str(error)
                 raise TransportError(
-                    f"no receiver at TCP {self._where}: {reason}: start `framelane recv --plan` there first, or give "
-                    "the port that it prints"
+                    f"no receiver at TCP {self._where}: {reason}: start `framelane recv --plan` there first, or arm "
+                    "`framelane serve` there, or give the port that it prints"
                 ) from error
 
     def _let_in(self, channel: Channel, deadline: float, tried: int) -> Channel:
