@@ -10,9 +10,9 @@ from scapy.packet import Raw
 
 from bench import run
 from core_bench import BYTES, MODULES, PACKETS, PARAMETERS
+from detector_links_bench import LINE, LINKS, LinksBench, memory_of
 from framelane.models.cells import axis
 from framelane.models.roce_tx.wire import Endpoint
-from links_bench import LINE, LINKS, LinksBench, memory_of
 from receive_bench import LOCAL, PEER, ethernet, ip
 from widths import some_of
 
@@ -165,6 +165,6 @@ CASES = [(256, 0), (512, 0), (512, 1)]
 
 @pytest.mark.parametrize(("width", "correct"), some_of("detector_links", CASES))
 def test_detector_links(width: int, correct: int) -> None:
-    sizes: dict[str, int] = {"LinkBytes": 640, "LineBytes": 1200, "LineW": 256, "LinkW": 64}
+    sizes: dict[str, Any] = {"LinkBytes": 640, "LineBytes": 1200, "LineW": 256, "LinkW": 64}
     sizes |= {"DataW": width, "ClockHz": 250_000_000, "Correct": correct}
     run("detector_links", top="detector_links_bench", **sizes, **PARAMETERS)
