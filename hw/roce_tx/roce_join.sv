@@ -72,7 +72,7 @@ module roce_join
   logic [12:0] left, left_q;  // bytes still to be sent, this beat's included
   logic one_left, one_left_q;  // left < KeepW, and never equal: headers end 2 bytes behind a word
   logic [12:0] unread, unread_q;  // payload bytes not yet taken, this beat's included
-  logic all_read, all_read_q;  // unread <= KeepW
+  logic all_read, all_read_d, all_read_q;  // unread <= KeepW
   logic valid, last, ready, go, opens;
   logic [GROUPS-1:0] readies;
 
@@ -86,6 +86,7 @@ module roce_join
   assign one_left = merge && !LATER ? s_axis_hdr_tuser.one_left : one_left_q;
   assign unread = merge && !LATER ? s_axis_hdr_tuser.length : unread_q;
   assign all_read = merge && !LATER ? s_axis_hdr_tuser.one_read : all_read_q;
+  assign all_read_d = unread[12:LANE_W] == (13 - LANE_W)'(1) || unread == 13'(2 * KeepW);
   assign last = (state_q != HEADER || merge) && one_left;
 
   always_comb begin
@@ -98,7 +99,9 @@ module roce_join
   end
 
   assign go = valid && ready;
-  assign s_axis_hdr_tready = state_q == HEADER && (dropped || go);
+  // Whether there is a header is not asked: its source waits for this.
+  assign s_axis_hdr_tready = state_q == HEADER &&
+      (dropped || (may_start && ready && (!s_axis_hdr_tlast || s_axis_payload_tvalid)));
   assign s_axis_payload_tready = (take && go) || state_q == DISCARD;
 
   // A packet of a limited QP starts when its bucket knows of the packet before, and is open. Its first header beat waits here, also
@@ -127,17 +130,33 @@ module roce_join
     end
   end
 
-  logic [LANE_W-1:0] rest;  // payload bytes in the last beat of them; 0: all
   logic unused;
-  assign rest = user.length[LANE_W-1:0];
   assign unused = ^{user, user_q};
 
+  // Lanes of the last beat of payload of `length` bytes that hold some of it.
+  function automatic logic [KeepW-1:0] last_lanes(input logic [12:0] length);
+    for (int unsigned k = 0; k < KeepW; k++) last_lanes[k] = LANE_W'(k) < length[LANE_W-1:0] || length[LANE_W-1:0] == '0;
+  endfunction
+
   // Whether the payload is what the message says. Only the last beat of a stream may be partial.
-  logic [KeepW-1:0] wanted;
+  logic [KeepW-1:0] wanted;  // lanes of this beat that must hold payload
   logic missing, beyond, ended, ended_q, too_short, too_short_q, too_long, too_long_q, bad, bad_q, poisoned, poisoned_q;
   logic packet_end, message_end;
 
-  always_comb for (int unsigned k = 0; k < KeepW; k++) wanted[k] = !all_read || LANE_W'(k) < rest || rest == '0;
+  // A header of several beats says it early enough for a register.
+  if (LATER) begin : gen_wanted_before
+    logic [KeepW-1:0] wanted_q;
+
+    always_ff @(posedge clk) begin
+      if (opens) wanted_q <= last_lanes(s_axis_hdr_tuser.length) | {KeepW{!s_axis_hdr_tuser.one_read}};
+      else if (go) wanted_q <= last_lanes(user_q.length) | {KeepW{!all_read_d}};
+    end
+
+    assign wanted = wanted_q;
+  end else begin : gen_wanted_now
+    assign wanted = last_lanes(user.length) | {KeepW{!all_read}};
+  end
+
   assign missing = (wanted & ~s_axis_payload_tkeep) != '0;
   assign beyond = (~wanted & s_axis_payload_tkeep) != '0;
 
@@ -148,7 +167,7 @@ module roce_join
   assign poisoned = poisoned_q || (take && (missing || s_axis_payload_tuser || (s_axis_payload_tlast && !all_read)));
   assign dropped = refused || too_short_q;
 
-  assign packet_end = (go && last) || (s_axis_hdr_tvalid && s_axis_hdr_tready && s_axis_hdr_tlast && dropped);
+  assign packet_end = (go && last) || (merge && s_axis_hdr_tvalid && dropped);
   assign message_end = state_q == DISCARD ? s_axis_payload_tvalid && s_axis_payload_tlast : packet_end &&
       user.ends && (state_q == HEADER && refused ? s_axis_hdr_tuser.length == '0 : ended);
 
@@ -171,7 +190,7 @@ module roce_join
       left_q <= left - 13'(KeepW);
       one_left_q <= left[12:LANE_W] == (13 - LANE_W)'(1);
       unread_q <= unread - 13'(KeepW);
-      all_read_q <= unread[12:LANE_W] == (13 - LANE_W)'(1) || unread == 13'(2 * KeepW);
+      all_read_q <= all_read_d;
     end
     if (go) begin
       ended_q <= ended;
@@ -220,14 +239,17 @@ module roce_join
 
   // Where it starts: of the header that is passing, or of the last one. A copy asks whether it changes: equal ones become one.
   typedef struct packed {
-    logic       reth;
-    logic [1:0] words;
+    logic                  reth;
+    logic [WORD_KINDS-1:1] words;  // one hot; none: no word
   } start_t;
 
   start_t start;
   start_t [GROUPS-1:0] starts_q, starts;
 
-  assign start = '{reth: s_axis_hdr_tuser.reth, words: s_axis_hdr_tuser.words};
+  always_comb begin
+    start.reth = s_axis_hdr_tuser.reth;
+    for (int unsigned w = 1; w < WORD_KINDS; w++) start.words[w] = s_axis_hdr_tuser.words == 2'(w);
+  end
 
   always_comb for (int unsigned g = 0; g < GROUPS; g++) starts[g] = state_q == HEADER && !LATER ? start : starts_q[g];
 
@@ -270,7 +292,7 @@ module roce_join
     for (int k = 0; k < KeepW; k++) begin
       lanes[k] = view[k+MARGIN];
       for (int w = 1; w < WORD_KINDS; w++) begin
-        if (starts[8*k/GroupW].words == 2'(w)) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
+        if (starts[8*k/GroupW].words[w]) lanes[k] = view[k+MARGIN-(start_lane(1'b0, w)-start_lane(1'b0, 0))];
       end
       if (is_header[k]) lanes[k] = s_axis_hdr_tdata[8*k+:8];
     end

@@ -64,6 +64,7 @@ module roce_join_formal
     input logic                          one_left_q,
     input logic         [     12:0]      unread_q,
     input logic                          all_read_q,
+    input logic         [KeepW-1:0]      wanted,
     input logic                          ended_q,
     input logic                          too_short_q,
     input logic                          too_long_q,
@@ -327,6 +328,11 @@ module roce_join_formal
   assign slots = done_q - header_beats;
   assign slot  = any_byte - slots + bytes_t'(KeepW);
 
+  logic [KeepW-1:0] wanted_lanes;  // of the next beat of payload
+  always_comb for (int unsigned k = 0; k < KeepW; k++) begin
+    wanted_lanes[k] = !all_read_q || k < 32'(length) % KeepW || 32'(length) % KeepW == 0;
+  end
+
   always_comb begin
     if (!rst) begin
       i_step : assert (in_step);
@@ -345,6 +351,7 @@ module roce_join_formal
         if (LATER && opened_q) begin
           i_loaded : assert (left_q == user.left && one_left_q == user.one_left && unread_q == user.length);
           i_read : assert (all_read_q == user.one_read);
+          i_lanes : assert (wanted == wanted_lanes);
         end
         i_over : assert (ended_mq == short_q && (!short_q || inside_q));
       end else begin
@@ -368,6 +375,7 @@ module roce_join_formal
       if (in_payload) begin
         i_paying : assert (!ended_mq && slots < length && have_q == slots);
         i_unread : assert (all_read_q == (unread_q <= 13'(KeepW)));
+        i_wanted : assert (wanted == wanted_lanes);
       end
       if (in_flush) begin
         i_flushed : assert (ended_mq ? short_q == (have_q < length || !user.ends) : have_q >= length);
@@ -397,6 +405,6 @@ bind roce_join roce_join_formal #(
       gen_group[0].u_lanes.valids_q[0] == u_reg.valid_q &&
       gen_group[0].u_lanes.skid_valids_q[0] == u_reg.skid_valid_q &&
       ((state_q == HEADER && first_q) ||
-       (starts_q[0].reth == user_q.reth && starts_q[0].words == user_q.words))),
+       (starts_q[0].reth == user_q.reth && starts_q[0].words == {user_q.words == 2'd2, user_q.words == 2'd1}))),
     .*
 );
