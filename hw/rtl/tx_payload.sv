@@ -176,7 +176,8 @@ module tx_payload
       .m_axis_tready    (m_axis_payload_tready)
   );
 
-  message_t msg_tdata;
+  message_t msg_tdata, waiting_tdata;
+  logic waiting_tvalid, waiting_tready;
 
   assign msg_tdata = '{
           replay: item.rc,
@@ -199,6 +200,20 @@ module tx_payload
       .s_axis_tdata (msg_tdata),
       .s_axis_tvalid(item_tvalid[TO_MESSAGE]),
       .s_axis_tready(item_tready[TO_MESSAGE]),
+      .m_axis_tdata (waiting_tdata),
+      .m_axis_tvalid(waiting_tvalid),
+      .m_axis_tready(waiting_tready)
+  );
+
+  // roce_tx looks up the QP of a message in the cycle in which it comes, which leaves no time to read a memory in front.
+  axis_reg #(
+      .DataW($bits(message_t))
+  ) u_message (
+      .clk,
+      .rst,
+      .s_axis_tdata (waiting_tdata),
+      .s_axis_tvalid(waiting_tvalid),
+      .s_axis_tready(waiting_tready),
       .m_axis_tdata (m_axis_msg_tdata),
       .m_axis_tvalid(m_axis_msg_tvalid),
       .m_axis_tready(m_axis_msg_tready)

@@ -25,9 +25,10 @@ module axis_buffer #(
   logic [DataW-1:0] memory[Depth];
   logic [DataW-1:0] data_q;  // the output register of the block memory: the oldest item
   logic [PTR_W:0] write_q, read_q;  // one bit more than an index: equal is empty, Depth apart is full
-  logic valid_q, push, load;
+  logic valid_q, full_q, push, load, last_place;
 
-  assign s_axis_tready = (write_q ^ read_q) != (PTR_W + 1)'(Depth);
+  assign last_place = write_q - read_q == (PTR_W + 1)'(Depth - 1);
+  assign s_axis_tready = !full_q;
   assign m_axis_tdata = data_q;
   assign m_axis_tvalid = valid_q;
   assign push = s_axis_tvalid && s_axis_tready;
@@ -38,10 +39,12 @@ module axis_buffer #(
     if (load) data_q <= memory[read_q[PTR_W-1:0]];
     write_q <= write_q + (PTR_W + 1)'(push);
     read_q  <= read_q + (PTR_W + 1)'(load);
+    full_q  <= !load && (full_q || (push && last_place));
     valid_q <= load || (valid_q && !m_axis_tready);
     if (rst) begin
       write_q <= '0;
       read_q  <= '0;
+      full_q  <= 1'b0;
       valid_q <= 1'b0;
     end
   end

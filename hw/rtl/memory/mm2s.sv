@@ -41,7 +41,8 @@ module mm2s
   localparam int unsigned MAX_W = PAGE_W < $clog2(MaxBurst) ? PAGE_W : $clog2(MaxBurst);  // log2 of the longest burst
   localparam int unsigned BEATS_W = 33 - LANES_W;
   localparam int unsigned ROOM_W = $clog2(Beats) + 1;
-  localparam int unsigned STAGES = (LANES_W + 1) / 2;  // of the rotation, two bits of the offset each
+  localparam int unsigned STAGES = (LANES_W + 1) / 2;  // of the rotation: two bits of the offset each
+  localparam int unsigned FIRST_W = 2 - LANES_W % 2;  // the first may have one: what it rotates comes late, from block memory
   localparam int unsigned GROUP_W = 64;
   localparam int unsigned GROUPS = DataW / GROUP_W;
   localparam int unsigned GROUP_LANES = GROUP_W / 8;
@@ -168,7 +169,7 @@ module mm2s
   } beat_t;
 
   beat_t [STAGES:0] beat;
-  logic [STAGES:0][DataW-1:0] beat_data;  // [s]: rotated by the lowest 2 * s bits of the offset
+  logic [STAGES:0][DataW-1:0] beat_data;  // [s]: rotated by the bits of the offset of the first s stages
   info_t next_info, info_q;
   logic next_valid, info_valid_q, first_q, final_q, follows, wrong, data_valid, data_failed, data_ready, en;
 
@@ -231,7 +232,7 @@ module mm2s
           length: info_q.length
       };
 
-  // Rotation by the offset, so that the command's first byte comes to lane 0: two bits of it a stage.
+  // Rotation by the offset, so that the command's first byte comes to lane 0.
   function automatic logic [DataW-1:0] rotated(input logic [DataW-1:0] data, input int unsigned lanes);
     return DataW'({data, data} >> (8 * (lanes % KeepW)));
   endfunction
@@ -299,13 +300,15 @@ module mm2s
     assign group_en = readies[g] && !rests_q[g];
 
     for (genvar s = 0; s < STAGES; s++) begin : gen_rotate
-      logic [1:0] digit;
-      assign digit = 2'(offset[s] >> (2 * s));
+      localparam int unsigned BIT = s == 0 ? 0 : FIRST_W + 2 * (s - 1);  // the lowest of the offset's
+      localparam int unsigned WIDTH = s == 0 ? FIRST_W : 2;
+      logic [WIDTH-1:0] digit;
+      assign digit = WIDTH'(offset[s] >> BIT);
 
       always_ff @(posedge clk) begin
         if (group_en) begin
-          for (int unsigned k = 0; k < 4; k++) begin
-            if (digit == 2'(k)) beat_data[s+1][AT+:GROUP_W] <= GROUP_W'(rotated(beat_data[s], k << (2 * s)) >> AT);
+          for (int unsigned k = 0; k < 1 << WIDTH; k++) begin
+            if (digit == WIDTH'(k)) beat_data[s+1][AT+:GROUP_W] <= GROUP_W'(rotated(beat_data[s], k << BIT) >> AT);
           end
         end
       end

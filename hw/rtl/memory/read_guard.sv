@@ -39,8 +39,8 @@ module read_guard
   } ask_t;
 
   count_t due_q, due;  // beats that the reader waits for
-  count_t owed_q, owed;  // beats that the memory owes and nobody waits for
   count_t all_q, all;  // beats that the memory owes, whoever waits for them
+  count_t owed, owed_q;  // those that nobody waits for: all, while it answers. What was due then is given up
   logic answers_q, answers, gives_up, asked, given, came, ar_ready, ar_valid, late;
   ask_t ask;
 
@@ -55,7 +55,7 @@ module read_guard
 
   assign due = after(due_q, asked, s_axi_i.arlen, given);
   assign all = after(all_q, asked && !answers_q, s_axi_i.arlen, came);
-  assign owed = owed_q - count_t'(came && owed_q != '0);
+  assign owed = answers_q ? all_q : owed_q;
   assign gives_up = late || drain_i;
   // As long as anything is due: while it answers, a beat of that is given in each cycle.
   assign answers = gives_up || fired_o || (answers_q && (asked || due_q[COUNT_W-1:1] != '0));
@@ -64,7 +64,7 @@ module read_guard
     answers_q <= answers;
     due_q <= due;
     all_q <= all;
-    owed_q <= answers ? all : owed;  // what was due, too, is given up
+    owed_q <= owed - count_t'(came && owed != '0);
     if (rst) begin
       answers_q <= 1'b0;
       due_q <= '0;
@@ -92,16 +92,16 @@ module read_guard
       .clk,
       .rst,
       .limit_i,
-      .waits_i(!answers_q && (due_q != '0 || owed_q != '0)),
+      .waits_i(!answers_q && (due_q != '0 || owed != '0)),
       .moves_i(came || (ar_valid && m_axi_i.arready)),
-      .over_i (owed_q == '0 && !ar_valid),
+      .over_i (owed == '0 && !ar_valid),
       .late_o (late),
       .fired_o
   );
 
   assign late_o = late;
-  assign owes_o = due_q != '0 || owed_q != '0;
-  assign left_o = owed_q != '0;
+  assign owes_o = due_q != '0 || owed != '0;
+  assign left_o = owed != '0;
 
   always_comb begin
     m_axi_o = s_axi_i;  // what is constant: size, kind, protection
@@ -120,7 +120,7 @@ module read_guard
   always @(posedge clk) begin
     assert (rst || !given || s_axi_i.rready)
     else $error("%m: the reader made data wait");
-    assert (rst || !came || owed_q != '0 || due_q != '0)
+    assert (rst || !came || owed != '0 || due_q != '0)
     else $error("%m: data came that were not asked for");
   end
 `endif

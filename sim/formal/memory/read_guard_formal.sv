@@ -22,7 +22,7 @@ module read_guard_formal
     input logic left_o,
 
     input logic [15:0] due_q,
-    input logic [15:0] owed_q,
+    input logic [15:0] owed,
     input logic [15:0] all_q,
     input logic        answers_q,
 
@@ -126,14 +126,14 @@ module read_guard_formal
 
       i_skid : assert (valid_q || !skid_valid_q);
       i_due : assert (due_q == waits_q && due_q <= count_t'(MOST));
-      i_owed : assert (lacks_q == owed_q + (answers_q ? '0 : due_q) && owed_q <= count_t'(6 * MOST));
+      i_owed : assert (lacks_q == owed + (answers_q ? '0 : due_q) && owed <= count_t'(6 * MOST));
       i_all : assert (all_q == lacks_q);
       i_most : assert (lacks_q <= count_t'(5 * MOST));
       i_gave_up : assert (!gave_up_q || answers_q);
       i_met : assert (!follows_q || met_q);
       if (follows_q) begin
         i_ahead : assert (ahead_q < due_q);
-        if (!answers_q) i_place : assert (is_passed_q && place_q == owed_q + ahead_q);
+        if (!answers_q) i_place : assert (is_passed_q && place_q == owed + ahead_q);
       end
     end
   end
