@@ -51,7 +51,7 @@ module bd_place
     BUNCH,     // bunches of frames before it, and its place in the bunch
     ROUND,     // rounds of all destinations before it, and which of them it is for
     INDEX,     // the destination's own number of the frame
-    CHECK,     // may the destination have it?
+    CHECK,     // compares it with the destination's next one; then: may the destination have it?
     SKIPPED,   // counts numbers that never came
     SLOT,      // the slot after the last, or number modulo slots
     OFFSET,    // of the rectangle in its slot
@@ -83,6 +83,7 @@ module bd_place
   logic [Destinations-1:0] seen_q;
   logic [8:0] entry_q, entry;
   logic [8:0] kept_q;  // the same: the table of entries asks one, what is kept of each asks the other
+  logic compared_q, backwards_q, is_next_q;  // since the cycle before
   logic seen, known_valid_q, consecutive_q, outside_table, fits, has_credit, write;
   logic [63:0] number_q, offset_q, address_q, source_q, gap, gap_q;
   logic [31:0] slot_q, slot_next_q, slot_after, row_bytes, total_q;
@@ -219,14 +220,15 @@ module bd_place
       BUNCH: if (ended) state_d = ROUND;
       ROUND: if (ended) state_d = INDEX;
       INDEX: if (ended) state_d = CHECK;
-      CHECK: begin
+      CHECK:
+      if (compared_q) begin
         refused_d = 1'b1;
         state_d   = DROPPED;
         if (outside_table || !to_q.enabled || to_q.n_slots == '0) reason_d = BAD_DESTINATION;
-        else if (known_valid_q && number_q < known_q.next) reason_d = BACKWARDS;
+        else if (backwards_q) reason_d = BACKWARDS;
         else begin
           refused_d = 1'b0;
-          state_d   = number_q == known_q.next ? SLOT : SKIPPED;
+          state_d   = is_next_q ? SLOT : SKIPPED;
         end
       end
       SKIPPED: if (m_axis_count_tready) state_d = SLOT;
@@ -260,6 +262,9 @@ module bd_place
     refused_q <= refused_d;
     reason_q  <= reason_d;
     began_q   <= computes && !ended;
+    compared_q <= state_q == CHECK && !compared_q;
+    backwards_q <= known_valid_q && number_q < known_q.next;
+    is_next_q <= number_q == known_q.next;
     unique case (state_q)
       IDLE: begin
         number_q <= s_axis_chosen_tdata.index;
@@ -302,6 +307,7 @@ module bd_place
     end
     if (rst) begin
       state_q <= IDLE;
+      compared_q <= 1'b0;
       index_q <= '0;
       kept_q  <= '0;
       seen_q  <= '0;

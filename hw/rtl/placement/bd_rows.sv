@@ -39,7 +39,8 @@ module bd_rows
     LOOK,     // the MTU is looked up
     ROWS,     // offers the transfers
     TRAILER,  // offers the trailer's descriptor and contents
-    OVER      // offers the end of a frame
+    OVER,     // offers the end of a frame
+    DONE      // lets go of the rectangle
   } state_e;
 
   state_e state_q, state_d;
@@ -69,7 +70,7 @@ module bd_rows
       IDLE: if (s_axis_placed_tvalid) state_d = s_axis_placed_tdata.over ? OVER : LOOK;
       LOOK: state_d = ROWS;
       ROWS: if (taken && row_ends_q && last_row_q) state_d = TRAILER;
-      TRAILER: if (bd_done && contents_done) state_d = IDLE;
+      TRAILER: if (bd_done && contents_done) state_d = DONE;
       OVER: if (m_axis_over_tready) state_d = IDLE;
       default: state_d = IDLE;
     endcase
@@ -155,8 +156,8 @@ module bd_rows
     if (state_q == LOOK) packets_q <= '0;
   end
 
-  assign s_axis_placed_tready = (state_q == TRAILER && bd_done && contents_done) ||
-      (state_q == OVER && m_axis_over_tready);
+  // A rectangle goes in the cycle behind its last step: whether that is done comes late.
+  assign s_axis_placed_tready = state_q == DONE || (state_q == OVER && m_axis_over_tready);
   assign mtu_index_o = placed.qp;
   assign idle_o = state_q == IDLE;
 

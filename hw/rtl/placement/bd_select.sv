@@ -42,8 +42,10 @@ module bd_select
     TAKE,    // the flow is there: is it one for this frame, can it be served, how far behind its first frame is this?
     CHECK,   // may it take the frame?
     DIVIDE,  // periods since its first frame, and the place in the period
+    PLACE,   // does it take frames at that place?
     SCALE,   // frames taken in those periods
-    COUNT,   // were there enough?
+    COUNT,   // compares them with those that it takes
+    JUDGE,   // were there enough?
     OFFER,   // hands the frame on
     OVER     // hands its end on
   } state_e;
@@ -58,7 +60,9 @@ module bd_select
   logic [1:0][7:0] ids_q;  // always equal
   assign id_q = ids_q[0];
   logic [63:0] index_q, number, since, since_q;
-  logic early, bad_q, candidate_q, next;
+  logic early, candidate_q, next;
+  logic beside_q, enough_q;  // the place is one of those left out; frames before this are all that it takes
+  logic zero_q, rows_q, narrow_q, bad;  // what makes a flow one that cannot be served
 
   logic start_divide, divided, start_scale, scaled;
   logic [63:0] quotient, scale_result;
@@ -69,6 +73,7 @@ module bd_select
   assign frame_q = frame_bits_q;
   assign flow_q = flow_bits_q;
   assign number = flow_i.by_kind ? frame_q.kind_index : frame_q.number;
+  assign bad = zero_q || (rows_q && narrow_q);
   assign {early, since} = {1'b0, number} - {1'b0, flow_i.first};
 
   serial_divide u_divide (
@@ -104,20 +109,21 @@ module bd_select
       TAKE: state_d = CHECK;
       CHECK:
       if (!candidate_q) next = 1'b1;
-      else if (bad_q) state_d = OFFER;
+      else if (bad) state_d = OFFER;
       else begin
         start_divide = 1'b1;
         state_d = DIVIDE;
       end
-      DIVIDE:
-      if (divided) begin
+      DIVIDE: if (divided) state_d = PLACE;
+      PLACE: begin
         start_scale = 1'b1;
-        if (remainder >= flow_q.burst) next = 1'b1;
+        if (beside_q) next = 1'b1;
         else state_d = SCALE;
       end
       SCALE: if (scaled) state_d = COUNT;
-      COUNT:
-      if (flow_q.count != '0 && index_q >= flow_q.count) next = 1'b1;
+      COUNT: state_d = JUDGE;
+      JUDGE:
+      if (enough_q) next = 1'b1;
       else state_d = OFFER;
       OFFER: if (m_axis_chosen_tready) next = 1'b1;
       OVER: if (m_axis_chosen_tready) state_d = IDLE;
@@ -127,14 +133,17 @@ module bd_select
   end
 
   always_ff @(posedge clk) begin
-    state_q <= state_d;
+    state_q  <= state_d;
+    beside_q <= remainder >= flow_q.burst;
+    enough_q <= flow_q.count != '0 && index_q >= flow_q.count;
     if (state_q == IDLE) ids_q <= '0;
     if (state_q == TAKE) begin
       since_q <= since;
       candidate_q <= flow_i.enabled && !(flow_i.by_kind && flow_i.kind != frame_q.kind) && !early;
-      bad_q <= flow_i.period == '0 || flow_i.burst == '0 || flow_i.bunch == '0 || flow_i.destinations == '0 ||
-          flow_i.width == '0 || flow_i.height == '0 || flow_i.max_length == '0 || (flow_i.height != 16'd1 &&
-          flow_i.destination_pitch < 32'(flow_i.width) << (flow_i.wide ? 2 : 1));
+      zero_q <= flow_i.period == '0 || flow_i.burst == '0 || flow_i.bunch == '0 || flow_i.destinations == '0 ||
+          flow_i.width == '0 || flow_i.height == '0 || flow_i.max_length == '0;
+      rows_q <= flow_i.height != 16'd1;
+      narrow_q <= flow_i.destination_pitch < 32'(flow_i.width) << (flow_i.wide ? 2 : 1);
     end
     if (state_q == SCALE) index_q <= scale_result;
     if (next) for (int unsigned c = 0; c < 2; c++) ids_q[c] <= ids_q[c] + 1'b1;
@@ -171,7 +180,7 @@ module bd_select
   assign m_axis_chosen_tvalid = state_q == OFFER || state_q == OVER;
   assign m_axis_chosen_tdata = '{
           over: state_q == OVER,
-          bad: bad_q,
+          bad: bad,
           index: index_q,
           id: id_q,
           flow: flow_q,

@@ -36,7 +36,8 @@ module frame_ledger
   logic last, valid, failed_q, over_valid, count_ready, pending_q, pending_failed_q;
   logic [7:0] destination, pending_index_q;
   logic [15:0] ended_q, behind, over;
-  count_t count;
+  logic counted_tvalid, counted_tready;
+  count_t count, counted_tdata;
 
   axis_fifo #(
       .DataW(9),
@@ -101,12 +102,25 @@ module frame_ledger
       .s_axis_tdata (count),
       .s_axis_tvalid(pending_q),
       .s_axis_tready(count_ready),
+      .m_axis_tdata (counted_tdata),
+      .m_axis_tvalid(counted_tvalid),
+      .m_axis_tready(counted_tready)
+  );
+
+  axis_reg #(
+      .DataW($bits(count_t))
+  ) u_counted (
+      .clk,
+      .rst,
+      .s_axis_tdata (counted_tdata),
+      .s_axis_tvalid(counted_tvalid),
+      .s_axis_tready(counted_tready),
       .m_axis_tdata (m_axis_count_tdata),
       .m_axis_tvalid(m_axis_count_tvalid),
       .m_axis_tready(m_axis_count_tready)
   );
 
-  assign idle_o = !valid && !over_valid && !pending_q && !m_axis_count_tvalid;
+  assign idle_o = !valid && !over_valid && !pending_q && !counted_tvalid && !m_axis_count_tvalid;
 
   logic unused;
   assign unused = ^{s_axis_bd_tdata, behind};
