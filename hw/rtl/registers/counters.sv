@@ -62,15 +62,15 @@ module counters
   } visit_t;
 
   state_e state_q;
-  visit_t visit, visit1_q, visit2_q, visit3_q, visit4_q;
+  visit_t visit, visit0_q, visit1_q, visit2_q, visit3_q, visit4_q;
   index_t visit_q;  // turn, or counter of the pass
   logic want_clear_q, want_copy_q, in_pass, round_over, pass_over;
 
   assign in_pass = state_q != ROUND;
   assign round_over = state_q == ROUND && visit_q == index_t'(TURNS - 1);
   assign pass_over = in_pass && visit_q == index_t'(Counters - 1);
-  assign busy_o = in_pass || want_clear_q || want_copy_q || snapshot_i || clear_i || visit1_q.copy || visit2_q.copy ||
-      visit3_q.copy || visit4_q.copy;
+  assign busy_o = in_pass || want_clear_q || want_copy_q || snapshot_i || clear_i || visit0_q.copy || visit1_q.copy ||
+      visit2_q.copy || visit3_q.copy || visit4_q.copy;
 
   always_ff @(posedge clk) begin
     visit_q <= visit_q + 1'b1;
@@ -93,23 +93,38 @@ module counters
     end
   end
 
-  // Single events wait here for the visit of their counter. What came before a clear is forgotten as it begins.
-  waiting_t [Pulses-1:0] waiting_q;
-  logic forget, pulse_turn;
+  // Whose turn it is, a cycle later. What came before a clear is forgotten as it begins.
+  logic pulse_turn, may_stream_q, clear0_q, forget_q;
   logic [PULSE_W-1:0] pulse;
-  logic [Pulses-1:0] visits, starts;
-  waiting_t visited;
+  logic [Pulses-1:0] visits, visits_q;
 
-  assign forget = round_over && want_clear_q;
   assign pulse = in_pass ? visit_q[PULSE_W-1:0] : visit_q[PULSE_W:1];
   assign pulse_turn = in_pass ? visit_q < index_t'(1 << PULSE_W) : !visit_q[0];
+
+  always_comb for (int unsigned p = 0; p < Pulses; p++) visits[p] = pulse_turn && pulse == PULSE_W'(p);
+
+  always_ff @(posedge clk) begin
+    visits_q <= visits;
+    visit0_q <= '{valid: in_pass || (pulse_turn && 32'(pulse) < Pulses), copy: in_pass, index: in_pass ? visit_q : index_t'(pulse)};
+    may_stream_q <= !in_pass && visit_q[0] && visit_q[PULSE_W:1] != '0;
+    clear0_q <= state_q == CLEAR;
+    forget_q <= round_over && want_clear_q;
+    if (rst) begin
+      visit0_q.valid <= 1'b0;
+      may_stream_q   <= 1'b0;
+    end
+  end
+
+  // Single events wait here for the visit of their counter.
+  waiting_t [Pulses-1:0] waiting_q;
+  logic [Pulses-1:0] starts;
+  waiting_t visited;
 
   always_comb begin
     visited = '0;
     for (int unsigned p = 0; p < Pulses; p++) begin
-      visits[p] = pulse_turn && pulse == PULSE_W'(p);
-      if (visits[p]) visited = waiting_q[p];
-      starts[p] = rst || forget || visits[p];
+      if (visits_q[p]) visited |= waiting_q[p];
+      starts[p] = rst || forget_q || visits_q[p];
     end
   end
 
@@ -128,12 +143,12 @@ module counters
   logic stream_turn, stream_knows;
   logic [1:0] streamed_q;  // the last two turns were the stream's
 
-  assign stream_turn = !in_pass && visit_q[0] && visit_q[PULSE_W:1] != '0 && streamed_q == '0;
+  assign stream_turn = may_stream_q && streamed_q == '0;
   assign stream_knows = s_axis_count_tdata.index >= 16'(Pulses) && s_axis_count_tdata.index < 16'(Counters);
   assign s_axis_count_tready = stream_turn;
 
   always_comb begin
-    visit = '{valid: in_pass || visits != '0, copy: in_pass, index: in_pass ? visit_q : index_t'(pulse)};
+    visit = visit0_q;
     if (stream_turn) begin
       visit.valid = s_axis_count_tvalid && stream_knows;
       visit.index = index_t'(s_axis_count_tdata.index);
@@ -150,7 +165,7 @@ module counters
     visited1_q <= visited;
     streamed1_q <= s_axis_count_tdata.amount;
     from_stream1_q <= stream_turn;
-    clear1_q <= state_q == CLEAR;
+    clear1_q <= clear0_q;
     read_q <= live[visit1_q.index];
     visit2_q <= visit1_q;
     amount2_q <= from_stream1_q ? streamed1_q : 64'(visited1_q);

@@ -155,7 +155,7 @@ module registers
   // The bus. Copies of what a request is: one for all that is not in tables, two for tables; the kind also for parts of the registers.
   localparam int unsigned COPIES = 4;
 
-  logic req, req_write, answer_q, ack_q;
+  logic req, req_q, req_write, answer_q, ack_q;
   place_e place;
   logic [COPIES-1:0] req_writes;
   logic [COPIES-1:0][15:0] req_addrs;  // the whole request stays until it is answered
@@ -186,6 +186,25 @@ module registers
       .data_i (read_data)
   );
 
+  // What a request asks for is known a cycle after it has come: to find out is a path of its own.
+  logic regs_req_q, flow_write_q, destination_write_q, qp_write_req_q, whole_q;
+
+  always_ff @(posedge clk) begin
+    req_q <= req;
+    regs_req_q <= req && place == REGS;
+    flow_write_q <= req && req_write && place == FLOWS && req_mask == '1;
+    destination_write_q <= req && req_write && place == DESTINATIONS && req_mask == '1;
+    qp_write_req_q <= req && req_write && place == QPS;
+    whole_q <= req_mask == '1;
+    if (rst[0]) begin
+      req_q <= 1'b0;
+      regs_req_q <= 1'b0;
+      flow_write_q <= 1'b0;
+      destination_write_q <= 1'b0;
+      qp_write_req_q <= 1'b0;
+    end
+  end
+
   // It answers at once, and fails no access.
   logic [5:0] unused;
   logic [31:0] regs_data;
@@ -199,7 +218,7 @@ module registers
   tx_regs u_regs (
       .clk,
       .rst                 (rst[0]),
-      .s_cpuif_req         (req && place == REGS),
+      .s_cpuif_req         (regs_req_q),
       .s_cpuif_req_is_wr   (req_writes),
       .s_cpuif_addr        (regs_addr),
       .s_cpuif_wr_data     (req_data),
@@ -234,6 +253,10 @@ module registers
           enabled: regs.correction.enabled.value && Correct
       };
 
+  logic idle_q;  // it is the end of paths through the whole core
+
+  always_ff @(posedge clk) idle_q <= idle_i && !rst[0];
+
   // Commands
   logic resetting, clear, counters_busy, main_busy, station_busy, qp_busy;
   logic beyond;  // an address that this memory does not have
@@ -256,34 +279,33 @@ module registers
       .reset_i     (regs.command.reset.value || regs.command.abort.value),
       .armed_o,
       .resetting_o (resetting),
-      .idle_i      (idle_i && !qp_busy),
+      .idle_i      (idle_q && !qp_busy),
       .core_rst_o,
       .clear_o     (clear),
       .clear_busy_i(counters_busy)
   );
 
-  // Where an access goes. It is answered two cycles later, what it reads comes from registers behind all memories; a write to a QP
-  // waits until the last one that was committed is in force.
-  logic whole, qp_asked, qp_waits_q, qp_write;
+  // An access is answered two cycles after that, what it reads comes from registers behind all memories; a write to a QP waits until
+  // the last one that was committed is in force.
+  logic qp_asked, qp_waits_q, qp_write;
   logic [31:0] flow_data, destination_data, qp_data, count_data, station_data;
   logic [31:0] regs_data_q, flow_data_q, destination_data_q, qp_data_q, count_data_q, station_data_q;
   logic [QP_ALL_WORDS-1:0][31:0] qp_words;
   logic [31:0] rc_data;
   logic [1:0][7:0] commit_index;  // copies, each for half of the words
 
-  assign whole = req_mask == '1;
-  assign qp_asked = qp_waits_q || (req && req_write && place == QPS);
-  assign qp_write = qp_asked && whole && !qp_busy;
+  assign qp_asked = qp_waits_q || qp_write_req_q;
+  assign qp_write = qp_asked && whole_q && !qp_busy;
 
   always_ff @(posedge clk) begin
-    if (req) regs_data_q <= regs_data;
+    if (req_q) regs_data_q <= regs_data;
     flow_data_q <= flow_data;
     destination_data_q <= destination_data;
     qp_data_q <= qp_data;
     count_data_q <= count_data;
     station_data_q <= station_data;
     qp_waits_q <= qp_asked && qp_busy;
-    answer_q <= (req || qp_waits_q) && !(qp_asked && qp_busy);
+    answer_q <= (req_q || qp_waits_q) && !(qp_asked && qp_busy);
     ack_q <= answer_q;
     if (rst[0]) begin
       qp_waits_q <= 1'b0;
@@ -310,7 +332,7 @@ module registers
       .Copies (2)
   ) u_flows (
       .clk,
-      .write_i      (req && req_write && place == FLOWS && whole),
+      .write_i      (flow_write_q),
       .index_i      (8'(table_addr[11:6])),
       .word_i       (table_addr[5:2]),
       .data_i       (req_data),
@@ -325,7 +347,7 @@ module registers
       .Held   (DESTINATION_HELD)
   ) u_destinations (
       .clk,
-      .write_i      (req && req_write && place == DESTINATIONS && whole),
+      .write_i      (destination_write_q),
       .index_i      (table_addr[12:5]),
       .word_i       (table_addr[4:2]),
       .data_i       (req_data),
@@ -543,7 +565,7 @@ module registers
   end
 
   // Errors
-  logic [31:0] errors;
+  logic [31:0] errors, asserted, asserted_q;  // those that ask for an interrupt
 
   assign errors = 32'({
     regs.errors.bad_address.value, regs.errors.memory_timeout.value, regs.errors.mac_timeout.value,
@@ -554,9 +576,15 @@ module registers
     regs.errors.skipped.value, regs.errors.no_credit.value
   });
 
+  assign asserted = errors & regs.interrupt_mask.value.value;
+
   always_ff @(posedge clk) begin
-    interrupt_o <= (errors & regs.interrupt_mask.value.value) != '0;
-    if (rst[0]) interrupt_o <= 1'b0;
+    asserted_q  <= asserted;
+    interrupt_o <= asserted != '0;
+    if (rst[0]) begin
+      asserted_q  <= '0;
+      interrupt_o <= 1'b0;
+    end
   end
 
   logic counted;
@@ -570,6 +598,31 @@ module registers
   always_ff @(posedge clk) begin
     if (refusal_valid_i && !regs.errors.refused.value) refusal_q <= refusal_i;
     if (rst[0] || clear) refusal_q <= '0;
+  end
+
+  // As software reads it, a cycle later: much of it comes from far.
+  typedef struct packed {
+    logic idle;
+    logic armed;
+    logic resetting;
+    logic snapshot_busy;
+    logic qp_busy;
+    logic mac_stuck;
+    logic memory_stuck;
+  } status_t;
+  status_t status_q;
+
+  always_ff @(posedge clk) begin
+    status_q <= '{
+        idle: idle_q,
+        armed: armed_o,
+        resetting: resetting,
+        snapshot_busy: counters_busy,
+        qp_busy: qp_busy || qp_waits_q,
+        mac_stuck: mac_stuck_i,
+        memory_stuck: memory_stuck_i
+    };
+    if (rst[0]) status_q <= '0;
   end
 
   always_comb begin
@@ -591,13 +644,13 @@ module registers
     regs_in.build.value.next = Build;
     regs_in.control.arm.hwclr = resetting;
     regs_in.status = '{
-        idle: '{next: idle_i},
-        armed: '{next: armed_o},
-        resetting: '{next: resetting},
-        snapshot_busy: '{next: counters_busy},
-        qp_busy: '{next: qp_busy || qp_waits_q},
-        mac_stuck: '{next: mac_stuck_i},
-        memory_stuck: '{next: memory_stuck_i}
+        idle: '{next: status_q.idle},
+        armed: '{next: status_q.armed},
+        resetting: '{next: status_q.resetting},
+        snapshot_busy: '{next: status_q.snapshot_busy},
+        qp_busy: '{next: status_q.qp_busy},
+        mac_stuck: '{next: status_q.mac_stuck},
+        memory_stuck: '{next: status_q.memory_stuck}
     };
     regs_in.errors.no_credit = '{hwclr: clear, hwset: counted && counter == DESTINATION_DROPPED};
     regs_in.errors.skipped = '{hwclr: clear, hwset: counted && counter == DESTINATION_SKIPPED};
@@ -615,7 +668,7 @@ module registers
     regs_in.errors.mac_timeout = '{hwclr: clear, hwset: pulses_q.mac_timeouts};
     regs_in.errors.memory_timeout = '{hwclr: clear, hwset: pulses_q.memory_timeouts};
     regs_in.errors.bad_address = '{hwclr: clear, hwset: bad_address_i || (regs.control.arm.value && beyond)};
-    regs_in.interrupt.value.next = errors & regs.interrupt_mask.value.value;
+    regs_in.interrupt.value.next = asserted_q;
     regs_in.refusal = '{
         reason: '{next: refusal_q.reason},
         flow: '{next: refusal_q.flow},

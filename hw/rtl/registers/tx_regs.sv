@@ -2648,227 +2648,178 @@ module tx_regs (
     logic readback_err;
     logic readback_done;
     logic [31:0] readback_data;
+    logic [52:0] reads_q;
+    always_ff @(posedge clk) begin
+        reads_q[0] <= rd_mux_addr == 8'h0;
+        reads_q[1] <= rd_mux_addr == 8'h4;
+        reads_q[2] <= rd_mux_addr == 8'h8;
+        reads_q[3] <= rd_mux_addr == 8'hc;
+        reads_q[4] <= rd_mux_addr == 8'h10;
+        reads_q[5] <= rd_mux_addr == 8'h14;
+        reads_q[6] <= rd_mux_addr == 8'h18;
+        reads_q[7] <= rd_mux_addr == 8'h1c;
+        reads_q[8] <= rd_mux_addr == 8'h20;
+        reads_q[9] <= rd_mux_addr == 8'h24;
+        reads_q[10] <= rd_mux_addr == 8'h28;
+        reads_q[11] <= rd_mux_addr == 8'h2c;
+        reads_q[12] <= rd_mux_addr == 8'h30;
+        reads_q[13] <= rd_mux_addr == 8'h38;
+        reads_q[14] <= rd_mux_addr == 8'h3c;
+        reads_q[15] <= rd_mux_addr == 8'h40;
+        reads_q[16] <= rd_mux_addr == 8'h44;
+        reads_q[17] <= rd_mux_addr == 8'h48;
+        reads_q[18] <= rd_mux_addr == 8'h4c;
+        reads_q[19] <= rd_mux_addr == 8'h50;
+        reads_q[20] <= rd_mux_addr == 8'h54;
+        reads_q[21] <= rd_mux_addr == 8'h58;
+        reads_q[22] <= rd_mux_addr == 8'h5c;
+        reads_q[23] <= rd_mux_addr == 8'h60;
+        reads_q[24] <= rd_mux_addr == 8'h64;
+        reads_q[25] <= rd_mux_addr == 8'h68;
+        reads_q[26] <= rd_mux_addr == 8'h6c;
+        reads_q[27] <= rd_mux_addr == 8'h70;
+        reads_q[28] <= rd_mux_addr == 8'h74;
+        reads_q[29] <= rd_mux_addr == 8'h78;
+        reads_q[30] <= rd_mux_addr == 8'h7c;
+        reads_q[31] <= rd_mux_addr == 8'h80;
+        reads_q[32] <= rd_mux_addr == 8'h84;
+        reads_q[33] <= rd_mux_addr == 8'h88;
+        reads_q[34] <= rd_mux_addr == 8'h8c;
+        reads_q[35] <= rd_mux_addr == 8'h90;
+        reads_q[36] <= rd_mux_addr == 8'h94;
+        reads_q[37] <= rd_mux_addr == 8'h98;
+        reads_q[38] <= rd_mux_addr == 8'ha0;
+        reads_q[39] <= rd_mux_addr == 8'ha4;
+        reads_q[40] <= rd_mux_addr == 8'ha8;
+        reads_q[41] <= rd_mux_addr == 8'hac;
+        reads_q[42] <= rd_mux_addr == 8'hb0;
+        reads_q[43] <= rd_mux_addr == 8'hb4;
+        reads_q[44] <= rd_mux_addr == 8'hb8;
+        reads_q[45] <= rd_mux_addr == 8'hbc;
+        reads_q[46] <= rd_mux_addr == 8'hc0;
+        reads_q[47] <= rd_mux_addr == 8'hc4;
+        reads_q[48] <= rd_mux_addr == 8'hc8;
+        reads_q[49] <= rd_mux_addr == 8'hcc;
+        reads_q[50] <= rd_mux_addr == 8'hd0;
+        reads_q[51] <= rd_mux_addr == 8'hd4;
+        reads_q[52] <= rd_mux_addr == 8'hd8;
+    end
+
     always_comb begin
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 8'h0) begin
-            readback_data_var[31:0] = 32'h58544c46;
-        end
-        if(rd_mux_addr == 8'h4) begin
-            readback_data_var[15:0] = 16'h0;
-            readback_data_var[23:16] = 8'h3;
-            readback_data_var[31:24] = 8'h1;
-        end
-        if(rd_mux_addr == 8'h8) begin
-            readback_data_var[11:0] = hwif_in.capabilities.data_width.next;
-            readback_data_var[16] = hwif_in.capabilities.frame_store.next;
-            readback_data_var[17] = hwif_in.capabilities.correction.next;
-            readback_data_var[18] = hwif_in.capabilities.rc.next;
-            readback_data_var[19] = hwif_in.capabilities.station.next;
-            readback_data_var[20] = hwif_in.capabilities.mac_port.next;
-        end
-        if(rd_mux_addr == 8'hc) begin
-            readback_data_var[8:0] = hwif_in.sizes.qps.next;
-            readback_data_var[15:12] = hwif_in.sizes.flows.next;
-            readback_data_var[24:16] = hwif_in.sizes.destinations.next;
-            readback_data_var[31:25] = hwif_in.sizes.address_bits.next;
-        end
-        if(rd_mux_addr == 8'h10) begin
-            readback_data_var[31:0] = hwif_in.clock_hz.value.next;
-        end
-        if(rd_mux_addr == 8'h14) begin
-            readback_data_var[31:0] = hwif_in.build.value.next;
-        end
-        if(rd_mux_addr == 8'h18) begin
-            readback_data_var[31:0] = field_storage.scratch.value.value;
-        end
-        if(rd_mux_addr == 8'h1c) begin
-            readback_data_var[0] = field_storage.control.arm.value;
-        end
-        if(rd_mux_addr == 8'h20) begin
-            readback_data_var[0] = hwif_in.status.idle.next;
-            readback_data_var[1] = hwif_in.status.armed.next;
-            readback_data_var[2] = hwif_in.status.resetting.next;
-            readback_data_var[3] = hwif_in.status.snapshot_busy.next;
-            readback_data_var[4] = hwif_in.status.qp_busy.next;
-            readback_data_var[5] = hwif_in.status.mac_stuck.next;
-            readback_data_var[6] = hwif_in.status.memory_stuck.next;
-        end
-        if(rd_mux_addr == 8'h24) begin
-            readback_data_var[0] = field_storage.command.reset.value;
-            readback_data_var[1] = field_storage.command.snapshot.value;
-            readback_data_var[2] = field_storage.command.abort.value;
-        end
-        if(rd_mux_addr == 8'h28) begin
-            readback_data_var[31:0] = field_storage.local_mac.value.value[31:0];
-        end
-        if(rd_mux_addr == 8'h2c) begin
-            readback_data_var[15:0] = field_storage.local_mac.value.value[47:32];
-        end
-        if(rd_mux_addr == 8'h30) begin
-            readback_data_var[31:0] = field_storage.local_ip.value.value;
-        end
-        if(rd_mux_addr == 8'h38) begin
-            readback_data_var[31:0] = field_storage.store_base.value.value[31:0];
-        end
-        if(rd_mux_addr == 8'h3c) begin
-            readback_data_var[31:0] = field_storage.store_base.value.value[63:32];
-        end
-        if(rd_mux_addr == 8'h40) begin
-            readback_data_var[31:0] = field_storage.store_slot_bytes.value.value;
-        end
-        if(rd_mux_addr == 8'h44) begin
-            readback_data_var[15:0] = field_storage.store_slots.value.value;
-        end
-        if(rd_mux_addr == 8'h48) begin
-            readback_data_var[0] = field_storage.errors.no_credit.value;
-            readback_data_var[1] = field_storage.errors.skipped.value;
-            readback_data_var[2] = field_storage.errors.refused.value;
-            readback_data_var[3] = field_storage.errors.frame_lost.value;
-            readback_data_var[4] = field_storage.errors.bad_qp.value;
-            readback_data_var[5] = field_storage.errors.bad_length.value;
-            readback_data_var[6] = field_storage.errors.too_short.value;
-            readback_data_var[7] = field_storage.errors.too_long.value;
-            readback_data_var[8] = field_storage.errors.bad_payload.value;
-            readback_data_var[9] = field_storage.errors.read_error.value;
-            readback_data_var[10] = field_storage.errors.frame_bad.value;
-            readback_data_var[11] = field_storage.errors.mismatch.value;
-            readback_data_var[12] = field_storage.errors.constant_error.value;
-            readback_data_var[13] = field_storage.errors.mac_timeout.value;
-            readback_data_var[14] = field_storage.errors.memory_timeout.value;
-            readback_data_var[15] = field_storage.errors.bad_address.value;
-        end
-        if(rd_mux_addr == 8'h4c) begin
-            readback_data_var[7:0] = hwif_in.refusal.reason.next;
-            readback_data_var[15:8] = hwif_in.refusal.flow.next;
-            readback_data_var[23:16] = hwif_in.refusal.destination.next;
-        end
-        if(rd_mux_addr == 8'h50) begin
-            readback_data_var[31:0] = hwif_in.refusal_frame.value.next[31:0];
-        end
-        if(rd_mux_addr == 8'h54) begin
-            readback_data_var = rbuf_storage.refusal_frame.data[63:32];
-        end
-        if(rd_mux_addr == 8'h58) begin
-            readback_data_var[0] = field_storage.correction.enabled.value;
-            readback_data_var[1] = field_storage.correction.high_gain.value;
-            readback_data_var[2] = field_storage.correction.guard.value;
-            readback_data_var[12:8] = field_storage.correction.shift0.value;
-            readback_data_var[20:16] = field_storage.correction.shift1.value;
-            readback_data_var[28:24] = field_storage.correction.shift2.value;
-        end
-        if(rd_mux_addr == 8'h5c) begin
-            readback_data_var[31:0] = field_storage.corrected_offset.value.value;
-        end
-        if(rd_mux_addr == 8'h60) begin
-            readback_data_var[31:0] = field_storage.constants_base.value.value[31:0];
-        end
-        if(rd_mux_addr == 8'h64) begin
-            readback_data_var[31:0] = field_storage.constants_base.value.value[63:32];
-        end
-        if(rd_mux_addr == 8'h68) begin
-            readback_data_var[31:0] = field_storage.constants_pitch.value.value;
-        end
-        if(rd_mux_addr == 8'h6c) begin
-            readback_data_var[31:0] = field_storage.constants_bytes.value.value;
-        end
-        if(rd_mux_addr == 8'h70) begin
-            readback_data_var[15:0] = field_storage.watchdog.mac.value;
-            readback_data_var[31:16] = field_storage.watchdog.memory.value;
-        end
-        if(rd_mux_addr == 8'h74) begin
-            readback_data_var[31:0] = field_storage.interrupt_mask.value.value;
-        end
-        if(rd_mux_addr == 8'h78) begin
-            readback_data_var[31:0] = hwif_in.interrupt.value.next;
-        end
-        if(rd_mux_addr == 8'h7c) begin
-            readback_data_var[15:0] = field_storage.mac_threshold.value.value;
-        end
-        if(rd_mux_addr == 8'h80) begin
-            readback_data_var[0] = field_storage.station.arp.value;
-            readback_data_var[1] = field_storage.station.echo.value;
-            readback_data_var[2] = field_storage.station.pause.value;
-            readback_data_var[3] = field_storage.station.has_vlan.value;
-            readback_data_var[31:16] = field_storage.station.tci.value;
-        end
-        if(rd_mux_addr == 8'h84) begin
-            readback_data_var[7:0] = field_storage.pause_priorities.data.value;
-            readback_data_var[15:8] = field_storage.pause_priorities.control.value;
-        end
-        if(rd_mux_addr == 8'h88) begin
-            readback_data_var[19:0] = field_storage.pause_quanta.value.value;
-        end
-        if(rd_mux_addr == 8'h8c) begin
-            readback_data_var[15:0] = field_storage.arp.timeout_ms.value;
-            readback_data_var[19:16] = field_storage.arp.retries.value;
-        end
-        if(rd_mux_addr == 8'h90) begin
-            readback_data_var[31:0] = field_storage.resolve_ip.value.value;
-        end
-        if(rd_mux_addr == 8'h94) begin
-            readback_data_var[0] = field_storage.station_command.resolve.value;
-            readback_data_var[1] = field_storage.station_command.announce.value;
-        end
-        if(rd_mux_addr == 8'h98) begin
-            readback_data_var[0] = hwif_in.station_status.resolving.next;
-            readback_data_var[1] = hwif_in.station_status.resolved.next;
-            readback_data_var[2] = hwif_in.station_status.held.next;
-            readback_data_var[3] = hwif_in.station_status.link.next;
-        end
-        if(rd_mux_addr == 8'ha0) begin
-            readback_data_var[31:0] = hwif_in.resolved_mac.value.next[31:0];
-        end
-        if(rd_mux_addr == 8'ha4) begin
-            readback_data_var = rbuf_storage.resolved_mac.data[63:32];
-        end
-        if(rd_mux_addr == 8'ha8) begin
-            readback_data_var[31:0] = hwif_in.conflict_mac.value.next[31:0];
-        end
-        if(rd_mux_addr == 8'hac) begin
-            readback_data_var = rbuf_storage.conflict_mac.data[63:32];
-        end
-        if(rd_mux_addr == 8'hb0) begin
-            readback_data_var[8:0] = hwif_in.rc_sizes.qps.next;
-            readback_data_var[31:16] = hwif_in.rc_sizes.depth.next;
-        end
-        if(rd_mux_addr == 8'hb4) begin
-            readback_data_var[23:0] = field_storage.rc_start.psn.value;
-            readback_data_var[31:24] = field_storage.rc_start.qp.value;
-        end
-        if(rd_mux_addr == 8'hb8) begin
-            readback_data_var[0] = field_storage.rc_command.arm.value;
-            readback_data_var[1] = field_storage.rc_command.close.value;
-        end
-        if(rd_mux_addr == 8'hbc) begin
-            readback_data_var[0] = hwif_in.rc_status.busy.next;
-            readback_data_var[1] = hwif_in.rc_status.refused.next;
-        end
-        if(rd_mux_addr == 8'hc0) begin
-            readback_data_var[0] = field_storage.dcqcn.enabled.value;
-            readback_data_var[7:4] = field_storage.dcqcn.gain_log2.value;
-            readback_data_var[11:8] = field_storage.dcqcn.fast_rounds.value;
-            readback_data_var[16:12] = field_storage.dcqcn.bytes_log2.value;
-        end
-        if(rd_mux_addr == 8'hc4) begin
-            readback_data_var[15:0] = field_storage.dcqcn_period.alpha.value;
-            readback_data_var[31:16] = field_storage.dcqcn_period.rise.value;
-        end
-        if(rd_mux_addr == 8'hc8) begin
-            readback_data_var[23:0] = field_storage.dcqcn_line.value.value;
-        end
-        if(rd_mux_addr == 8'hcc) begin
-            readback_data_var[23:0] = field_storage.dcqcn_minimum.value.value;
-        end
-        if(rd_mux_addr == 8'hd0) begin
-            readback_data_var[23:0] = field_storage.dcqcn_additive.value.value;
-        end
-        if(rd_mux_addr == 8'hd4) begin
-            readback_data_var[23:0] = field_storage.dcqcn_hyper.value.value;
-        end
-        if(rd_mux_addr == 8'hd8) begin
-            readback_data_var[23:0] = field_storage.dcqcn_burst.value.value;
-        end
+        readback_data_var[31:0] |= {32{reads_q[0]}} & 32'h58544c46;
+        readback_data_var[15:0] |= {16{reads_q[1]}} & 16'h0;
+        readback_data_var[23:16] |= {8{reads_q[1]}} & 8'h3;
+        readback_data_var[31:24] |= {8{reads_q[1]}} & 8'h1;
+        readback_data_var[11:0] |= {12{reads_q[2]}} & hwif_in.capabilities.data_width.next;
+        readback_data_var[16] |= {1{reads_q[2]}} & hwif_in.capabilities.frame_store.next;
+        readback_data_var[17] |= {1{reads_q[2]}} & hwif_in.capabilities.correction.next;
+        readback_data_var[18] |= {1{reads_q[2]}} & hwif_in.capabilities.rc.next;
+        readback_data_var[19] |= {1{reads_q[2]}} & hwif_in.capabilities.station.next;
+        readback_data_var[20] |= {1{reads_q[2]}} & hwif_in.capabilities.mac_port.next;
+        readback_data_var[8:0] |= {9{reads_q[3]}} & hwif_in.sizes.qps.next;
+        readback_data_var[15:12] |= {4{reads_q[3]}} & hwif_in.sizes.flows.next;
+        readback_data_var[24:16] |= {9{reads_q[3]}} & hwif_in.sizes.destinations.next;
+        readback_data_var[31:25] |= {7{reads_q[3]}} & hwif_in.sizes.address_bits.next;
+        readback_data_var[31:0] |= {32{reads_q[4]}} & hwif_in.clock_hz.value.next;
+        readback_data_var[31:0] |= {32{reads_q[5]}} & hwif_in.build.value.next;
+        readback_data_var[31:0] |= {32{reads_q[6]}} & field_storage.scratch.value.value;
+        readback_data_var[0] |= {1{reads_q[7]}} & field_storage.control.arm.value;
+        readback_data_var[0] |= {1{reads_q[8]}} & hwif_in.status.idle.next;
+        readback_data_var[1] |= {1{reads_q[8]}} & hwif_in.status.armed.next;
+        readback_data_var[2] |= {1{reads_q[8]}} & hwif_in.status.resetting.next;
+        readback_data_var[3] |= {1{reads_q[8]}} & hwif_in.status.snapshot_busy.next;
+        readback_data_var[4] |= {1{reads_q[8]}} & hwif_in.status.qp_busy.next;
+        readback_data_var[5] |= {1{reads_q[8]}} & hwif_in.status.mac_stuck.next;
+        readback_data_var[6] |= {1{reads_q[8]}} & hwif_in.status.memory_stuck.next;
+        readback_data_var[0] |= {1{reads_q[9]}} & field_storage.command.reset.value;
+        readback_data_var[1] |= {1{reads_q[9]}} & field_storage.command.snapshot.value;
+        readback_data_var[2] |= {1{reads_q[9]}} & field_storage.command.abort.value;
+        readback_data_var[31:0] |= {32{reads_q[10]}} & field_storage.local_mac.value.value[31:0];
+        readback_data_var[15:0] |= {16{reads_q[11]}} & field_storage.local_mac.value.value[47:32];
+        readback_data_var[31:0] |= {32{reads_q[12]}} & field_storage.local_ip.value.value;
+        readback_data_var[31:0] |= {32{reads_q[13]}} & field_storage.store_base.value.value[31:0];
+        readback_data_var[31:0] |= {32{reads_q[14]}} & field_storage.store_base.value.value[63:32];
+        readback_data_var[31:0] |= {32{reads_q[15]}} & field_storage.store_slot_bytes.value.value;
+        readback_data_var[15:0] |= {16{reads_q[16]}} & field_storage.store_slots.value.value;
+        readback_data_var[0] |= {1{reads_q[17]}} & field_storage.errors.no_credit.value;
+        readback_data_var[1] |= {1{reads_q[17]}} & field_storage.errors.skipped.value;
+        readback_data_var[2] |= {1{reads_q[17]}} & field_storage.errors.refused.value;
+        readback_data_var[3] |= {1{reads_q[17]}} & field_storage.errors.frame_lost.value;
+        readback_data_var[4] |= {1{reads_q[17]}} & field_storage.errors.bad_qp.value;
+        readback_data_var[5] |= {1{reads_q[17]}} & field_storage.errors.bad_length.value;
+        readback_data_var[6] |= {1{reads_q[17]}} & field_storage.errors.too_short.value;
+        readback_data_var[7] |= {1{reads_q[17]}} & field_storage.errors.too_long.value;
+        readback_data_var[8] |= {1{reads_q[17]}} & field_storage.errors.bad_payload.value;
+        readback_data_var[9] |= {1{reads_q[17]}} & field_storage.errors.read_error.value;
+        readback_data_var[10] |= {1{reads_q[17]}} & field_storage.errors.frame_bad.value;
+        readback_data_var[11] |= {1{reads_q[17]}} & field_storage.errors.mismatch.value;
+        readback_data_var[12] |= {1{reads_q[17]}} & field_storage.errors.constant_error.value;
+        readback_data_var[13] |= {1{reads_q[17]}} & field_storage.errors.mac_timeout.value;
+        readback_data_var[14] |= {1{reads_q[17]}} & field_storage.errors.memory_timeout.value;
+        readback_data_var[15] |= {1{reads_q[17]}} & field_storage.errors.bad_address.value;
+        readback_data_var[7:0] |= {8{reads_q[18]}} & hwif_in.refusal.reason.next;
+        readback_data_var[15:8] |= {8{reads_q[18]}} & hwif_in.refusal.flow.next;
+        readback_data_var[23:16] |= {8{reads_q[18]}} & hwif_in.refusal.destination.next;
+        readback_data_var[31:0] |= {32{reads_q[19]}} & hwif_in.refusal_frame.value.next[31:0];
+        readback_data_var |= {32{reads_q[20]}} & rbuf_storage.refusal_frame.data[63:32];
+        readback_data_var[0] |= {1{reads_q[21]}} & field_storage.correction.enabled.value;
+        readback_data_var[1] |= {1{reads_q[21]}} & field_storage.correction.high_gain.value;
+        readback_data_var[2] |= {1{reads_q[21]}} & field_storage.correction.guard.value;
+        readback_data_var[12:8] |= {5{reads_q[21]}} & field_storage.correction.shift0.value;
+        readback_data_var[20:16] |= {5{reads_q[21]}} & field_storage.correction.shift1.value;
+        readback_data_var[28:24] |= {5{reads_q[21]}} & field_storage.correction.shift2.value;
+        readback_data_var[31:0] |= {32{reads_q[22]}} & field_storage.corrected_offset.value.value;
+        readback_data_var[31:0] |= {32{reads_q[23]}} & field_storage.constants_base.value.value[31:0];
+        readback_data_var[31:0] |= {32{reads_q[24]}} & field_storage.constants_base.value.value[63:32];
+        readback_data_var[31:0] |= {32{reads_q[25]}} & field_storage.constants_pitch.value.value;
+        readback_data_var[31:0] |= {32{reads_q[26]}} & field_storage.constants_bytes.value.value;
+        readback_data_var[15:0] |= {16{reads_q[27]}} & field_storage.watchdog.mac.value;
+        readback_data_var[31:16] |= {16{reads_q[27]}} & field_storage.watchdog.memory.value;
+        readback_data_var[31:0] |= {32{reads_q[28]}} & field_storage.interrupt_mask.value.value;
+        readback_data_var[31:0] |= {32{reads_q[29]}} & hwif_in.interrupt.value.next;
+        readback_data_var[15:0] |= {16{reads_q[30]}} & field_storage.mac_threshold.value.value;
+        readback_data_var[0] |= {1{reads_q[31]}} & field_storage.station.arp.value;
+        readback_data_var[1] |= {1{reads_q[31]}} & field_storage.station.echo.value;
+        readback_data_var[2] |= {1{reads_q[31]}} & field_storage.station.pause.value;
+        readback_data_var[3] |= {1{reads_q[31]}} & field_storage.station.has_vlan.value;
+        readback_data_var[31:16] |= {16{reads_q[31]}} & field_storage.station.tci.value;
+        readback_data_var[7:0] |= {8{reads_q[32]}} & field_storage.pause_priorities.data.value;
+        readback_data_var[15:8] |= {8{reads_q[32]}} & field_storage.pause_priorities.control.value;
+        readback_data_var[19:0] |= {20{reads_q[33]}} & field_storage.pause_quanta.value.value;
+        readback_data_var[15:0] |= {16{reads_q[34]}} & field_storage.arp.timeout_ms.value;
+        readback_data_var[19:16] |= {4{reads_q[34]}} & field_storage.arp.retries.value;
+        readback_data_var[31:0] |= {32{reads_q[35]}} & field_storage.resolve_ip.value.value;
+        readback_data_var[0] |= {1{reads_q[36]}} & field_storage.station_command.resolve.value;
+        readback_data_var[1] |= {1{reads_q[36]}} & field_storage.station_command.announce.value;
+        readback_data_var[0] |= {1{reads_q[37]}} & hwif_in.station_status.resolving.next;
+        readback_data_var[1] |= {1{reads_q[37]}} & hwif_in.station_status.resolved.next;
+        readback_data_var[2] |= {1{reads_q[37]}} & hwif_in.station_status.held.next;
+        readback_data_var[3] |= {1{reads_q[37]}} & hwif_in.station_status.link.next;
+        readback_data_var[31:0] |= {32{reads_q[38]}} & hwif_in.resolved_mac.value.next[31:0];
+        readback_data_var |= {32{reads_q[39]}} & rbuf_storage.resolved_mac.data[63:32];
+        readback_data_var[31:0] |= {32{reads_q[40]}} & hwif_in.conflict_mac.value.next[31:0];
+        readback_data_var |= {32{reads_q[41]}} & rbuf_storage.conflict_mac.data[63:32];
+        readback_data_var[8:0] |= {9{reads_q[42]}} & hwif_in.rc_sizes.qps.next;
+        readback_data_var[31:16] |= {16{reads_q[42]}} & hwif_in.rc_sizes.depth.next;
+        readback_data_var[23:0] |= {24{reads_q[43]}} & field_storage.rc_start.psn.value;
+        readback_data_var[31:24] |= {8{reads_q[43]}} & field_storage.rc_start.qp.value;
+        readback_data_var[0] |= {1{reads_q[44]}} & field_storage.rc_command.arm.value;
+        readback_data_var[1] |= {1{reads_q[44]}} & field_storage.rc_command.close.value;
+        readback_data_var[0] |= {1{reads_q[45]}} & hwif_in.rc_status.busy.next;
+        readback_data_var[1] |= {1{reads_q[45]}} & hwif_in.rc_status.refused.next;
+        readback_data_var[0] |= {1{reads_q[46]}} & field_storage.dcqcn.enabled.value;
+        readback_data_var[7:4] |= {4{reads_q[46]}} & field_storage.dcqcn.gain_log2.value;
+        readback_data_var[11:8] |= {4{reads_q[46]}} & field_storage.dcqcn.fast_rounds.value;
+        readback_data_var[16:12] |= {5{reads_q[46]}} & field_storage.dcqcn.bytes_log2.value;
+        readback_data_var[15:0] |= {16{reads_q[47]}} & field_storage.dcqcn_period.alpha.value;
+        readback_data_var[31:16] |= {16{reads_q[47]}} & field_storage.dcqcn_period.rise.value;
+        readback_data_var[23:0] |= {24{reads_q[48]}} & field_storage.dcqcn_line.value.value;
+        readback_data_var[23:0] |= {24{reads_q[49]}} & field_storage.dcqcn_minimum.value.value;
+        readback_data_var[23:0] |= {24{reads_q[50]}} & field_storage.dcqcn_additive.value.value;
+        readback_data_var[23:0] |= {24{reads_q[51]}} & field_storage.dcqcn_hyper.value.value;
+        readback_data_var[23:0] |= {24{reads_q[52]}} & field_storage.dcqcn_burst.value.value;
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr[0];
         readback_err = '0;
