@@ -17,6 +17,7 @@ module serial_divide (
   logic [63:0] bits_q;  // of the dividend from above, of the quotient from below
   logic [31:0] divisor_q, remainder_q;
   logic [6:0] left_q;
+  logic leads_q;  // what was taken of the dividend is zeros
   logic [32:0] doubled, less;
 
   // Restoring division: the remainder is smaller than the divisor before each step, so 33 bits hold it doubled.
@@ -28,16 +29,21 @@ module serial_divide (
       bits_q <= dividend_i;
       divisor_q <= divisor_i;
       remainder_q <= '0;
+      leads_q <= 1'b1;
       left_q <= divisor_i == 32'd1 ? '0 : 7'd64;
-    end else if (left_q >= 7'(SKIP) && remainder_q == '0 && bits_q[63-:SKIP] == '0) begin
+    end else if (left_q >= 7'(SKIP) && leads_q && bits_q[63-:SKIP] == '0) begin
       bits_q <= bits_q << SKIP;
       left_q <= left_q - 7'(SKIP);
     end else if (left_q != '0) begin
       remainder_q <= less[32] ? doubled[31:0] : less[31:0];
       bits_q <= {bits_q[62:0], !less[32]};
       left_q <= left_q - 1'b1;
+      leads_q <= 1'b0;
     end
-    if (rst) left_q <= '0;
+    if (rst) begin
+      left_q  <= '0;
+      leads_q <= 1'b0;
+    end
   end
 
   assign done_o = left_q == '0;
