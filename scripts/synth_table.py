@@ -40,7 +40,6 @@ WIDE_CARRIES: dict[str, str] = {
     "time_servo": "the negation of an offset, 47 bits",
     "time_cross": "the sum of the cycles from a measurement to its use, 64 bits",
     "time_counter": "the sum of a period and its adjustment, 43 bits, and those of 64 bits of which one is chosen",
-    "pcie_registers": "the next entry of the page map, one more",
     "pcie_engine": "length and place of the descriptor or event that is next, summed up in `tlp_split`",
 }
 """Blocks that have more levels when adders are made of LUTs: the carry chain that is on that path."""

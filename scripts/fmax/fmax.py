@@ -76,7 +76,7 @@ def write(old: dict[str, Row], only: str | None) -> list[Row]:
     rows = {name: row for name, row in old.items() if name in DESIGNS} | {name: row for name, (row, _) in made.items()}
     ordered = [rows[name] for name in DESIGNS if name in rows]
     tools = ", ".join(f"{tool.removeprefix('yowasp-')} {'.'.join(version(tool).split('.')[:2])}" for tool in TOOLS)
-    TABLE.write_text(text(ordered, tools, len(SEEDS)))
+    TABLE.write_text(text(ordered, tools, " ".join(routed.EFFORT), len(SEEDS)))
     record = records.read(RECORD)
     kept = {name: each for name, each in record.items() if name in rows}
     records.write(RECORD, record, kept | {name: each for name, (_, each) in made.items()})

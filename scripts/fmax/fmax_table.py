@@ -27,15 +27,15 @@ class Row:
     """What limits the slowest of them."""
 
 
-def text(rows: list[Row], tools: str, seeds: int) -> str:
-    """Write the page."""
+def text(rows: list[Row], tools: str, effort: str, seeds: int) -> str:
+    """Write the page, with the options that the placer had as its `effort`."""
     lines = []
     for row in rows:
         least = f"{LEAST_MHZ[row.design]:g}" if row.design in LEAST_MHZ else ""
         mhz = " ".join(f"{each:.1f}" for each in row.mhz)
         columns = (f"`{row.design}`", f"{row.cells:,}", f"{row.flops:,}", f"{row.brams}", mhz, least, row.path)
         lines.append(f"| {' | '.join(columns)} |\n")
-    return HEAD.read_text().format(tools=tools, seeds=seeds, apart=ALLOWED_PERCENT) + "".join(lines)
+    return HEAD.read_text().format(tools=tools, effort=effort, seeds=seeds, apart=ALLOWED_PERCENT) + "".join(lines)
 
 
 def parse(page: str) -> dict[str, Row]:

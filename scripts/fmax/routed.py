@@ -23,6 +23,9 @@ DEVICE = ("--85k", "--package", "CABGA381")
 SPEED = 6
 """The slowest grade of the ECP5."""
 
+EFFORT = ("--placer-heap-critexp", "4", "--placer-heap-timingweight", "40")
+"""The placer heeds time more, and the length of wires less, than with its own values, 2 and 10."""
+
 SYNTH = """
 synth_ecp5 -json out
 """
@@ -122,7 +125,7 @@ def _place_and_route(netlist: Netlist, seed: int, target_mhz: int) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "netlist.json").write_text(json.dumps(netlist))
         files = ("--json", "netlist.json", "--report", "report.json")
-        goal = ("--freq", str(target_mhz), "--timing-allow-fail", "--lpf-allow-unconstrained")
+        goal = ("--freq", str(target_mhz), "--timing-allow-fail", "--lpf-allow-unconstrained", *EFFORT)
         command = (TOOL, *DEVICE, "--speed", str(SPEED), "--seed", str(seed), *goal, *files)
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ)
         if result.returncode:

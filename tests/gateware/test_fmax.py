@@ -19,7 +19,7 @@ def slower(row: Row, percent: float) -> Row:
 
 
 def test_a_page_is_read_back_as_it_was_written() -> None:
-    assert parse(text([TX, ROWS], "yosys 0.70, nextpnr-ecp5 0.11", 3)) == OLD
+    assert parse(text([TX, ROWS], "yosys 0.70, nextpnr-ecp5 0.11", "--effort 4", 3)) == OLD
 
 
 def test_a_row_of_another_table_is_refused_with_its_line() -> None:

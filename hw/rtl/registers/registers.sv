@@ -187,18 +187,16 @@ module registers
   );
 
   // What a request asks for is known a cycle after it has come: to find out is a path of its own.
-  logic regs_req_q, flow_write_q, destination_write_q, qp_write_req_q, whole_q;
+  logic flow_write_q, destination_write_q, qp_write_req_q, whole_q;
 
   always_ff @(posedge clk) begin
     req_q <= req;
-    regs_req_q <= req && place == REGS;
     flow_write_q <= req && req_write && place == FLOWS && req_mask == '1;
     destination_write_q <= req && req_write && place == DESTINATIONS && req_mask == '1;
     qp_write_req_q <= req && req_write && place == QPS;
     whole_q <= req_mask == '1;
     if (rst[0]) begin
       req_q <= 1'b0;
-      regs_req_q <= 1'b0;
       flow_write_q <= 1'b0;
       destination_write_q <= 1'b0;
       qp_write_req_q <= 1'b0;
@@ -218,7 +216,7 @@ module registers
   tx_regs u_regs (
       .clk,
       .rst                 (rst[0]),
-      .s_cpuif_req         (regs_req_q),
+      .s_cpuif_req         (req_q && place == REGS),
       .s_cpuif_req_is_wr   (req_writes),
       .s_cpuif_addr        (regs_addr),
       .s_cpuif_wr_data     (req_data),

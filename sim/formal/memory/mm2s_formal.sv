@@ -72,6 +72,7 @@ module mm2s_formal
       i_room : assert (count_t'(room_q) + count_t'(passed_q) + held + owed_q == count_t'(Beats) + count_t'(spent));
       i_spent : assert (room_q >= spent && room_q <= pointer_t'(Beats) && owed_q <= count_t'(Beats));
       i_held : assert (pointer_t'(write_q - read_q) <= pointer_t'(Beats));
+      i_full : assert (data_ready == (pointer_t'(write_q - read_q) != pointer_t'(Beats)));
     end
   end
 
