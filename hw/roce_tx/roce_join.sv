@@ -133,9 +133,9 @@ module roce_join
   logic unused;
   assign unused = ^{user, user_q};
 
-  // Lanes of the last beat of payload of `length` bytes that hold some of it.
-  function automatic logic [KeepW-1:0] last_lanes(input logic [12:0] length);
-    for (int unsigned k = 0; k < KeepW; k++) last_lanes[k] = LANE_W'(k) < length[LANE_W-1:0] || length[LANE_W-1:0] == '0;
+  // Lanes of the last beat of payload that hold some of it, by the bytes behind whole beats.
+  function automatic logic [KeepW-1:0] last_lanes(input logic [LANE_W-1:0] rest);
+    for (int unsigned k = 0; k < KeepW; k++) last_lanes[k] = LANE_W'(k) < rest || rest == '0;
   endfunction
 
   // Whether the payload is what the message says. Only the last beat of a stream may be partial.
@@ -148,13 +148,13 @@ module roce_join
     logic [KeepW-1:0] wanted_q;
 
     always_ff @(posedge clk) begin
-      if (opens) wanted_q <= last_lanes(s_axis_hdr_tuser.length) | {KeepW{!s_axis_hdr_tuser.one_read}};
-      else if (go) wanted_q <= last_lanes(user_q.length) | {KeepW{!all_read_d}};
+      if (opens) wanted_q <= last_lanes(s_axis_hdr_tuser.length[LANE_W-1:0]) | {KeepW{!s_axis_hdr_tuser.one_read}};
+      else if (go) wanted_q <= last_lanes(user_q.length[LANE_W-1:0]) | {KeepW{!all_read_d}};
     end
 
     assign wanted = wanted_q;
   end else begin : gen_wanted_now
-    assign wanted = last_lanes(user.length) | {KeepW{!all_read}};
+    assign wanted = last_lanes(user.length[LANE_W-1:0]) | {KeepW{!all_read}};
   end
 
   assign missing = (wanted & ~s_axis_payload_tkeep) != '0;

@@ -42,7 +42,7 @@ module mm2s
   localparam int unsigned BEATS_W = 33 - LANES_W;
   localparam int unsigned ROOM_W = $clog2(Beats) + 1;
   localparam int unsigned STAGES = (LANES_W + 1) / 2;  // of the rotation: two bits of the offset each
-  localparam int unsigned FIRST_W = 2 - LANES_W % 2;  // the first may have one: what it rotates comes late, from block memory
+  localparam int unsigned FIRST_W = 2 - LANES_W % 2;  // the first may have one: block memory gives what it rotates late
   localparam int unsigned GROUP_W = 64;
   localparam int unsigned GROUPS = DataW / GROUP_W;
   localparam int unsigned GROUP_LANES = GROUP_W / 8;

@@ -105,7 +105,11 @@ module counters
 
   always_ff @(posedge clk) begin
     visits_q <= visits;
-    visit0_q <= '{valid: in_pass || (pulse_turn && 32'(pulse) < Pulses), copy: in_pass, index: in_pass ? visit_q : index_t'(pulse)};
+    visit0_q <= '{
+        valid: in_pass || (pulse_turn && 32'(pulse) < Pulses),
+        copy: in_pass,
+        index: in_pass ? visit_q : index_t'(pulse)
+    };
     may_stream_q <= !in_pass && visit_q[0] && visit_q[PULSE_W:1] != '0;
     clear0_q <= state_q == CLEAR;
     forget_q <= round_over && want_clear_q;
