@@ -6,8 +6,9 @@
 //                                       '-- udp_registers <-.'              |
 //                                           arp_ping      <-+-- all frames -'
 //
-// framelane_top is without its receive path, for which an FPGA of 24,000 LUTs has no room: arp_ping answers for it. Its packets are 32
-// bits wide at the core's clock, twice the line's rate.
+// Without Station, framelane_top has no receive path, for which an FPGA of 24,000 LUTs has no room: arp_ping answers for it. With it
+// all frames of the line go there as well, and first_writes tells its station who it is before anybody else can. Packets are 32 bits
+// wide at the core's clock, twice the line's rate.
 module gmii_board
   import axi_pkg::*;
   import framelane_pkg::*;
@@ -20,6 +21,8 @@ module gmii_board
     parameter int unsigned        NumQp        = 4,
     parameter int unsigned        Flows        = 1,
     parameter int unsigned        Destinations = 4,
+    parameter bit                 Station      = 1'b0,                           // framelane_top's receive path
+    parameter bit                 Rc           = 1'b0,                           // and queue pairs of RC: all may be
     parameter int unsigned        Build        = 0
 ) (
     input logic clk,  // the core's
@@ -55,6 +58,9 @@ module gmii_board
   logic packet_tlast, packet_tuser, packet_tvalid, packet_tready;
   logic answer_tlast, answer_tuser, answer_tvalid, answer_tready;
   logic tx_tlast, tx_tuser, tx_tvalid, tx_tready;
+  logic [LINE_W-1:0] all_tdata;
+  logic [LINE_W/8-1:0] all_tkeep;
+  logic all_tlast, all_tuser, all_tvalid;
   logic [7:0] request_tdata;
   logic request_tlast, request_tvalid, request_tready, link_up, stir;
   logic [1:0] unused_whose;
@@ -92,6 +98,11 @@ module gmii_board
       .s_axis_tuser (tx_tuser),
       .s_axis_tvalid(tx_tvalid),
       .s_axis_tready(tx_tready),
+      .m_axis_all_tdata (all_tdata),
+      .m_axis_all_tkeep (all_tkeep),
+      .m_axis_all_tlast (all_tlast),
+      .m_axis_all_tuser (all_tuser),
+      .m_axis_all_tvalid(all_tvalid),
       .m_axis_tdata (request_tdata),
       .m_axis_tlast (request_tlast),
       .m_axis_tvalid(request_tvalid),
@@ -111,8 +122,8 @@ module gmii_board
   );
 
   // What is answered: registers over UDP, ARP, ping. Both see all frames, and take them together
-  axil_request_t axil_request;
-  axil_response_t axil_response;
+  axil_request_t axil_request, remote_request;
+  axil_response_t axil_response, remote_response;
   logic [7:0] done_tdata, echo_tdata, reply_tdata;
   logic done_tlast, done_tvalid, done_tready, echo_tlast, echo_tvalid, echo_tready;
   logic reply_tlast, reply_tvalid, reply_tready, unused_reply_tkeep, unused_reply_tuser;
@@ -139,27 +150,52 @@ module gmii_board
       .m_axis_tlast (done_tlast),
       .m_axis_tvalid(done_tvalid),
       .m_axis_tready(done_tready),
-      .m_axil_o     (axil_request),
-      .m_axil_i     (axil_response),
+      .m_axil_o     (remote_request),
+      .m_axil_i     (remote_response),
       .answered_o   (unused_pulses[0]),
       .refused_o    (unused_pulses[1])
   );
 
-  arp_ping u_station (
-      .clk,
-      .rst,
-      .mac_i        (Mac),
-      .ip_i         (Ip),
-      .s_axis_tdata (request_tdata),
-      .s_axis_tlast (request_tlast),
-      .s_axis_tuser (1'b0),
-      .s_axis_tvalid(request_tvalid && registers_ready),
-      .s_axis_tready(station_ready),
-      .m_axis_tdata (echo_tdata),
-      .m_axis_tlast (echo_tlast),
-      .m_axis_tvalid(echo_tvalid),
-      .m_axis_tready(echo_tready)
-  );
+  if (Station) begin : gen_station
+    // Registers (docs/reference/registers.md): local_mac, of which the high word is in force with the low one; local_ip; station,
+    // which answers ARP and ping
+    first_writes #(
+        .Writes(4),
+        .List  ({{16'h0080, 32'd3}, {16'h0030, Ip}, {16'h002c, 16'd0, Mac[47:32]}, {16'h0028, Mac[31:0]}})
+    ) u_first (
+        .clk,
+        .rst,
+        .s_axil_i(remote_request),
+        .s_axil_o(remote_response),
+        .m_axil_o(axil_request),
+        .m_axil_i(axil_response)
+    );
+
+    assign station_ready = 1'b1;
+    assign {echo_tdata, echo_tlast, echo_tvalid} = '0;
+
+    logic unused;
+    assign unused = echo_tready;
+  end else begin : gen_arp_ping
+    assign axil_request = remote_request;
+    assign remote_response = axil_response;
+
+    arp_ping u_station (
+        .clk,
+        .rst,
+        .mac_i        (Mac),
+        .ip_i         (Ip),
+        .s_axis_tdata (request_tdata),
+        .s_axis_tlast (request_tlast),
+        .s_axis_tuser (1'b0),
+        .s_axis_tvalid(request_tvalid && registers_ready),
+        .s_axis_tready(station_ready),
+        .m_axis_tdata (echo_tdata),
+        .m_axis_tlast (echo_tlast),
+        .m_axis_tvalid(echo_tvalid),
+        .m_axis_tready(echo_tready)
+    );
+  end
 
   packet_turns #(
       .Streams(2),
@@ -271,8 +307,12 @@ module gmii_board
       .MaxBurst     (16),
       .ClockHz      (ClockHz),
       .Build        (Build),
-      .Station      (1'b0),
-      .Rc           (1'b0),
+      .Station      (Station),
+      .Rc           (Rc),
+      .RcQps        (NumQp),
+      .RcDepth      (32),
+      .RcAhead      (64),
+      .MaxSlots     (64),
       .MacPort      (1'b1),
       .MacW         (LINE_W),
       .PixelClock   (1'b0),
@@ -393,11 +433,11 @@ module gmii_board
       .m_axis_tready         (packet_tready),
       .rx_clk                (clk),
       .rx_rst                (rst),
-      .s_axis_rx_tdata       ('0),
-      .s_axis_rx_tkeep       ('0),
-      .s_axis_rx_tlast       (1'b0),
-      .s_axis_rx_tuser       (1'b0),
-      .s_axis_rx_tvalid      (1'b0),
+      .s_axis_rx_tdata       (all_tdata),
+      .s_axis_rx_tkeep       (all_tkeep),
+      .s_axis_rx_tlast       (all_tlast),
+      .s_axis_rx_tuser       (all_tuser),
+      .s_axis_rx_tvalid      (all_tvalid && Station),
       .link_up_i             (link_up),
       .trigger_i             (1'b0),
       .pps_i                 (1'b0),

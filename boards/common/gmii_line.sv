@@ -2,7 +2,8 @@
 // At the line's rate there are no block RAMs: what is queued is so in the core's clock. Wiring, and one rule for a beat that is lost.
 //
 //   core -> cdc_axis -> axis_narrow -> gmii_tx -> PHY
-//   core <- axis_narrow <- axis_frame_fifo <- cdc_axis <- line_widen <- gmii_rx <- PHY
+//   core <- axis_narrow <- axis_frame_fifo <-.- cdc_axis <- line_widen <- gmii_rx <- PHY
+//   core <-----------------------------------'
 module gmii_line #(
     parameter int unsigned DataW = 32,   // twice the line's rate or more, at the core's clock
     parameter int unsigned Depth = 512,  // beats of frames that wait for the core
@@ -20,7 +21,14 @@ module gmii_line #(
     input  logic             s_axis_tvalid,
     output logic             s_axis_tready,
 
-    // From the line
+    // From the line as they come, right or wrong, of which none can wait
+    output logic [DataW-1:0] m_axis_all_tdata,
+    output logic [KeepW-1:0] m_axis_all_tkeep,
+    output logic             m_axis_all_tlast,
+    output logic             m_axis_all_tuser,   // with tlast: wrong FCS, or cut
+    output logic             m_axis_all_tvalid,
+
+    // From the line: those that are right, whole
     output logic [7:0] m_axis_tdata,
     output logic       m_axis_tlast,
     output logic       m_axis_tvalid,
@@ -166,6 +174,12 @@ module gmii_line #(
       .m_axis_tready(1'b1)
   );
 
+  assign m_axis_all_tdata  = in_tdata;
+  assign m_axis_all_tkeep  = in_cut ? KeepW'(1) : in_tkeep;
+  assign m_axis_all_tlast  = in_tlast;
+  assign m_axis_all_tuser  = in_tuser || in_cut;
+  assign m_axis_all_tvalid = in_tvalid;
+
   axis_frame_fifo #(
       .DataW (DataW),
       .Depth (Depth),
@@ -178,7 +192,7 @@ module gmii_line #(
       .s_axis_tlast (in_tlast),
       .s_axis_tuser (1'b0),
       .s_axis_tvalid(in_tvalid),
-      .drop_i       (in_tuser || in_cut),
+      .drop_i       (m_axis_all_tuser),
       .m_axis_tdata (whole_tdata),
       .m_axis_tkeep (whole_tkeep),
       .m_axis_tlast (whole_tlast),

@@ -1,7 +1,9 @@
-// The clocks of a board of 1 Gb/s from its oscillator of 25 MHz: 125 MHz for the line, 62.5 MHz for the core, by a PLL of an ECP5. VCO
-// at 625 MHz. The settings are those that ecppll prints for these frequencies.
-module ecp5_clocks (
-    input logic clk25_i,
+// The clocks of a board of 1 Gb/s from its oscillator: 125 MHz for the line, 62.5 MHz for the core, by a PLL of an ECP5. VCO at 625
+// MHz. The settings are those that ecppll prints for 25 and for 100 MHz.
+module ecp5_clocks #(
+    parameter int unsigned OscillatorMHz = 25  // 25 or a multiple: it is divided down to 25 MHz
+) (
+    input logic oscillator_i,
 
     output logic line_clk_o,  // 125 MHz
     output logic core_clk_o,  // 62.5 MHz
@@ -10,7 +12,11 @@ module ecp5_clocks (
 
   logic unused_s, unused_s3, unused_internal, unused_reference, unused_lock, unused;
 
-  (* FREQUENCY_PIN_CLKI = "25", FREQUENCY_PIN_CLKOP = "125", FREQUENCY_PIN_CLKOS2 = "62.5", ICP_CURRENT = "12",
+  if (OscillatorMHz == 0 || OscillatorMHz % 25 != 0) begin : gen_check
+    $error("%m: OscillatorMHz = %0d must be a multiple of 25", OscillatorMHz);
+  end
+
+  (* FREQUENCY_PIN_CLKOP = "125", FREQUENCY_PIN_CLKOS2 = "62.5", ICP_CURRENT = "12",
      LPF_RESISTOR = "8", MFG_ENABLE_FILTEROPAMP = "1", MFG_GMCREF_SEL = "2" *)
   EHXPLLL #(
       .PLLRST_ENA      ("DISABLED"),
@@ -21,7 +27,7 @@ module ecp5_clocks (
       .OUTDIVIDER_MUXB ("DIVB"),
       .OUTDIVIDER_MUXC ("DIVC"),
       .OUTDIVIDER_MUXD ("DIVD"),
-      .CLKI_DIV        (1),
+      .CLKI_DIV        (OscillatorMHz / 25),
       .CLKFB_DIV       (5),
       .FEEDBK_PATH     ("CLKOP"),
       .CLKOP_ENABLE    ("ENABLED"),
@@ -35,7 +41,7 @@ module ecp5_clocks (
   ) u_pll (
       .RST         (1'b0),
       .STDBY       (1'b0),
-      .CLKI        (clk25_i),
+      .CLKI        (oscillator_i),
       .CLKFB       (line_clk_o),
       .CLKOP       (line_clk_o),
       .CLKOS       (unused_s),
@@ -56,7 +62,6 @@ module ecp5_clocks (
       .ENCLKOS2    (1'b0),
       .ENCLKOS3    (1'b0)
   );
-
 
   assign unused = ^{unused_s, unused_s3, unused_internal, unused_reference, unused_lock};
 

@@ -1,8 +1,9 @@
 // GMII to the pins of a PHY by RGMII (HP, RGMII 1.3 and 2.0) at 1 Gb/s, by cells of an ECP5: the low half of a byte with the rising
-// edge, the high half with the falling one. What is sent has its edges with those of the clock, which the PHY is to delay (RGMII-ID);
-// what comes is delayed here by RxDelay, so that it meets the clock, which is late by its way to the cells.
+// edge, the high half with the falling one. What is sent has its edges with those of the clock, which is delayed by TxDelay, or by the
+// PHY (RGMII-ID); what comes is delayed here by RxDelay, so that it meets the clock, which is late by its way to the cells.
 module ecp5_rgmii #(
-    parameter int unsigned RxDelay = 80  // steps of 25 ps, 0 to 127
+    parameter int unsigned RxDelay = 80,  // of data: steps of 25 ps, 0 to 127
+    parameter int unsigned TxDelay = 0    // of the clock, likewise
 ) (
     // In tx_clk_i
     input logic tx_clk_i,  // 125 MHz
@@ -26,8 +27,8 @@ module ecp5_rgmii #(
     input  logic       rgmii_rx_ctl_i
 );
 
-  if (RxDelay > 127) begin : gen_check
-    $error("%m: RxDelay = %0d must be 127 or less", RxDelay);
+  if (RxDelay > 127 || TxDelay > 127) begin : gen_check
+    $error("%m: RxDelay = %0d and TxDelay = %0d must be 127 or less", RxDelay, TxDelay);
   end
 
   // Sent: control and data, after one more register beside the pins
@@ -62,13 +63,27 @@ module ecp5_rgmii #(
     end
   end
 
+  logic txc;
+
   ODDRX1F u_clock (
       .SCLK(tx_clk_i),
       .RST (1'b0),
       .D0  (1'b1),
       .D1  (1'b0),
-      .Q   (rgmii_txc_o)
+      .Q   (txc)
   );
+
+  if (TxDelay > 0) begin : gen_tx_delay
+    DELAYG #(
+        .DEL_MODE ("USER_DEFINED"),
+        .DEL_VALUE(TxDelay)
+    ) u_delay (
+        .A(txc),
+        .Z(rgmii_txc_o)
+    );
+  end else begin : gen_no_tx_delay
+    assign rgmii_txc_o = txc;
+  end
 
   // Received
   logic [4:0] pins, first, second;

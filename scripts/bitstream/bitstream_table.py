@@ -34,10 +34,10 @@ def problems(made: Board, placed: Placed) -> list[str]:
 
 
 def text(made: Board, placements: list[Placed]) -> str:
-    """Write the page."""
+    """The page with this board's part new, and those of others as they are."""
     tools = ", ".join(f"{tool.removeprefix('yowasp-')} {'.'.join(version(tool).split('.')[:2])}" for tool in TOOLS)
     first = placements[0]
-    lines = [f"## {made.name}\n\n", "| | used | of | |\n|---|---|---|---|\n"]
+    lines = ["| | used | of | |\n|---|---|---|---|\n"]
     for kind, name in CELLS.items():
         used, there = first.used[kind]
         lines.append(f"| {name} | {used:,} | {there:,} | {100 * used / there:.1f} % |\n")
@@ -50,12 +50,19 @@ def text(made: Board, placements: list[Placed]) -> str:
     lines.append("\n")
     lines += [f"Seed {placed.seed}: SHA-256 `{placed.digest}`  \n" for placed in placements]
     lines.append(f"Inputs: `{inputs(made)}`\n")
-    return HEAD.read_text().format(tools=tools, percent=f"{made.cell_percent:g}") + "".join(lines)
+    parts = _parts() | {made.name: "".join(lines)}
+    head = HEAD.read_text().format(tools=tools, percent=f"{made.cell_percent:g}")
+    return head + "\n".join(f"## {name}\n\n{part}" for name, part in sorted(parts.items()))
+
+
+def _parts() -> dict[str, str]:
+    """What the page says of each board, by its name."""
+    page = PAGE.read_text() if PAGE.is_file() else ""
+    return {part.partition("\n")[0]: part.partition("\n\n")[2].rstrip("\n") + "\n" for part in page.split("\n## ")[1:]}
 
 
 def recorded(name: str) -> tuple[str, tuple[str, ...]]:
     """The digest of what the page was made of, and the digests of its bits; empty where it has no such board."""
-    page = PAGE.read_text() if PAGE.is_file() else ""
-    part = page.partition(f"## {name}\n")[2].partition("\n## ")[0]
+    part = _parts().get(name, "")
     before = re.search(r"^Inputs: `(\w+)`$", part, re.MULTILINE)
     return before[1] if before else "", tuple(re.findall(r"SHA-256 `(\w+)`", part))

@@ -21,7 +21,7 @@ HOST, HOST_ADDRESS = "02:00:00:00:00:0a", "192.168.1.10"
 REGISTERS = 4792
 IPV4, ROCE = bytes.fromhex("0800"), (4791).to_bytes(2, "big")
 LINE = Path("line.txt")
-"""What `board_line.sv` writes: times and bytes of all that the board sends."""
+"""What `rgmii_line.sv` writes: times and bytes of all that the board sends."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def read_line(path: Path = LINE) -> list[Packet]:
 
 
 class BoardBench:
-    """The board of `board_line.sv` from its reset on."""
+    """The board of `<board>_line.sv` from its reset on."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut

@@ -24,7 +24,6 @@ ROOT = gateware_root()
 HERE = Path(__file__).resolve().parent
 BOARDS = ROOT / "boards"
 MODELS = BOARDS / "ecp5" / "models"
-TOP = "board_line"
 COROUTINES = "-fcoroutines -std=gnu++20 -O1"
 """Compiler flags for code that waits for a time: some compilers have no coroutines by default."""
 
@@ -44,6 +43,7 @@ def cell_models() -> Path:
 
 def build_and_test(board: str, netlist: Path | None) -> Path:
     """Build and run; all tests must pass. The folder in which they ran."""
+    top = f"{board}_line"
     build_dir = ROOT / "build" / "sim" / f"{board}_{'netlist' if netlist else 'rtl'}"
     build_dir.mkdir(parents=True, exist_ok=True)
     if str(HERE) not in sys.path:  # cocotb imports the bench by its name
@@ -64,10 +64,10 @@ def build_and_test(board: str, netlist: Path | None) -> Path:
     with Path(f"{build_dir}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         visible = Path(f"{build_dir}.vlt")
-        visible.write_text(f'`verilator_config\npublic_flat_rw -module "{TOP}" -var "*"\n')
+        visible.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n')
         runner.build(
-            sources=[VerilatorControlFile(visible), *sources, HERE / f"{TOP}.sv"],
-            hdl_toplevel=TOP,
+            sources=[VerilatorControlFile(visible), *sources, HERE / f"{top}.sv"],
+            hdl_toplevel=top,
             build_dir=build_dir,
             build_args=[*args, *(f"-I{folder}" for folder in folders)],
             log_file=build_dir.with_suffix(".build.log"),
@@ -77,7 +77,7 @@ def build_and_test(board: str, netlist: Path | None) -> Path:
         log = build_dir.with_suffix(".log")
         try:
             results = runner.test(
-                hdl_toplevel=TOP,
+                hdl_toplevel=top,
                 test_module=f"test_{board}",
                 build_dir=build_dir,
                 test_dir=build_dir,

@@ -1,4 +1,4 @@
-// Model of the ECP5's cell (Lattice FPGA-TN-02035) without its delay: what is simulated has no times of pins.
+// Model of the ECP5's cell (Lattice FPGA-TN-02035): a pin's signal, so many steps of 25 ps later. Nothing else of a board has times.
 module DELAYG #(
     parameter              DEL_MODE  = "USER_DEFINED",
     parameter int unsigned DEL_VALUE = 0                // steps of 25 ps
@@ -7,10 +7,12 @@ module DELAYG #(
     output logic Z
 );
 
+  localparam realtime STEP = 0.025;
+
   if (DEL_MODE != "USER_DEFINED" || DEL_VALUE > 127) begin : gen_check
     $error("%m: no such delay");
   end
 
-  assign Z = A;
+  always @(A) Z <= #(DEL_VALUE * STEP) A;
 
 endmodule

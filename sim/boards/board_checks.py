@@ -1,0 +1,152 @@
+"""What every board must do at its pins, for the tests of each: answers, registers, frames of the picture."""
+
+import itertools
+import json
+import os
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import pattern
+from board_bench import ADDRESS, HOST, HOST_ADDRESS, MAC, BoardBench, Packet, datagram, who_has
+from cocotb.triggers import Timer
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.l2 import ARP, Ether
+
+from framelane.driver import configure
+from framelane.driver.board.board_address import open_board
+from framelane.models.gmii import gmii
+from framelane.models.placement.flow import FrameEvent
+from framelane.models.placement.slots import SlotLayout
+from framelane.models.placement.trailer import unpack
+from framelane.models.remote.udp_registers import Datagram, Kind, Status, read, write
+from framelane.models.tx import Tx
+from framelane.session.session import Session
+from framelane.session.session_plan import Node
+
+COLUMNS = 1024
+ONLY_WITH_IMMEDIATE = 0x0B
+"""The opcode of a trailer, without its service: RDMA WRITE ONLY with immediate."""
+LEAST_MBPS = {4096: 976.0, 1024: 912.6}
+"""Least Mb/s of payload, by path MTU: RoCEv2's largest, and that of most networks. The line allows 976.6 and 912.7."""
+
+
+def session(mtu: int, rows: int, **more: Any) -> Session:
+    """A receiver's at the host, for frames of so many rows of the picture; `more` of its fields."""
+    return Session(
+        source=Node(mac=MAC, ip=IPv4Address(ADDRESS)),
+        receiver=Node(mac=HOST, ip=IPv4Address(HOST_ADDRESS)),
+        rows=rows,
+        columns=COLUMNS,
+        mtu=mtu,
+        qpn=0x11,
+        psn=0xFFFFFE,
+        rkey=0xCAFE,
+        base=0x7F0000000000,
+        n_slots=4,
+        slot_bytes=SlotLayout.needed(rows * COLUMNS * 2),
+        **more,
+    )
+
+
+def board_file(folder: Path, made: Session, every: int, receiver: str = "") -> Path:
+    """The file that configures the board for this session; `receiver`: more of its table."""
+    made.save(folder / "session.json", force=True)
+    path = folder / "board.toml"
+    path.write_text(
+        f'[transmitter]\nmac = "{MAC}"\nip = "{ADDRESS}"\nclock_hz = 62_500_000\n\n'
+        f'[[receiver]]\nname = "host"\nsession = "session.json"\n{receiver}\n'
+        f'[[flow]]\nname = "picture"\nreceivers = ["host"]\nevery = {every}\n'
+    )
+    return path
+
+
+async def arp_and_ping_answer_from_power_up_on(dut: Any) -> None:
+    """Requests of all sizes for the board's address, and no others."""
+    bench = BoardBench(dut)
+    await bench.begin()
+    answer = await bench.ask(who_has(ADDRESS))
+    assert answer
+    arp = Ether(answer)[ARP]
+    assert (Ether(answer).src, Ether(answer).dst, arp.op) == (MAC, HOST, 2)
+    assert (arp.hwsrc, arp.psrc, arp.hwdst, arp.pdst) == (MAC, ADDRESS, HOST, HOST_ADDRESS)
+    assert await bench.ask(who_has("192.168.1.51"), timeout_us=20) is None
+    for size, first in ((0, 0), (1, 7), (2, 0xF900), (56, 0x1234), (1472, 0xFFFF)):
+        payload = first.to_bytes(2, "big") + bytes(range(256)) * 6
+        echo = ICMP(type=8, id=77, seq=size) / payload[:size]
+        request = Ether(src=HOST, dst=MAC) / IP(src=HOST_ADDRESS, dst=ADDRESS, ttl=9) / echo
+        answer = await bench.ask(bytes(request))
+        assert answer, size
+        reply = Ether(answer)
+        assert (reply[IP].src, reply[IP].dst, reply[ICMP].type, reply[ICMP].seq) == (ADDRESS, HOST_ADDRESS, 0, size)
+        assert bytes(reply[ICMP].payload)[:size] == payload[:size]
+        for layer in (IP, ICMP):  # scapy's own checksums
+            again = Ether(bytes(reply)[: 14 + reply[IP].len])
+            found = again[layer].chksum
+            del again[layer].chksum
+            assert Ether(bytes(again))[layer].chksum == found
+        assert await bench.ask(bytes(request), broken=True, timeout_us=30) is None
+
+
+async def registers_over_the_line_want_the_token(dut: Any) -> None:
+    """A write without it is refused, one with it is done, and read back."""
+    bench = BoardBench(dut)
+    await bench.begin()
+
+    async def ask(made: Datagram) -> Datagram:
+        answer = await bench.ask(datagram(made.encode()))
+        assert answer
+        return Datagram.decode(bytes(Ether(answer)[UDP].payload)[: Ether(answer)[UDP].len - 8])
+
+    hello = await ask(Datagram(kind=Kind.HELLO, number=1))
+    assert hello.token
+    scratch = (write(0x18, 0x12345678), read(0x18), read(0))
+    refused = await ask(Datagram(kind=Kind.ACCESS, number=2, token=hello.token ^ 1, accesses=scratch))
+    assert refused.status is Status.NO_TOKEN
+    done = await ask(Datagram(kind=Kind.ACCESS, number=3, token=hello.token, accesses=scratch))
+    assert done.status is Status.DONE
+    assert [access.data for access in done.accesses[1:]] == [0x12345678, 0x58544C46]
+
+
+async def frames_of_the_picture_fill_the_line(dut: Any, mtu: int) -> None:
+    """Configured by the driver itself, through a socket: packets are the golden model's, and follow without a gap."""
+    rows, frames = int(os.environ.get("FRAMELANE_BOARD_ROWS", "64")), 2
+    bench = BoardBench(dut)
+    await bench.begin()
+    made = session(mtu, rows)
+
+    def program(port: int) -> None:
+        with open_board(f"udp:127.0.0.1:{port}") as board:
+            configure(board, board_file(Path.cwd(), made, 1))
+            board.arm()
+
+    await bench.drive(program)
+    packets: list[Packet] = []
+    per_frame = -(-rows * COLUMNS * 2 // mtu) + 1
+    for _ in range(20_000):
+        await Timer(10, "us")
+        packets += [p for p in bench.new() if Ether(p.frame).haslayer(UDP) and Ether(p.frame)[UDP].dport == 4791]
+        if len(packets) >= frames * per_frame:
+            break
+    packets = packets[: frames * per_frame]
+    trailers = [unpack(p.frame[-68:-4]) for p in packets if p.frame[42] & 0x1F == ONLY_WITH_IMMEDIATE]
+    assert len(trailers) == frames
+    model = Tx(made.tx_config(), pattern.read)
+    expected: list[bytes] = []
+    for trailer in trailers:
+        assert trailer
+        number = trailer.detector_frame
+        expected += model.frame(FrameEvent(number, trailer.timestamp_ns, 0, number * pattern.STRIDE))
+    assert [p.frame for p in packets] == [packet.ljust(60, b"\0") for packet in expected]
+    # Payload of the first frame while its packets follow each other: gap, preamble and FCS are all that is between
+    first = packets[: per_frame - 1]
+    gaps = [after.start - before.end for before, after in itertools.pairwise(first)]
+    span = (first[-1].end - first[0].start) / 1e12 + 8e-9 * gmii.GAP_BYTES
+    rate = rows * COLUMNS * 2 * 8 / span / 1e6
+    cocotb.log.info(
+        "MTU %d: %.2f Mb/s of payload, gaps of %d to %d ns", mtu, rate, min(gaps) // 1000, max(gaps) // 1000
+    )
+    assert rate >= LEAST_MBPS[mtu]
+    assert max(gaps) == 8000 * gmii.GAP_BYTES
+    Path(f"rate_{mtu}.json").write_text(json.dumps({"mbps": round(rate, 2), "bytes": rows * COLUMNS * 2}))
