@@ -70,7 +70,14 @@ def test_the_page_keeps_what_was_made_of_which_sources(tmp_path: Path, monkeypat
     monkeypatch.setattr(bitstream_table, "PAGE", tmp_path / "page.md")
     assert bitstream_table.recorded(made.name) == ("", ())
     (tmp_path / "page.md").write_text(bitstream_table.text(made, placements))
-    assert bitstream_table.recorded(made.name) == (inputs(made), tuple(each.digest for each in placements))
+    now = inputs(made), tuple(each.digest for each in placements)
+    assert bitstream_table.recorded(made.name) == now
+    other = board(NAMES[1])
+    text = bitstream_table.text(other, [Placed(1, used, dict.fromkeys(other.clocks, 125.0), {}, "0" * 64)])
+    (tmp_path / "page.md").write_text(text)
+    assert (bitstream_table.recorded(made.name), bitstream_table.recorded(other.name)[1]) == (now, ("0" * 64,))
+    assert re.findall("^## (.+)$", text, re.MULTILINE) == NAMES
+    assert bitstream_table.text(made, placements) == text
 
 
 @pytest.mark.parametrize("name", NAMES)
