@@ -10,7 +10,7 @@ import pytest
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import VerilatorControlFile
 
-from bench import AT_ONCE, SEED, TopVisible
+from bench import ALONE, AT_ONCE, SEED, TopVisible
 from framelane.driver.simulated.toolchain import (
     IN_PIECES,
     gateware_root,
@@ -83,6 +83,7 @@ def build_and_test(board: str, netlist: Path | None) -> Path:
                 test_dir=build_dir,
                 results_xml=f"{build_dir}.xml",
                 seed=SEED,
+                extra_env=ALONE,
                 log_file=log,
             )
         except SystemExit:

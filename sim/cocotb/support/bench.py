@@ -40,12 +40,16 @@ from framelane.driver.simulated.toolchain import (
 )
 from framelane.models.cells import axis
 from framelane.models.cells.axis import Beat
-from signals import now
+from signals import now, write_numbers_at_once
 from starts import UNKNOWN, arguments, starts
 
 ROOT = gateware_root()
 AT_ONCE = {"COCOTB_TRUST_INERTIAL_WRITES": "1"}
 """Writes go to Verilator as they are made, not by a queue of cocotb's: a fifth of a bench's time."""
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""In a simulation cocotb has pytest rewrite the assertions, and no more: its plugins take half a second to load."""
+
+write_numbers_at_once()
 
 SEED = int(os.environ.get("FRAMELANE_SEED", "1"))
 STALL_SHARE = 0.4
@@ -174,6 +178,7 @@ def run(
                     build_dir=build_dir,
                     results_xml=f"{build_dir}.xml",
                     seed=SEED,
+                    extra_env=ALONE,
                     plusargs=arguments(start),
                     log_file=log,
                 )
@@ -199,7 +204,7 @@ class Source:
         self._valid = getattr(dut, f"{name}_tvalid")
         self._ready = getattr(dut, f"{name}_tready", None)
         self._stall = stall
-        self._offered = False
+        self._offered = self._is_valid = False
         self.accepted: list[int] = []
         """Cycle of every handshake."""
         self.offered: list[int] = []
@@ -215,7 +220,7 @@ class Source:
         self.items.clear()
         self.accepted.clear()
         self.offered.clear()
-        self._offered = False
+        self._offered = self._is_valid = False
         self._valid.value = 0
 
     def send(self, packet: bytes, width: int, **user: int) -> None:
@@ -231,8 +236,9 @@ class Source:
         if not self._offered and self.items and not self._stall():
             for suffix, value in self.items[0].items():
                 self._signals[suffix].value = value
-            self._valid.value = 1
-            self._offered = True
+            if not self._is_valid:
+                self._valid.value = 1
+            self._offered = self._is_valid = True
 
     def sample(self, cycle: int) -> None:
         self.pauses += bool(self.items) and not self._offered
@@ -245,7 +251,8 @@ class Source:
 
     def settle(self) -> None:
         """After the edge: withdraw tvalid unless the next item follows at once."""
-        if not self._offered:
+        if self._is_valid and not self._offered:
+            self._is_valid = False
             self._valid.value = 0
 
 
