@@ -12,12 +12,9 @@ for entry in sw/*; do
 done
 ln -s ../../../models build/typing/framelane/models
 
-# One run per folder: a block's test and its testbench have the same module name.
+# A block's test and its testbench have the same file name: each is named by its folder, too.
 status=0
-for folder in tests sim/cocotb sim/boards sim/softroce scripts examples; do
-    find "$folder" -name '*.py' | grep --quiet . || continue
-    echo "mypy framelane $folder"
-    "$bin/python" -m mypy build/typing/framelane "$folder" || status=1
-done
+"$bin/python" -m mypy --explicit-package-bases \
+    build/typing/framelane tests sim/cocotb sim/boards sim/softroce scripts examples || status=1
 PYTHONPATH=build/typing "$bin/lint-imports" --no-logo --cache-dir build/cache/import-linter || status=1
 exit $status
