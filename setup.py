@@ -10,7 +10,10 @@ from pathlib import Path
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
-GATEWARE = ("hw/**/*.sv", "hw/**/*.v", "hw/*.f", "sim/dpi/**/*.sv", "sim/dpi/**/*.cpp", "sim/dpi/**/*.hpp")
+GATEWARE = (
+    *("hw/**/*.sv", "hw/**/*.v", "hw/*.f", "sim/dpi/**/*.sv", "sim/dpi/**/*.cpp", "sim/dpi/**/*.hpp"),
+    *("boards/common/*.sv", "boards/ecp5/**/*.sv", "boards/colorlight_5a_75b/*.sv"),  # as simulated by their pins
+)
 
 
 class BuildWithGateware(build_py):

@@ -2,11 +2,12 @@
 module colorlight_5a_75b #(
     parameter logic        [47:0] Mac   = 48'h02_00_00_00_00_01,
     parameter logic        [31:0] Ip    = {8'd192, 8'd168, 8'd1, 8'd50},
-    parameter int unsigned        Build = 0
+    parameter int unsigned        Build = 0,
+    parameter bit                 Uart  = 1'b0                           // instead of button and LED, at their pins
 ) (
     input  logic clk25,
-    input  logic button_n,  // resets all but the PHY
-    output logic led_n,
+    input  logic button_n,  // resets all but the PHY; with Uart: what the board hears
+    output logic led_n,     // with Uart: what it says
 
     // Of both PHYs
     output logic phy_reset_n,
@@ -20,16 +21,19 @@ module colorlight_5a_75b #(
     input  logic       eth0_rx_ctl
 );
 
-  logic led;
+  logic led, uart_tx;
 
   ecp5_board #(
       .Mac  (Mac),
       .Ip   (Ip),
+      .Uart (Uart),
       .Build(Build)
   ) u_board (
       .oscillator_i  (clk25),
-      .button_n_i    (button_n),
+      .button_n_i    (Uart || button_n),
       .led_o         (led),
+      .uart_rx_i     (button_n),
+      .uart_tx_o     (uart_tx),
       .phy_reset_n_o (phy_reset_n),
       .rgmii_txc_o   (eth0_txc),
       .rgmii_txd_o   (eth0_txd),
@@ -40,6 +44,6 @@ module colorlight_5a_75b #(
   );
 
   assign phy_mdc = 1'b0;
-  assign led_n   = !led;
+  assign led_n   = Uart ? uart_tx : !led;
 
 endmodule

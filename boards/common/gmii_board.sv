@@ -9,6 +9,8 @@
 // Without Station, framelane_top has no receive path, for which an FPGA of 24,000 LUTs has no room: arp_ping answers for it. With it
 // all frames of the line go there as well, and first_writes tells its station who it is before anybody else can. Packets are 32 bits
 // wide at the core's clock, twice the line's rate.
+//
+// With Uart the registers may be driven over a serial line too, by uart_registers. Without, uart_tx_o is 1.
 module gmii_board
   import axi_pkg::*;
   import framelane_pkg::*;
@@ -23,7 +25,9 @@ module gmii_board
     parameter int unsigned        Destinations = 4,
     parameter bit                 Station      = 1'b0,                           // framelane_top's receive path
     parameter bit                 Rc           = 1'b0,                           // and queue pairs of RC: all may be
-    parameter int unsigned        Build        = 0
+    parameter int unsigned        Build        = 0,
+    parameter bit                 Uart         = 1'b0,
+    parameter int unsigned        Baud         = 115_200
 ) (
     input logic clk,  // the core's
     input logic rst,
@@ -43,6 +47,10 @@ module gmii_board
     input logic [7:0] gmii_rxd_i,
     input logic       gmii_rx_dv_i,
     input logic       gmii_rx_er_i,
+
+    // A serial line, in a clock of its own
+    input  logic uart_rx_i,
+    output logic uart_tx_o,
 
     output logic led_o
 );
@@ -122,8 +130,10 @@ module gmii_board
   );
 
   // What is answered: registers over UDP, ARP, ping. Both see all frames, and take them together
-  axil_request_t axil_request, remote_request;
-  axil_response_t axil_response, remote_response;
+  axil_request_t axil_request, master_request, remote_request;
+  axil_response_t axil_response, master_response, remote_response;
+  logic show_token;
+  logic [63:0] token;
   logic [7:0] done_tdata, echo_tdata, reply_tdata;
   logic done_tlast, done_tvalid, done_tready, echo_tlast, echo_tvalid, echo_tready;
   logic reply_tlast, reply_tvalid, reply_tready, unused_reply_tkeep, unused_reply_tuser;
@@ -141,6 +151,8 @@ module gmii_board
       .mac_i        (Mac),
       .port_i       (Port),
       .stir_i       (stir),
+      .show_i       (show_token),
+      .token_o      (token),
       .s_axis_tdata (request_tdata),
       .s_axis_tlast (request_tlast),
       .s_axis_tuser (1'b0),
@@ -156,6 +168,74 @@ module gmii_board
       .refused_o    (unused_pulses[1])
   );
 
+  if (Uart) begin : gen_uart
+    localparam int unsigned BIT_CYCLES = (ClockHz + Baud / 2) / Baud;
+
+    axil_request_t uart_request;
+    axil_response_t uart_response;
+    logic uart_line, heard_tvalid, said_tvalid, said_tready;
+    logic [7:0] heard_tdata, said_tdata;
+
+    cdc_bits #(
+        .Width(1)
+    ) u_uart_line (
+        .clk,
+        .bits_i(uart_rx_i),
+        .bits_o(uart_line)
+    );
+
+    uart_rx #(
+        .BitCycles(BIT_CYCLES)
+    ) u_uart_rx (
+        .clk,
+        .rst,
+        .line_i       (uart_line),
+        .m_axis_tdata (heard_tdata),
+        .m_axis_tvalid(heard_tvalid)
+    );
+
+    uart_registers u_uart (
+        .clk,
+        .rst,
+        .s_axis_tdata (heard_tdata),
+        .s_axis_tvalid(heard_tvalid),
+        .m_axis_tdata (said_tdata),
+        .m_axis_tvalid(said_tvalid),
+        .m_axis_tready(said_tready),
+        .show_o       (show_token),
+        .token_i      (token),
+        .m_axil_o     (uart_request),
+        .m_axil_i     (uart_response)
+    );
+
+    uart_tx #(
+        .BitCycles(BIT_CYCLES)
+    ) u_uart_tx (
+        .clk,
+        .rst,
+        .s_axis_tdata (said_tdata),
+        .s_axis_tvalid(said_tvalid),
+        .s_axis_tready(said_tready),
+        .line_o       (uart_tx_o)
+    );
+
+    axil_turns u_masters (
+        .clk,
+        .rst,
+        .s_axil_i({uart_request, remote_request}),
+        .s_axil_o({uart_response, remote_response}),
+        .m_axil_o(master_request),
+        .m_axil_i(master_response)
+    );
+  end else begin : gen_no_uart
+    logic unused;
+    assign unused = ^{uart_rx_i, token};
+    assign uart_tx_o = 1'b1;
+    assign show_token = 1'b0;
+    assign master_request = remote_request;
+    assign remote_response = master_response;
+  end
+
   if (Station) begin : gen_station
     // Registers (docs/reference/registers.md): local_mac, of which the high word is in force with the low one; local_ip; station,
     // which answers ARP and ping
@@ -165,8 +245,8 @@ module gmii_board
     ) u_first (
         .clk,
         .rst,
-        .s_axil_i(remote_request),
-        .s_axil_o(remote_response),
+        .s_axil_i(master_request),
+        .s_axil_o(master_response),
         .m_axil_o(axil_request),
         .m_axil_i(axil_response)
     );
@@ -177,8 +257,8 @@ module gmii_board
     logic unused;
     assign unused = echo_tready;
   end else begin : gen_arp_ping
-    assign axil_request = remote_request;
-    assign remote_response = axil_response;
+    assign axil_request = master_request;
+    assign master_response = axil_response;
 
     arp_ping u_station (
         .clk,

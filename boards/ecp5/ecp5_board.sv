@@ -8,11 +8,15 @@ module ecp5_board #(
     parameter int unsigned        TxDelay       = 0,
     parameter bit                 Station       = 1'b0,                          // gmii_board's
     parameter bit                 Rc            = 1'b0,
+    parameter bit                 Uart          = 1'b0,
     parameter int unsigned        Build         = 0
 ) (
     input  logic oscillator_i,
     input  logic button_n_i,    // resets all but the PHY
     output logic led_o,
+
+    input  logic uart_rx_i,
+    output logic uart_tx_o,
 
     output logic phy_reset_n_o,
 
@@ -95,6 +99,7 @@ module ecp5_board #(
       .ClockHz(62_500_000),
       .Station(Station),
       .Rc     (Rc),
+      .Uart   (Uart),
       .Build  (Build)
   ) u_gmii (
       .clk         (core_clk),
@@ -109,6 +114,8 @@ module ecp5_board #(
       .gmii_rxd_i  (rxd),
       .gmii_rx_dv_i(rx_dv),
       .gmii_rx_er_i(rx_er),
+      .uart_rx_i,
+      .uart_tx_o,
       .led_o
   );
 

@@ -7,6 +7,10 @@ module ecpix_5 #(
     input logic clk100,
     input logic button_n,  // resets all but the PHY
 
+    // To the FT2232H, whose second port it is on USB
+    input  logic uart_rx,
+    output logic uart_tx,
+
     // Four LEDs of three colours
     output logic [3:0] led_red_n,
     output logic [3:0] led_green_n,
@@ -34,11 +38,14 @@ module ecpix_5 #(
       .TxDelay      (80),
       .Station      (1'b1),
       .Rc           (1'b1),
+      .Uart         (1'b1),
       .Build        (Build)
   ) u_board (
       .oscillator_i  (clk100),
       .button_n_i    (button_n),
       .led_o         (led),
+      .uart_rx_i     (uart_rx),
+      .uart_tx_o     (uart_tx),
       .phy_reset_n_o (phy_reset_n),
       .rgmii_txc_o   (eth_txc),
       .rgmii_txd_o   (eth_txd),

@@ -18,7 +18,7 @@ module ecpix_5_line #(
 
   logic clk100, rxc, txc, mdc;
   logic [3:0] txd, rxd;
-  logic tx_ctl, rx_ctl;
+  logic tx_ctl, rx_ctl, uart_tx;
 
   initial begin
     clk100 = 1'b0;
@@ -31,6 +31,8 @@ module ecpix_5_line #(
   ecpix_5 u_board (
       .clk100,
       .button_n,
+      .uart_rx    (1'b1),
+      .uart_tx    (uart_tx),
       .led_red_n,
       .led_green_n,
       .led_blue_n,
@@ -64,6 +66,6 @@ module ecpix_5_line #(
   );
 
   logic unused;
-  assign unused = ^{mdc, led_red_n, led_green_n[3:1], led_blue_n};
+  assign unused = ^{mdc, uart_tx, led_red_n, led_green_n[3:1], led_blue_n};
 
 endmodule

@@ -17,14 +17,37 @@ STATUS = """Exit status: that of the command, 128 + n where signal n has ended i
 
 _MAC = 0x02_00_00_00_00_02
 _NAME = "tap0"
+_ENDS = "10.77.0.2", "10.77.0.1/24"
+_BOARD_ENDS = "192.168.1.50", "192.168.1.10/24"
+_HOST_MAC = "02:00:00:00:00:0a"
+_JUMBO = 9000
+_LINE_S = 8e-9
+_LINE_CYCLES_PER_S = 1_000_000
+"""More cycles of the board's line than any machine simulates: it is as fast as it can be."""
 _PROGRAM = "from framelane.cli import main; main()"
 
 
 def tap(
     command: Annotated[list[str], typer.Argument(help="What to run, with its options; a shell, say.")],
-    address: Annotated[str, typer.Option(help="IPv4 address of the transmitter.")] = "10.77.0.2",
-    host: Annotated[str, typer.Option(help="IPv4 address of Linux, with the length of its prefix.")] = "10.77.0.1/24",
+    address: Annotated[
+        str | None,
+        typer.Option(help="IPv4 address of the transmitter; default 10.77.0.2, with --board 192.168.1.50."),
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="IPv4 address of Linux, with the length of its prefix; default 10.77.0.1/24, with --board "
+            "192.168.1.10/24."
+        ),
+    ] = None,
     width: Annotated[int, typer.Option(help="Bus of the gateware, in bits: 64 to 1024.")] = 512,
+    board: Annotated[
+        str | None,
+        typer.Option(
+            metavar="colorlight_5a_75b",
+            help="Not the transmitter alone, but this board, by its pins (docs/tutorials/first_board.md).",
+        ),
+    ] = None,
     network: Annotated[
         Literal["own", "here"], typer.Option(help="A network of its own, or here: all see the interface tap0.")
     ] = "own",
@@ -32,14 +55,19 @@ def tap(
     """Run a command beside the simulated transmitter on a tap device, and print what that has counted, as JSON.
 
     framelane tap ping -c 3 10.77.0.2
+
+    framelane tap --board colorlight_5a_75b framelane board probe --board udp:192.168.1.50
     """
+    address = address or (_BOARD_ENDS if board else _ENDS)[0]
+    host = host or (_BOARD_ENDS if board else _ENDS)[1]
     try:
         ours, theirs = ipaddress.IPv4Address(address), ipaddress.IPv4Interface(host)
     except ValueError as error:
         raise InputError(f"{error}: give --address as 10.77.0.2, --host as 10.77.0.1/24") from error
     if network == "own":
-        _in_a_network_of_its_own("--address", address, "--host", host, "--width", str(width), "--", *command)
-    raise typer.Exit(_run(command, ours, theirs, width))
+        which = ("--board", board) if board else ("--width", str(width))
+        _in_a_network_of_its_own("--address", address, "--host", host, *which, "--", *command)
+    raise typer.Exit(_run_board(command, ours, theirs, board) if board else _run(command, ours, theirs, width))
 
 
 def _in_a_network_of_its_own(*options: str) -> NoReturn:
@@ -72,6 +100,26 @@ def _run(command: list[str], ours: ipaddress.IPv4Address, theirs: ipaddress.IPv4
             counted = Board(board).counters().station
     assert counted
     print(json.dumps({name: count for name, count in counted.events.items() if count}))
+    return status
+
+
+def _run_board(command: list[str], ours: ipaddress.IPv4Address, theirs: ipaddress.IPv4Interface, board: str) -> int:
+    """The command's exit status, beside a board by its pins."""
+    from framelane.base.telling import show_long_work
+    from framelane.cli.terminal import compiling
+    from framelane.driver.simulated.pins.verilated_pins import PinBoard
+    from framelane.driver.simulated.tap import Tap
+    from framelane.driver.simulated.tap_board import TapLine, ip_command
+
+    show_long_work(compiling)
+    with PinBoard(board, ours) as simulated, Tap(_NAME) as wire:
+        ip_command("link set lo up")  # which what Linux sends to its own address passes
+        ip_command(f"address add {theirs} dev {_NAME}")
+        ip_command(f"link set {_NAME} address {_HOST_MAC} mtu {_JUMBO} up")
+        with TapLine(simulated, wire, _LINE_CYCLES_PER_S, 1) as line:
+            status = _beside(command)
+        passed = {"to_board": line.to_board, "from_board": line.from_board, "wrong": simulated.wrong}
+        print(json.dumps(passed | {"line_seconds": round(simulated.cycle * _LINE_S, 6)}))
     return status
 
 

@@ -13,10 +13,12 @@ from framelane.driver.registers.recording import PaperRegisters, RecordingRegist
 from framelane.driver.registers.register_file import RegisterFile
 from framelane.driver.registers.registers import MAP_BYTES, Registers
 from framelane.driver.registers.socket_registers import open_socket
+from framelane.driver.registers.uart_registers import UartRegisters
 from framelane.driver.registers.udp_registers import UdpRegisters
 from framelane.driver.simulated.verilated import SimulatedRegisters
 from serve_board import serve_board
 from serve_datagrams import serve_datagrams
+from serve_lines import serve_lines
 
 MakeUio = Callable[..., Path]
 MakePci = Callable[..., Path]
@@ -24,7 +26,7 @@ SCRATCH = RegisterFile(PaperRegisters()).find("scratch").offset
 LOW, HIGH = SCRATCH - 4, SCRATCH + 4
 
 
-@pytest.fixture(params=["paper", "recording", "uio", "pci", "sim", "socket", "udp"])
+@pytest.fixture(params=["paper", "recording", "uio", "pci", "sim", "socket", "udp", "uart"])
 def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci, tmp_path: Path) -> Iterator[Registers]:
     makers: dict[str, Callable[[], Registers]] = {
         "paper": PaperRegisters,
@@ -34,10 +36,12 @@ def board(request: pytest.FixtureRequest, make_uio: MakeUio, make_pci: MakePci, 
         "sim": SimulatedRegisters,
         "socket": lambda: open_socket(str(tmp_path / "board.sock")),
         "udp": lambda: UdpRegisters("127.0.0.1", served.port),
+        "uart": lambda: UartRegisters(served.device),
     }
     servers: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
         "socket": lambda: serve_board(tmp_path / "board.sock"),
         "udp": serve_datagrams,
+        "uart": serve_lines,
     }
     with (
         servers.get(request.param, contextlib.nullcontext)() as served,

@@ -7,12 +7,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-CELLS = ("axis", "cdc", "gmii", "serial")
+CELLS = ("axis", "cdc", "gmii", "serial", "uart")
 """Families of small blocks, `axis_reg` and so on, with one model each."""
 
 PARTS = {
     "axil_both": "registers",
     "axil_port": "registers",
+    "axil_turns": "registers",
     "config_table": "registers",
     "det_constants": "det_correct",
     "det_end": "det_send",

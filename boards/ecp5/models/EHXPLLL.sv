@@ -1,5 +1,6 @@
 // Model of the ECP5's PLL (Lattice FPGA-TN-02200) where CLKOP is fed back: CLKOP and CLKOS2 with their periods, not their phases. It
-// measures the period of its input, and is locked from then on.
+// measures the period of its input, and is locked from then on. With WITHOUT_TIMES, for a simulation of clock edges alone, its input
+// has CLKOP's rate already.
 /* verilator lint_off UNUSEDSIGNAL */
 /* verilator lint_off UNUSEDPARAM */
 /* verilator lint_off ZERODLY */
@@ -52,6 +53,23 @@ module EHXPLLL #(
     $error("%m: this is not in the model");
   end
 
+`ifdef WITHOUT_TIMES
+  if (CLKOS2_DIV != 2 * CLKOP_DIV) begin : gen_check_rate
+    $error("%m: CLKOS2 must have half of CLKOP's rate");
+  end
+
+  logic half_q = 1'b0;
+  logic [4:0] wait_q = '0;
+
+  always_ff @(posedge CLKI) begin
+    half_q <= !half_q;
+    if (wait_q != '1) wait_q <= wait_q + 1'b1;
+  end
+
+  assign LOCK   = wait_q == '1;
+  assign CLKOP  = CLKI;
+  assign CLKOS2 = half_q;
+`else
   realtime half;  // of CLKOP's period
 
   initial begin
@@ -69,6 +87,7 @@ module EHXPLLL #(
     wait (LOCK);
     if (CLKOS2_ENABLE == "ENABLED") forever #(half * CLKOS2_DIV / CLKOP_DIV) CLKOS2 = !CLKOS2;
   end
+`endif
 
   assign CLKOS = 1'b0;
   assign CLKOS3 = 1'b0;

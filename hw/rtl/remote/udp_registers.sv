@@ -1,6 +1,6 @@
 // Registers over UDP (docs/integrating/udp_registers.md): a datagram holds reads and writes, which are done in order; the same
 // datagram goes back with what was read. One is served at a time, byte by byte. The first to say hello is the peer and is told the
-// token, which every write must have. The wire is not protected: who can read it has the token as well.
+// token, which every write must have; it is fixed then, or when it is shown before. The wire is not protected: who can read it has the token as well.
 module udp_registers
   import axi_pkg::*;
   import udp_registers_pkg::*;
@@ -11,6 +11,10 @@ module udp_registers
     input logic [47:0] mac_i,   // of the board
     input logic [15:0] port_i,  // of UDP
     input logic        stir_i,  // noise, or of another clock: the token depends on it
+
+    // For who stands beside the board (uart_registers)
+    input  logic        show_i,   // pulse: he wants the token, which is fixed with it
+    output logic [63:0] token_o,  // from the cycle after that on
 
     // Ethernet frames without FCS
     input  logic [7:0] s_axis_tdata,
@@ -70,7 +74,7 @@ module udp_registers
   logic [79:0] peer_q;
   logic [63:0] token_q, noise_q;
   logic [31:0] number_q;  // of the last datagram that was done
-  logic known_q, numbered_q, is_peer, take, in_access, operation, right, heard, skip, answers, sent;
+  logic known_q, fixed_q, numbered_q, is_peer, take, in_access, operation, right, heard, skip, answers, sent;
 
   function automatic logic is_of(input at_t at, input at_e from, input int unsigned bytes);
     return at >= from && 32'(at) < 32'(from) + bytes;
@@ -214,6 +218,7 @@ module udp_registers
     end
   end
 
+  assign token_o = token_q;
   assign m_axis_tlast = at_q == end_q - 1'b1;
   assign m_axis_tvalid = state_q == SEND_BYTE;
   assign m_axil_o = '{
@@ -259,9 +264,12 @@ module udp_registers
     if (state_q == JUDGE && heard && status_d == DONE) begin
       numbered_q <= head_q.kind == ACCESS;
       number_q   <= head_q.number;
-      if (!known_q) token_q <= noise_q;
       peer_q  <= head_q.source;
       known_q <= 1'b1;
+    end
+    if (show_i || (state_q == JUDGE && heard && status_d == DONE)) begin
+      if (!fixed_q) token_q <= noise_q;
+      fixed_q <= 1'b1;
     end
 
     aw_q <= state_q == BEGIN ? access_q.operation == WRITE && !skip : aw_q && !m_axil_i.awready;
@@ -274,6 +282,7 @@ module udp_registers
       state_q <= RECEIVE;
       at_q <= '0;
       known_q <= 1'b0;
+      fixed_q <= 1'b0;
       numbered_q <= 1'b0;
       aw_q <= 1'b0;
       w_q <= 1'b0;

@@ -9,6 +9,7 @@ from typing import Any
 
 import cocotb
 import pytest
+from cocotb.triggers import ReadOnly
 from cocotbext.axi import AxiLiteBus, AxiLiteSlave
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
@@ -54,6 +55,7 @@ class RegistersBench(Bench):
         super().__init__(dut, stalls)
         self.requests, self.answers = self.source("s_axis"), self.sink("m_axis")
         dut.mac_i.value, dut.port_i.value, dut.stir_i.value = int(MAC.replace(":", ""), 16), model.PORT, 0
+        dut.show_i.value = 0
         self.answer(lambda: setattr(dut.stir_i, "value", self.random.getrandbits(1)))
         logging.getLogger(f"cocotb.{dut._name}.m_axil").setLevel(logging.CRITICAL)
         self.words, self.model_words = Words(), dict[int, int]()
@@ -190,6 +192,35 @@ async def who_may_do_what(dut: Any) -> None:
     await bench.reset()
     bench.model._peer = None
     assert await bench.hello(OTHER) != token
+
+
+@cocotb.test()
+async def the_token_may_be_shown_before_and_after_the_first_hello(dut: Any) -> None:
+    bench = RegistersBench(dut)
+
+    async def show() -> int:
+        dut.show_i.value = 1
+        await bench.step()
+        dut.show_i.value = 0
+        await ReadOnly()
+        shown = now(dut.token_o)
+        await bench.step()
+        return shown
+
+    await bench.reset()
+    for _ in range(100):
+        await bench.step()
+    shown = await show()
+    assert shown
+    assert await show() == shown
+    assert await bench.hello() == shown
+    assert await bench.same(packet(Datagram(kind=Kind.ACCESS, number=1, token=shown, accesses=(write(0, 5),))))
+    assert bench.words.writes == [(0, 5)]
+    await bench.reset()
+    bench.model._peer = None
+    token = await bench.hello()
+    assert token != shown
+    assert await show() == token
 
 
 @cocotb.test()

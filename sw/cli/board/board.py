@@ -21,7 +21,7 @@ Address = Annotated[
     typer.Option(
         "--board",
         envvar="FRAMELANE_BOARD",
-        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|udp:HOST[:PORT]|sim:SOCKET|sim|sim:rc",
+        metavar="uio:/dev/uioN|pci:0000:03:00.0[:BAR]|udp:HOST[:PORT]|uart:/dev/ttyUSBn|sim:SOCKET|sim|sim:rc",
         help="Which board. sim:SOCKET: the one of `framelane board serve`. sim: a new simulated board for this "
         "command only. sim:rc: the same without frame store and correction.",
     ),

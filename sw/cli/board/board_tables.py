@@ -25,6 +25,9 @@ def show_probe(board: Board, console: Console) -> None:
         say(console, f"RC on the first {is_.rc_qps} queue pairs, {is_.rc_depth} descriptors kept of each")
     if is_.station:
         say(console, "receive path: ARP, ping, pauses of the link")
+    token = board.token
+    if token is not None:
+        say(console, f"token for writes over UDP, until its reset: {token:016x}")
     state = board.state()
     set_ = [field.name for field in fields(state) if getattr(state, field.name)]
     say(console, f"status: {', '.join(set_) or 'busy'}")

@@ -76,6 +76,12 @@ class Board:
         self._queue_pairs = QueuePairs(self.registers, self._wait_until)
         self._station = StationRegisters(self.registers, self._wait_until)
 
+    @property
+    def token(self) -> int | None:
+        """What writes over UDP must have, 64 bits; None where the registers are reached in a way that tells none."""
+        token: int | None = getattr(self._opened, "token", None)
+        return token
+
     def close(self) -> None:
         """Release the board, which goes on as it is. May be called twice."""
         self._opened.close()

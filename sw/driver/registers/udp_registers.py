@@ -50,6 +50,11 @@ class UdpRegisters:
         check_access(offset, MAP_BYTES, value)
         self._do(write(offset, value))
 
+    @property
+    def token(self) -> int:
+        """What the board has told: its writes must have it. It stays the same until the board is reset."""
+        return self._token
+
     def close(self) -> None:
         """See `Registers`."""
         self._socket.close()

@@ -45,6 +45,10 @@ class Design:
     functions: Mapping[str, Signature]
     parameters: Mapping[str, int] = field(default_factory=dict)
     """Parameters of the top module, beside the bus width."""
+    folders: tuple[str, ...] = ()
+    """Where more modules are, beside `hw/` and `sim/dpi/`."""
+    options: tuple[str, ...] = ()
+    """More options of Verilator."""
 
     def library(self, width: int | None) -> Path:
         """The design of a bus width, compiled into `verilated_folder()`; where it is not yet, that takes about 20 s.
@@ -57,8 +61,9 @@ class Design:
         root = gateware_root()
         around = root / "sim" / "dpi"
         inputs = [*(root / "hw").rglob("*.sv"), *around.rglob("*.sv"), *around.rglob("*.hpp")]
+        inputs += [path for folder in self.folders for path in (root / folder).glob("*.sv")]
         digest = hashlib.sha256(version("verilator").encode() + Path(__file__).read_bytes() + self.top.encode())
-        digest.update(repr((COMPILED, sorted(self.parameters.items()))).encode())
+        digest.update(repr((COMPILED, sorted(self.parameters.items()), self.options)).encode())
         for path in *sorted(inputs), *(around / source for source in self.sources):
             digest.update(path.name.encode() + path.read_bytes())
         name = f"{self.name}_{width}" if width else self.name
@@ -74,12 +79,13 @@ class Design:
 
     def _build(self, root: Path, width: int | None, target: Path) -> None:
         environment = verilator_environment()
-        folders = source_folders(root)
+        folders = [*source_folders(root), *(root / folder for folder in self.folders)]
         top = next(path for folder in folders if (path := folder / f"{self.top}.sv").is_file())
         parameters = {**self.parameters, **({"DataW": width} if width else {})}
         with tempfile.TemporaryDirectory(prefix=f"{target.stem}_", dir=target.parent) as work:
             command = [
                 *("verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wno-fatal", *IN_PIECES),
+                *self.options,
                 *("--prefix", "Vtop", "--top-module", self.top, "-Mdir", work, "-o", "design.so"),
                 *("-CFLAGS", compiler_flags(), "-LDFLAGS", "-shared", "-MAKEFLAGS", COMPILED),
                 *(f"-G{name}={_literal(value)}" for name, value in parameters.items()),

@@ -1,0 +1,1 @@
+"""Boards with a PHY, simulated by their pins."""
