@@ -29,6 +29,8 @@ class LedgerBench(Bench):
 
     def _sample(self) -> None:
         self.released += now(self.dut.release_o)
+        ended = self.model.sent.total() + self.model.failed.total()
+        assert ended == len(self.counts.items) or not now(self.dut.idle_o), "idle, and a frame is not counted yet"
 
     def message(self, last: bool, destination: int) -> None:
         fields = dict.fromkeys(BD_T.fields, 0) | {"last": last, "destination_index": destination}
@@ -139,6 +141,25 @@ async def an_error_fails_its_own_frame_only(dut: Any) -> None:
             await bench.end(k == bad)
     await bench.check()
     assert dict(bench.model.failed) == {1: 1, 2: 1, 3: 1}
+
+
+@cocotb.test()
+async def it_is_not_idle_before_a_count_is_taken(dut: Any) -> None:
+    """Also in the cycles in which the count of the only frame is on its way to the port."""
+    bench = LedgerBench(dut, Stalls.NONE)
+    idle: list[int] = []
+    bench.watch(lambda: idle.append(now(dut.idle_o)))
+    await bench.reset()
+    bench.message(True, 7)
+    bench.over()
+    await bench.until(lambda: not bench.bds.items and not bench.overs.items)
+    await bench.step()
+    idle.clear()
+    await bench.end(False)
+    await bench.until(lambda: bool(bench.counts.items), 20)
+    assert not any(idle), f"{idle} from the end of the message on"
+    await bench.step()
+    assert idle[-1]
 
 
 @cocotb.test()
