@@ -4,6 +4,7 @@ ARGS ?=
 BENCH ?=
 BLOCK ?=
 BOARD ?= colorlight_5a_75b
+BOARDS ?= $(patsubst boards/%/board.toml,%,$(wildcard boards/*/board.toml))
 # Each worker may hold a C++ compiler: as many as there are cores, but not a cluster's worth.
 XDIST ?= -n auto --maxprocesses 8 --dist loadscope
 
@@ -127,8 +128,10 @@ fmax-all: $(VENV)/.dev
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/fmax/fmax.py --check --all
 
 bitstream-check: $(VENV)/.dev
-	PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $(BOARD) --check
-	FRAMELANE_WIDTHS=commit $(RUN) pytest -q sim/boards
+	status=0; \
+	for board in $(BOARDS); do PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $$board --check || status=1; done; \
+	FRAMELANE_WIDTHS=commit $(RUN) pytest -q sim/boards || status=1; \
+	exit $$status
 
 faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/faults/faults.py $(ARGS)

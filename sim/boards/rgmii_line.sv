@@ -25,6 +25,7 @@ module rgmii_line #(
 );
 
   localparam realtime LINE = 8.0;  // of the PHY's clock, 125 MHz
+  localparam realtime MARGIN = 1.0;  // setup and hold of what the PHY gets (RGMII 2.0, table 2)
 
   logic rxc, txc_late;
 
@@ -66,6 +67,21 @@ module rgmii_line #(
 
   // From the board
   always @(txc_i) txc_late <= #(TxDelay) txc_i;
+
+  realtime edge_at, change_at;  // the clock's last edge, and when data changed last
+
+  initial begin
+    edge_at = -LINE;
+    change_at = -LINE;
+  end
+
+  always @(txd_i) change_at <= $realtime;
+
+  always @(txc_late) begin
+    edge_at <= $realtime;
+    if (tx_ctl_i && ($realtime - change_at < MARGIN || (change_at >= edge_at && change_at - edge_at < MARGIN)))
+      $error("%m: the PHY's data change at the edges of its clock");
+  end
 
   logic [3:0] line_low, line_high;
   logic line_valid, line_odd, under_way;
