@@ -122,7 +122,10 @@ def run(tool: str, *arguments: str, folder: Path, log: str) -> None:
 
 
 def synthesize(made: Board, folder: Path) -> None:
-    """Leave `netlist.json` for nextpnr and `netlist.v` for simulation in `folder`, with what was read in `src`."""
+    """Leave `netlist.json` for nextpnr and `netlist.v` for simulation in `folder`, with what was read in `src`.
+
+    SystemExit where a clock that must be met has no net: nextpnr would say so an hour later.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "src").mkdir(parents=True)
     files = sources(made.name)
@@ -140,6 +143,7 @@ def synthesize(made: Board, folder: Path) -> None:
     ]
     (folder / "run.ys").write_text("\n".join(script) + "\n")
     run("yosys", "-q", "run.ys", folder=folder, log="yosys.log")
+    check_clocks(made, json.loads((folder / "netlist.json").read_text())["modules"][made.name])
 
 
 def place_and_route(made: Board, folder: Path, seed: int) -> Placed:
@@ -158,6 +162,12 @@ def place_and_route(made: Board, folder: Path, seed: int) -> Placed:
     run("ecppack", "--compress", "board.config", name, folder=work, log="ecppack.log")
     names = clock_names(made, json.loads((folder / "netlist.json").read_text())["modules"][made.name])
     return placed(made, json.loads((work / "report.json").read_text()), names, seed, (work / name).read_bytes())
+
+
+def check_clocks(made: Board, netlist: Mapping[str, Any]) -> None:
+    """SystemExit where a clock in the board's file is no net of the flat netlist."""
+    if missing := made.clocks.keys() - netlist["netnames"].keys():
+        raise SystemExit(f"boards/{made.name}/board.toml: no net of the netlist is named {', '.join(sorted(missing))}")
 
 
 def clock_names(made: Board, netlist: Mapping[str, Any]) -> dict[str, str]:

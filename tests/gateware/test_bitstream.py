@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 
 import bitstream_table
-from board_build import BOARDS, Board, CriticalPath, Placed, board, boards, clock_names, inputs, placed, sources
+from board_build import (
+    BOARDS,
+    Board,
+    CriticalPath,
+    Placed,
+    board,
+    boards,
+    check_clocks,
+    clock_names,
+    inputs,
+    placed,
+    sources,
+)
 
 NAMES = boards()
 MADE = Board("board", "25k", "CABGA256", 6, 85, {"core_clk": 62.5, "rx_clk": 125}, {})
@@ -37,6 +49,12 @@ def report(core: float = 70.0) -> dict[str, Any]:
 
 def test_a_clock_is_found_by_every_name_of_its_net() -> None:
     assert NAMED == {"core_clk": "core_clk", "u_a.clk": "core_clk", "eth0_rxc": "rx_clk", "rx_clk": "rx_clk"}
+
+
+def test_a_clock_without_a_net_is_said_before_it_is_placed() -> None:
+    check_clocks(MADE, {"netnames": dict.fromkeys(MADE.clocks)})
+    with pytest.raises(SystemExit, match=r"board\.toml: no net of the netlist is named rx_clk"):
+        check_clocks(MADE, {"netnames": {"core_clk": None}})
 
 
 def test_what_nextpnr_reports_is_read_by_clock() -> None:
