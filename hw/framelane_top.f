@@ -46,6 +46,7 @@ rtl/cells/axis_merge.sv
 rtl/cells/serial_divide.sv
 rtl/cells/serial_scale.sv
 rtl/placement/bd_select.sv
+rtl/placement/bd_reg.sv
 rtl/placement/bd_place.sv
 rtl/placement/bd_rows.sv
 rtl/placement/bd_gen.sv

@@ -52,6 +52,8 @@ _READBACK = re.compile(
     r"    always_comb begin\n +automatic logic \[31:0\] readback_data_var;\n.*?\n    end\n", re.DOTALL
 )
 _READ = re.compile(r"\(rd_mux_addr == (\w+'h\w+)\)")
+_STROBE = re.compile(r"(?<=cpuif_req_masked & )\(cpuif_addr == (\w+'h\w+)\)")
+_DECODE = "    logic cpuif_req_masked;\n"
 _READ_BLOCK = re.compile(r" +if\(rd_mux_addr == (\w+'h\w+)\) begin\n((?: +readback_data_var.*;\n)+) +end\n")
 _READ_FIELD = re.compile(r"( +)(readback_data_var(?:\[(\d+)(?::(\d+))?\])?) = (.*);")
 _ANSWERED = re.compile(r" +readback_(?:done|err) = .*\n")
@@ -119,20 +121,22 @@ def spread_address(module: str) -> str:
 
 
 def decode_before(module: str) -> str:
-    """Choose what is read by registers: whoever asks gives the address a cycle before the request, and keeps it.
+    """Choose what is accessed by registers: whoever asks gives the address a cycle before the request, and keeps it.
 
     ValueError where the generator writes the choice in another way.
     """
     found = _READBACK.findall(module)
-    if len(found) != 1 or not (addresses := _READ.findall(found[0])):
+    if len(found) != 1 or not (reads := _READ.findall(found[0])) or module.count(_DECODE) != 1:
         raise ValueError("what is read is not found in what PeakRDL-regblock writes: mend scripts/regs.py")
+    addresses = dict.fromkeys([*_STROBE.findall(module), *reads])
     index = {address: k for k, address in enumerate(addresses)}
-    decode = f"    logic [{len(addresses) - 1}:0] reads_q;\n    always_ff @(posedge clk) begin\n"
-    decode += "".join(f"        reads_q[{k}] <= rd_mux_addr == {address};\n" for address, k in index.items())
-    chosen, blocks = _READ_BLOCK.subn(lambda read: _masked(read[2], f"reads_q[{index[read[1]]}]"), found[0])
-    if blocks != len(addresses):
-        raise ValueError(f"{blocks} of {len(addresses)} registers are read as expected: mend scripts/regs.py")
-    return module.replace(found[0], f"{decode}    end\n\n{chosen}")
+    decode = f"    logic [{len(addresses) - 1}:0] chosen_q;\n    always_ff @(posedge clk) begin\n"
+    decode += "".join(f"        chosen_q[{k}] <= cpuif_addr == {address};\n" for address, k in index.items())
+    masked, blocks = _READ_BLOCK.subn(lambda read: _masked(read[2], f"chosen_q[{index[read[1]]}]"), found[0])
+    if blocks != len(reads):
+        raise ValueError(f"{blocks} of {len(reads)} registers are read as expected: mend scripts/regs.py")
+    module = module.replace(found[0], masked).replace(_DECODE, f"{decode}    end\n\n{_DECODE}")
+    return _STROBE.sub(lambda strobe: f"chosen_q[{index[strobe[1]]}]", module)
 
 
 def _masked(assignments: str, chosen: str) -> str:

@@ -462,8 +462,16 @@ module tx
   // Also while a packet is on its way to the line, if that moves. ARP and ping that wait do not count: a pause may hold them for long.
   assign quiet = core_idle && store_i.idle && !line_tvalid && (!m_axis_tvalid || mac_late || mac_left_q || aborting);
 
-  // For a reset from outside, which would forget what memory owes; one by register does not
-  assign idle_o = quiet && !memory_owes && !store_i.owes;
+  // For a reset from outside, which would forget what memory owes; one by register does not. What is at the end of paths through the
+  // whole core is of the cycle before, when no frame was there.
+  logic owes_q, idle_q;
+
+  always_ff @(posedge clk) begin
+    owes_q <= memory_owes;  // its reader is not idle yet as it begins to owe
+    idle_q <= quiet && !owes_q && !s_axis_frame_tvalid && !rest_rst;
+  end
+
+  assign idle_o = idle_q && store_i.idle && !store_i.owes;
 
   assign pulses = '{
           cycles: 1'b0,  // the registers' own

@@ -14,6 +14,7 @@ PARTS = {
     "axil_both": "registers",
     "axil_port": "registers",
     "axil_turns": "registers",
+    "bd_reg": "bd_gen",
     "config_table": "registers",
     "det_constants": "det_correct",
     "det_end": "det_send",

@@ -78,8 +78,9 @@ module det_registers
   det_regs__in_t  regs_in;
   det_regs__out_t regs;
 
-  // The bus: an access stays until it is answered, two cycles later.
-  logic req, req_write, answer_q, ack_q, low;
+  // The bus: an access stays until it is answered, three cycles later.
+  logic req, req_write, ack_q, low;
+  logic [1:0] answer_q;
   logic [5:0] unused;
   logic [15:0] addr;
   logic [31:0] data, mask, regs_data, regs_data_q, qp_data_q, count_data, correction_data;
@@ -189,8 +190,8 @@ module det_registers
 
   always_ff @(posedge clk) begin
     pulses_q <= pulses_i;
-    answer_q <= req;
-    ack_q <= answer_q;
+    answer_q <= {answer_q[0], req};
+    ack_q <= answer_q[1];
     if (req) regs_data_q <= addr[15:12] == REGS && low ? regs_data : '0;
     qp_data_q <= '0;
     for (int unsigned w = 0; w < QP_WORDS; w++) begin
@@ -200,7 +201,7 @@ module det_registers
         | link_data;
     if (rst) begin
       pulses_q <= '0;
-      answer_q <= 1'b0;
+      answer_q <= '0;
       ack_q <= 1'b0;
     end
   end

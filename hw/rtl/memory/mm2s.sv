@@ -250,28 +250,34 @@ module mm2s
   logic [KeepW-1:0] earlier, keep;
   logic [31:0] left, left_q;  // bytes of the command not yet given, this beat's included
   logic last_left_q;  // they fill one beat at most
-  logic whole, waits, rests, rest_q, previous_failed_q, valid, failed, last, ready;
+  logic entire_q, waits_q, rests, rest_q, previous_failed_q, valid, failed, last, ready;
   (* keep, dont_merge *)logic [GROUPS-1:0] rests_q, valids_q;  // a rest, and a beat in `now`
   logic [GROUPS-1:0] readies, valids;
 
   assign now = beat[STAGES];
   assign rest_q = rests_q[0];
-  assign whole = now.offset == '0 || (now.first && now.last);
-  assign waits = now.first && !whole;
   assign en = ready && !rest_q;
-  assign valid = rest_q || (now.valid && !waits);
-  assign rests = now.valid && now.last && !waits && !last;
+  assign valid = rest_q || (now.valid && !waits_q);
+  assign rests = now.valid && now.last && !waits_q && !last;
   assign left = now.first && !rest_q ? now.length : left_q;
   assign last = now.first && !rest_q ? now.single : last_left_q;
   assign keep = last ? ~(~KeepW'(0) << left[LANES_W:0]) : '1;
-  assign earlier = rest_q ? '1 : whole ? '0 : ~(~KeepW'(0) << ((LANES_W + 1)'(KeepW) - (LANES_W + 1)'(now.offset)));
+  assign earlier = rest_q ? '1 : entire_q ? '0 : ~(~KeepW'(0) << ((LANES_W + 1)'(KeepW) - (LANES_W + 1)'(now.offset)));
   assign failed = (now.failed && !rest_q) || (previous_failed_q && earlier != '0);
+
+  // Of `now`: a cycle before, for the end of the path that asks whether there is room comes late
+  always_ff @(posedge clk) begin
+    if (en) begin
+      entire_q <= beat[STAGES-1].offset == '0 || (beat[STAGES-1].first && beat[STAGES-1].last);
+      waits_q <= beat[STAGES-1].first && beat[STAGES-1].offset != '0 && !beat[STAGES-1].last;
+    end
+  end
 
   always_ff @(posedge clk) begin
     if (en && now.valid) begin
       previous_failed_q <= now.failed;
-      left_q <= waits ? now.length : left - 32'(KeepW);
-      last_left_q <= waits ? now.single : left <= 32'(2 * KeepW);
+      left_q <= waits_q ? now.length : left - 32'(KeepW);
+      last_left_q <= waits_q ? now.single : left <= 32'(2 * KeepW);
     end
   end
 

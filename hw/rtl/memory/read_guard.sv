@@ -64,7 +64,7 @@ module read_guard
     answers_q <= answers;
     due_q <= due;
     all_q <= all;
-    owed_q <= owed - count_t'(came && owed != '0);
+    owed_q <= answers_q ? all : owed_q - count_t'(came && owed_q != '0);
     if (rst) begin
       answers_q <= 1'b0;
       due_q <= '0;

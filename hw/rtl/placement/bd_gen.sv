@@ -1,7 +1,7 @@
 // Decides where every byte comes from and goes to: for each frame and flow the descriptors, one a clock, and the trailer.
 // While the descriptors of one frame leave, the place of the next is computed.
 //
-//   frames -> bd_select -> bd_place -> bd_rows -> descriptors, trailers, ends of frames
+//   frames -> bd_select -> bd_reg -> bd_place -> bd_reg -> bd_rows -> descriptors, trailers, ends of frames
 module bd_gen
   import framelane_pkg::*;
 #(
@@ -69,13 +69,15 @@ module bd_gen
   logic placed_tvalid, placed_tready, ready_tvalid, ready_tready;
   count_t count_tdata;
   logic count_tvalid, count_tready;
-  logic select_idle, place_idle, rows_idle;
+  logic select_idle, place_idle, rows_idle, queued_over, ready_over;
 
   // Tools do not find that registers in a ring hold nothing but 0: they are told so behind each.
   always_comb begin
     frame_tdata  = s_axis_frame_tdata;
     queued_tdata = registered_tdata;
     ready_tdata  = waiting_tdata;
+    queued_tdata.over = queued_over;
+    ready_tdata.over = ready_over;
     if (!TimeFlags) begin
       frame_tdata.time_flags = '0;
       queued_tdata.frame.time_flags = '0;
@@ -102,15 +104,17 @@ module bd_gen
       .idle_o              (select_idle)
   );
 
-  axis_reg #(
+  bd_reg #(
       .DataW($bits(chosen_t))
   ) u_chosen (
       .clk,
       .rst,
       .s_axis_tdata (chosen_tdata),
+      .s_axis_tuser (chosen_tdata.over),
       .s_axis_tvalid(chosen_tvalid),
       .s_axis_tready(chosen_tready),
       .m_axis_tdata (registered_tdata),
+      .m_axis_tuser (queued_over),
       .m_axis_tvalid(queued_tvalid),
       .m_axis_tready(queued_tready)
   );
@@ -153,15 +157,17 @@ module bd_gen
       .m_axis_tready(m_axis_count_tready)
   );
 
-  axis_reg #(
+  bd_reg #(
       .DataW($bits(placed_t))
   ) u_placed (
       .clk,
       .rst,
       .s_axis_tdata (placed_tdata),
+      .s_axis_tuser (placed_tdata.over),
       .s_axis_tvalid(placed_tvalid),
       .s_axis_tready(placed_tready),
       .m_axis_tdata (waiting_tdata),
+      .m_axis_tuser (ready_over),
       .m_axis_tvalid(ready_tvalid),
       .m_axis_tready(ready_tready)
   );

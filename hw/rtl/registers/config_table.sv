@@ -11,7 +11,7 @@ module config_table #(
 ) (
     input logic clk,
 
-    // Software. Outside the table writes do nothing and reads give 0.
+    // Software. Outside the table writes do nothing and reads give 0. A write is in force two cycles later.
     input  logic              write_i,
     input  logic [       7:0] index_i,
     input  logic [WORD_W-1:0] word_i,
@@ -36,18 +36,32 @@ module config_table #(
 
   typedef logic [INDEX_W-1:0] index_t;
 
-  logic write, known, entry_known;
+  logic known, entry_known;
 
   assign known = 9'(index_i) < 9'(Entries) && (WORD_W + 1)'(word_i) < (WORD_W + 1)'(Words);
   assign entry_known = 9'(entry_index_i[0]) < 9'(Entries);
-  assign write = write_i && known;
+
+  // A write, a cycle later: what it means for each word is known then.
+  logic copies_q = 1'b0;
+  logic [Words-1:0] writes_q = '0;
+  index_t index_q;
+  logic [WORD_W-1:0] word_q;
+  logic [31:0] written_q;
+
+  always_ff @(posedge clk) begin
+    copies_q <= write_i && known;
+    for (int unsigned w = 0; w < Words; w++) writes_q[w] <= write_i && known && word_i == WORD_W'(w);
+    index_q <= index_t'(index_i);
+    word_q <= word_i;
+    written_q <= data_i;
+  end
 
   logic [31:0] copy[Entries << WORD_W] = '{default: '0};
   logic [31:0] data_q;
   logic known_q;
 
   always_ff @(posedge clk) begin
-    if (write) copy[{index_t'(index_i), word_i}] <= data_i;
+    if (copies_q) copy[{index_q, word_q}] <= written_q;
     data_q  <= copy[{index_t'(index_i), word_i}];
     known_q <= known;
   end
@@ -68,12 +82,12 @@ module config_table #(
       logic [31:0] waiting[Entries] = '{default: '0};
 
       always_ff @(posedge clk) begin
-        if (write && word_i == WORD_W'(w)) waiting[index_t'(index_i)] <= data_i;
-        if (write && word_i == WORD_W'(w + 1)) values[index_t'(index_i)] <= waiting[index_t'(index_i)];
+        if (writes_q[w]) waiting[index_q] <= written_q;
+        if (writes_q[w+1]) values[index_q] <= waiting[index_q];
       end
     end else begin : gen_plain
       always_ff @(posedge clk) begin
-        if (write && word_i == WORD_W'(w)) values[index_t'(index_i)] <= data_i;
+        if (writes_q[w]) values[index_q] <= written_q;
       end
     end
 

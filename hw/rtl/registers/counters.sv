@@ -23,7 +23,7 @@ module counters
     input  logic clear_i,
     output logic busy_o,
 
-    // Software: one half of a counter, of the last snapshot, a cycle after its index
+    // Software: one half of a counter, of the last snapshot, two cycles after its index
     input  logic [10:0] index_i,
     input  logic        high_i,
     output logic [31:0] data_o
@@ -191,14 +191,17 @@ module counters
     end
   end
 
-  // Software
-  logic [63:0] shown_q;
-  logic high_q, known_q;
+  // Software. A block memory takes its time: what it gives has a cycle of its own.
+  logic [63:0] shown0_q, shown_q;
+  logic high0_q, high_q, known0_q, known_q;
 
   always_ff @(posedge clk) begin
-    shown_q <= shown[index_t'(index_i)];
-    high_q  <= high_i;
-    known_q <= 32'(index_i) < Counters;
+    shown0_q <= shown[index_t'(index_i)];
+    high0_q <= high_i;
+    known0_q <= 32'(index_i) < Counters;
+    shown_q <= shown0_q;
+    high_q <= high0_q;
+    known_q <= known0_q;
   end
 
   always_comb begin

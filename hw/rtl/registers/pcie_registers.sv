@@ -77,7 +77,7 @@ module pcie_registers
     pcie_regs__in_t regs_in;
     pcie_regs__out_t regs;
     logic [5:0] unused;
-    logic [31:0] regs_data, regs_data_q, count_data, count_data_q;
+    logic [31:0] regs_data, regs_data_q, count_data;
     logic here, counts_busy, write_q, count_ready, is_regs_q, is_counts_q;
     (* keep, dont_merge *)access_t access_q;  // a copy for this engine, so that none drives more
     (* keep, dont_merge *)logic [3:0] writes_q;  // and of whether it is a write, for each quarter of the registers
@@ -134,7 +134,6 @@ module pcie_registers
       is_regs_q <= req && here && !asked.addr[13];
       is_counts_q <= here && asked.addr[13];
       regs_data_q <= is_regs_q ? regs_data : '0;
-      count_data_q <= is_counts_q ? count_data : '0;
       write_q <= regs.map_entry.page.swmod;
       if (rst || rst_q) pulses_q <= '0;
       if (rst) begin
@@ -143,10 +142,10 @@ module pcie_registers
       end
     end
 
-    // Both have been read a cycle before the answer.
+    // Both have been read as it is answered.
     logic [31:0] word_q;
     always_ff @(posedge clk) word_q <= regs_data_q;
-    assign words[e] = word_q | count_data_q;
+    assign words[e] = word_q | (is_counts_q ? count_data : '0);
 
     assign control_o[e] = '{
             map_write: write_q,

@@ -187,16 +187,18 @@ module registers
   );
 
   // What a request asks for is known a cycle after it has come: to find out is a path of its own.
-  logic flow_write_q, destination_write_q, qp_write_req_q, whole_q;
+  logic regs_req_q, flow_write_q, destination_write_q, qp_write_req_q, whole_q;
 
   always_ff @(posedge clk) begin
     req_q <= req;
+    regs_req_q <= req && place == REGS;
     flow_write_q <= req && req_write && place == FLOWS && req_mask == '1;
     destination_write_q <= req && req_write && place == DESTINATIONS && req_mask == '1;
     qp_write_req_q <= req && req_write && place == QPS;
     whole_q <= req_mask == '1;
     if (rst[0]) begin
       req_q <= 1'b0;
+      regs_req_q <= 1'b0;
       flow_write_q <= 1'b0;
       destination_write_q <= 1'b0;
       qp_write_req_q <= 1'b0;
@@ -216,7 +218,7 @@ module registers
   tx_regs u_regs (
       .clk,
       .rst                 (rst[0]),
-      .s_cpuif_req         (req_q && place == REGS),
+      .s_cpuif_req         (regs_req_q),
       .s_cpuif_req_is_wr   (req_writes),
       .s_cpuif_addr        (regs_addr),
       .s_cpuif_wr_data     (req_data),
@@ -285,7 +287,7 @@ module registers
 
   // An access is answered two cycles after that, what it reads comes from registers behind all memories; a write to a QP waits until
   // the last one that was committed is in force.
-  logic qp_asked, qp_waits_q, qp_write;
+  logic qp_asked, qp_waits_q, qp_write, qp_commits_q, qp_commit_busy;
   logic [31:0] flow_data, destination_data, qp_data, count_data, station_data;
   logic [31:0] regs_data_q, flow_data_q, destination_data_q, qp_data_q, count_data_q, station_data_q;
   logic [QP_ALL_WORDS-1:0][31:0] qp_words;
@@ -293,6 +295,7 @@ module registers
   logic [1:0][7:0] commit_index;  // copies, each for half of the words
 
   assign qp_asked = qp_waits_q || qp_write_req_q;
+  assign qp_busy = qp_commits_q || qp_commit_busy;
   assign qp_write = qp_asked && whole_q && !qp_busy;
 
   always_ff @(posedge clk) begin
@@ -303,10 +306,13 @@ module registers
     count_data_q <= count_data;
     station_data_q <= station_data;
     qp_waits_q <= qp_asked && qp_busy;
+    // When the table has it.
+    qp_commits_q <= qp_write && qp_addr[5:2] == '0 && 9'(qp_addr[13:6]) < 9'(NumQp) && !resetting;
     answer_q <= (req_q || qp_waits_q) && !(qp_asked && qp_busy);
     ack_q <= answer_q;
     if (rst[0]) begin
       qp_waits_q <= 1'b0;
+      qp_commits_q <= 1'b0;
       answer_q <= 1'b0;
       ack_q <= 1'b0;
     end
@@ -374,9 +380,9 @@ module registers
   ) u_commit (
       .clk,
       .rst     (rst[0]),
-      .commit_i(qp_write && qp_addr[5:2] == '0 && 9'(qp_addr[13:6]) < 9'(NumQp) && !resetting),
+      .commit_i(qp_commits_q),
       .index_i (qp_addr[13:6]),
-      .busy_o  (qp_busy),
+      .busy_o  (qp_commit_busy),
       .index_o (commit_index),
       .words_i (qp_words[QP_WORDS-1:0]),
       .m_axis_qp_tdata,
@@ -585,13 +591,22 @@ module registers
     end
   end
 
-  logic counted;
+  logic counted, dropped_q, skipped_q;
   destination_counter_e counter;
   refusal_t refusal_q;
 
   assign counted = s_axis_count_tvalid && s_axis_count_tready &&
       s_axis_count_tdata.index >= 16'(DESTINATION_COUNTERS_FIRST);
   assign counter = destination_counter_e'(s_axis_count_tdata.index - 16'(DESTINATION_COUNTERS_FIRST));
+
+  always_ff @(posedge clk) begin
+    dropped_q <= counted && counter == DESTINATION_DROPPED;
+    skipped_q <= counted && counter == DESTINATION_SKIPPED;
+    if (rst[0]) begin
+      dropped_q <= 1'b0;
+      skipped_q <= 1'b0;
+    end
+  end
 
   always_ff @(posedge clk) begin
     if (refusal_valid_i && !regs.errors.refused.value) refusal_q <= refusal_i;
@@ -650,8 +665,8 @@ module registers
         mac_stuck: '{next: status_q.mac_stuck},
         memory_stuck: '{next: status_q.memory_stuck}
     };
-    regs_in.errors.no_credit = '{hwclr: clear, hwset: counted && counter == DESTINATION_DROPPED};
-    regs_in.errors.skipped = '{hwclr: clear, hwset: counted && counter == DESTINATION_SKIPPED};
+    regs_in.errors.no_credit = '{hwclr: clear, hwset: dropped_q};
+    regs_in.errors.skipped = '{hwclr: clear, hwset: skipped_q};
     regs_in.errors.refused = '{hwclr: clear, hwset: refusal_valid_i};
     regs_in.errors.frame_lost = '{hwclr: clear, hwset: pulses_q.frames_lost};
     regs_in.errors.bad_qp = '{hwclr: clear, hwset: pulses_q.bad_qp};

@@ -145,7 +145,7 @@ async def the_next_frame_is_placed_while_one_leaves(dut: Any) -> None:
         bench.offer(n)
     await bench.check()
     cycles = bench.bds.taken[-1] - bench.bds.taken[0] + 1
-    assert cycles <= 10 * 201 + 9 * 5, "more than 5 cycles between two frames"
+    assert cycles <= 10 * 201 + 9 * 6, "more than 6 cycles between two frames"
 
 
 @cocotb.test()

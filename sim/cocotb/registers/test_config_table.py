@@ -17,6 +17,7 @@ class TableBench(Bench):
         self.entries, self.words, self.held = (now(getattr(dut, p)) for p in ("Entries", "Words", "Held"))
         self.written = [[0] * self.words for _ in range(self.entries)]
         self.in_force = [[0] * self.words for _ in range(self.entries)]
+        self.is_under_way = False
         dut.write_i.value = 0
         dut.index_i.value = 0
         dut.word_i.value = 0
@@ -27,6 +28,9 @@ class TableBench(Bench):
         self.dut.write_i.value = 1
         await self.step()
         self.dut.write_i.value = 0
+        self.dut.index_i.value, self.dut.data_i.value = self.random.getrandbits(8), self.random.getrandbits(32)
+        self.dut.word_i.value = self.random.getrandbits(len(self.dut.word_i))
+        self.is_under_way = True
         if index < self.entries and word < self.words:
             self.written[index][word] = value
             if word != self.held:
@@ -34,8 +38,15 @@ class TableBench(Bench):
             if word == self.held + 1:
                 self.in_force[index][self.held] = self.written[index][self.held]
 
+    async def settle(self) -> None:
+        """A write is in force two cycles later."""
+        if self.is_under_way:
+            await self.step()
+        self.is_under_way = False
+
     async def read(self, index: int, word: int) -> int:
         """What software reads one cycle after the index; the cycle after that asks for another one."""
+        await self.settle()
         self.dut.index_i.value, self.dut.word_i.value = index, word
         await self.step()
         self.dut.index_i.value = self.random.getrandbits(8)
@@ -48,6 +59,7 @@ class TableBench(Bench):
 
     async def entry(self, index: int) -> list[int]:
         """What the core sees one cycle after the index."""
+        await self.settle()
         self.dut.entry_index_i.value = index
         await self.step()
         self.dut.entry_index_i.value = self.random.getrandbits(8)

@@ -68,6 +68,7 @@ class CountersBench(Bench):
             self.dut.index_i.value, self.dut.high_i.value = index, high
             await self.step()
             self.dut.index_i.value, self.dut.high_i.value = self.random.getrandbits(11), self.random.getrandbits(1)
+            await self.step()
             self.watch(lambda: halves.append(now(self.dut.data_o)))
             await self.step()
             self._watchers.pop()
