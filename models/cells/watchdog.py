@@ -2,7 +2,7 @@
 
 
 class Watchdog:
-    """`watchdog.sv`, cycle by cycle: late two cycles after `limit` (a multiple of its unit, 0: never) without a move."""
+    """`watchdog.sv`, cycle by cycle: late two cycles after `limit` (of its unit a multiple, 0: never)."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

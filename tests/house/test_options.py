@@ -57,6 +57,7 @@ def test_options_are_keyword_only(options: dict[str, ast.ClassDef]) -> None:
 COMMANDS = ("sw/cli/", "sw/demo/", "sw/doctor/", "sw/bench/")
 OF_OTHERS = {
     "sw/driver/simulated/library.py",  # verilator
+    "sw/driver/simulated/pins/verilated_pins.py",  # verilator
     "sw/driver/simulated/toolchain.py",  # verilator
     "sw/receiver/gpu/_source.py",  # NVRTC
     "sw/receiver/transport/verbs/host_checks.py",  # Docker

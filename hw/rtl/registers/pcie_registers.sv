@@ -39,7 +39,7 @@ module pcie_registers
   } access_t;
 
   logic req, ack_q;
-  logic [1:0] answer_q;
+  logic [2:0] answer_q;
   access_t asked;
   logic [31:0] read_data;
   logic [Engines-1:0][31:0] words;
@@ -58,10 +58,10 @@ module pcie_registers
       .data_i (read_data)
   );
 
-  // Answered three cycles later.
+  // Answered four cycles later.
   always_ff @(posedge clk) begin
-    answer_q <= {answer_q[0], req};
-    ack_q <= answer_q[1];
+    answer_q <= {answer_q[1:0], req};
+    ack_q <= answer_q[2];
     if (rst) begin
       answer_q <= '0;
       ack_q <= 1'b0;
@@ -77,7 +77,7 @@ module pcie_registers
     pcie_regs__in_t regs_in;
     pcie_regs__out_t regs;
     logic [5:0] unused;
-    logic [31:0] regs_data, regs_data_q, count_data;
+    logic [31:0] regs_data, regs_data_q, count_data, count_data_q;
     logic here, counts_busy, write_q, count_ready, is_regs_q, is_counts_q;
     (* keep, dont_merge *)access_t access_q;  // a copy for this engine, so that none drives more
     (* keep, dont_merge *)logic [3:0] writes_q;  // and of whether it is a write, for each quarter of the registers
@@ -134,6 +134,7 @@ module pcie_registers
       is_regs_q <= req && here && !asked.addr[13];
       is_counts_q <= here && asked.addr[13];
       regs_data_q <= is_regs_q ? regs_data : '0;
+      count_data_q <= is_counts_q ? count_data : '0;
       write_q <= regs.map_entry.page.swmod;
       if (rst || rst_q) pulses_q <= '0;
       if (rst) begin
@@ -142,10 +143,10 @@ module pcie_registers
       end
     end
 
-    // Both have been read as it is answered.
-    logic [31:0] word_q;
-    always_ff @(posedge clk) word_q <= regs_data_q;
-    assign words[e] = word_q | (is_counts_q ? count_data : '0);
+    // Counts come two cycles later than registers.
+    logic [1:0][31:0] word_q;
+    always_ff @(posedge clk) word_q <= {word_q[0], regs_data_q};
+    assign words[e] = word_q[1] | count_data_q;
 
     assign control_o[e] = '{
             map_write: write_q,
