@@ -1,7 +1,6 @@
 """uart_registers: every line is answered as by the model, whatever it says, and the driver drives it through a pty."""
 
 import itertools
-import logging
 import os
 import select
 import threading
@@ -11,37 +10,15 @@ from typing import Any
 
 import cocotb
 import pytest
-from cocotbext.axi import AxiLiteBus, AxiLiteSlave
 
-from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, run
+from axil_words import HOLE, AxilWords
+from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.base.errors import BoardError
 from framelane.driver.registers.uart_registers import UartRegisters
 from framelane.models.remote import uart
-from framelane.models.remote.udp_registers import SLVERR, Access
 from signals import now
 
-HOLE = 0xF000
-"""From here on accesses are errors."""
 TOKEN = 0x0123_4567_89AB_CDEF
-
-
-class Words:
-    """What is behind the AXI4-Lite port: words at addresses below HOLE."""
-
-    def __init__(self) -> None:
-        self.words: dict[int, int] = {}
-        self.writes: list[tuple[int, int]] = []
-
-    async def write(self, address: int, data: bytes) -> None:
-        if address >= HOLE:
-            raise ValueError
-        self.words[address] = int.from_bytes(data, "little")
-        self.writes.append((address, self.words[address]))
-
-    async def read(self, address: int, length: int) -> bytes:
-        if address >= HOLE:
-            raise ValueError
-        return self.words.get(address, 0).to_bytes(length, "little")
 
 
 class UartBench(Bench):
@@ -54,26 +31,11 @@ class UartBench(Bench):
         dut.token_i.value = 0
         self.watch(self._count)
         self.answer(lambda: setattr(dut.token_i, "value", TOKEN if self.shown else 0))
-        logging.getLogger(f"cocotb.{dut._name}.m_axil").setLevel(logging.CRITICAL)
-        self.words, self.model_words = Words(), dict[int, int]()
-        self.slave = AxiLiteSlave(AxiLiteBus.from_prefix(dut, "m_axil"), dut.clk, dut.rst, target=self.words)
-        if stalls.sink:
-            reads, writes = self.slave.read_if, self.slave.write_if
-            for channel in (reads.ar_channel, reads.r_channel, writes.aw_channel, writes.w_channel, writes.b_channel):
-                channel.set_pause_generator(self.random.random() < STALL_SHARE for _ in itertools.count())
-        self.model = uart.UartRegisters(self._access, lambda: TOKEN)
+        self.words = AxilWords(self, stalls=stalls.sink)
+        self.model = uart.UartRegisters(self.words.access_of_model, lambda: TOKEN)
 
     def _count(self) -> None:
         self.shown += now(self.dut.show_o)
-
-    def _access(self, access: Access) -> Access:
-        word = access.address & ~3
-        if word >= HOLE:
-            return Access(address=access.address, operation=SLVERR)
-        if access.operation:
-            self.model_words[word] = access.data
-            return access_done(access)
-        return Access(address=access.address, data=self.model_words.get(word, 0))
 
     async def say(self, data: bytes, cycles: int = 5000) -> bytes:
         """What is answered to bytes, of which only the last may be a newline."""
@@ -94,12 +56,8 @@ class UartBench(Bench):
         expected = self.model.answers(data)
         got = await self.say(data)
         assert got == expected, (data, got, expected)
-        assert self.words.words == self.model_words
+        assert self.words.words == self.words.of_model
         return got
-
-
-def access_done(access: Access) -> Access:
-    return Access(address=access.address, data=access.data)
 
 
 @cocotb.test()
@@ -152,7 +110,7 @@ async def what_is_no_request_is_said_and_does_nothing(dut: Any) -> None:
     for _ in range(100):
         line = bench.random.randbytes(bench.random.randrange(9)).replace(b"\n", b"")
         await bench.same(line + b"\n")
-    assert await bench.same(b"r0018\n") in (b"=%08x\n" % bench.model_words.get(0x18, 0),)
+    assert await bench.same(b"r0018\n") in (b"=%08x\n" % bench.words.of_model.get(0x18, 0),)
 
 
 async def driven(bench: UartBench, program: Callable[[str], None], spoil: Callable[[bytes], bytes]) -> None:

@@ -1,7 +1,6 @@
 """udp_registers: every answer is the model's, scapy finds its headers right, and the driver drives it by a socket."""
 
 import itertools
-import logging
 import socket
 import threading
 from collections.abc import Callable
@@ -10,12 +9,12 @@ from typing import Any
 import cocotb
 import pytest
 from cocotb.triggers import ReadOnly
-from cocotbext.axi import AxiLiteBus, AxiLiteSlave
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, run
+from axil_words import HOLE, AxilWords
+from bench import ALL_STALLS, Bench, Stalls, run
 from framelane.base.errors import BoardError
 from framelane.driver.registers.udp_registers import UdpRegisters
 from framelane.models.remote import udp_registers as model
@@ -25,27 +24,6 @@ from signals import now
 MAC = "02:00:00:00:00:01"
 HOST, OTHER = ("02:00:00:00:00:0a", "192.168.1.10"), ("02:00:00:00:00:0b", "192.168.1.11")
 BOARD_IP = "192.168.1.50"
-HOLE = 0xF000
-"""From here on accesses are errors."""
-
-
-class Words:
-    """What is behind the AXI4-Lite port: words at addresses below HOLE."""
-
-    def __init__(self) -> None:
-        self.words: dict[int, int] = {}
-        self.writes: list[tuple[int, int]] = []
-
-    async def write(self, address: int, data: bytes) -> None:
-        if address >= HOLE:
-            raise ValueError
-        self.words[address] = int.from_bytes(data, "little")
-        self.writes.append((address, self.words[address]))
-
-    async def read(self, address: int, length: int) -> bytes:
-        if address >= HOLE:
-            raise ValueError
-        return self.words.get(address, 0).to_bytes(length, "little")
 
 
 class RegistersBench(Bench):
@@ -57,28 +35,14 @@ class RegistersBench(Bench):
         dut.mac_i.value, dut.port_i.value, dut.stir_i.value = int(MAC.replace(":", ""), 16), model.PORT, 0
         dut.show_i.value = 0
         self.answer(lambda: setattr(dut.stir_i, "value", self.random.getrandbits(1)))
-        logging.getLogger(f"cocotb.{dut._name}.m_axil").setLevel(logging.CRITICAL)
-        self.words, self.model_words = Words(), dict[int, int]()
-        self.slave = AxiLiteSlave(AxiLiteBus.from_prefix(dut, "m_axil"), dut.clk, dut.rst, target=self.words)
-        if stalls.sink:
-            reads, writes = self.slave.read_if, self.slave.write_if
-            for channel in (reads.ar_channel, reads.r_channel, writes.aw_channel, writes.w_channel, writes.b_channel):
-                channel.set_pause_generator(self.random.random() < STALL_SHARE for _ in itertools.count())
+        self.words = AxilWords(self, stalls=stalls.sink)
         self.counts = dict.fromkeys(("answered_o", "refused_o"), 0)
         self.watch(self._count)
-        self.model = model.UdpRegisters(bytes.fromhex(MAC.replace(":", "")), self._access)
+        self.model = model.UdpRegisters(bytes.fromhex(MAC.replace(":", "")), self.words.access_of_model)
 
     def _count(self) -> None:
         for name in self.counts:
             self.counts[name] += now(getattr(self.dut, name))
-
-    def _access(self, access: Access) -> Access:
-        word = access.address & ~3
-        if word >= HOLE:
-            return Access(address=access.address, data=access.data * access.operation, operation=model.SLVERR)
-        if access.operation:
-            self.model_words[word] = access.data
-        return Access(address=access.address, data=self.model_words.get(word, 0))
 
     def send(self, frame: bytes, *, cut: bool = False) -> None:
         for at, byte in enumerate(frame):
@@ -103,7 +67,7 @@ class RegistersBench(Bench):
         expected = None if cut else self.model.answer(frame)
         got = await self.ask(frame, cut=cut)
         assert got == expected, (got and got.hex(), expected and expected.hex())
-        assert self.words.words == self.model_words
+        assert self.words.words == self.words.of_model
         return Datagram.decode(bytes(Ether(got)[UDP].payload)) if got else None
 
     async def hello(self, host: tuple[str, str] = HOST) -> int:
@@ -182,7 +146,7 @@ async def who_may_do_what(dut: Any) -> None:
         assert await status(access(3, read(0), write(0, 5), token=wrong)) is Status.NO_TOKEN
     assert bench.words.writes == []
     assert await status(access(3, write(0, 5), token=token)) is Status.DONE
-    bench.model_words[0] = bench.words.words[0] = 6  # by another hand
+    bench.words.of_model[0] = bench.words.words[0] = 6  # by another hand
     assert await status(access(3, write(0, 5), read(0), token=token)) is Status.REPEATED
     assert bench.words.writes == [(0, 5)]
     assert await status(access(4, write(0, 5), token=token)) is Status.DONE

@@ -4,33 +4,22 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from framelane.driver.registers.recording import PaperRegisters
-from framelane.models.remote.udp_registers import SLVERR, Access, UdpRegisters
+from framelane.models.remote.udp_registers import UdpRegisters
+from paper_board import PaperBoard
 
 MAC = bytes.fromhex("020000000001")
 _HEAD = MAC + bytes.fromhex("0200000000020800 45000000 00004000 40110000 0a000002 0a000001 9c40".replace(" ", ""))
 
 
 @dataclass
-class DatagramBoard:
+class DatagramBoard(PaperBoard):
     """What is served; `lose` says of each datagram, in both directions, whether it is lost."""
 
     port: int
     model: UdpRegisters
-    registers: PaperRegisters = field(default_factory=PaperRegisters)
     lose: Callable[[bytes], bool] = lambda _: False
-    broken: int = -1
-    """An access at this offset is an error of the bus."""
-
-    def access(self, access: Access) -> Access:
-        if access.address == self.broken:
-            return Access(address=access.address, operation=SLVERR)
-        if access.operation:
-            self.registers.write(access.address, access.data)
-            return Access(address=access.address, data=access.data)
-        return Access(address=access.address, data=self.registers.read(access.address))
 
     def answer(self, payload: bytes) -> bytes | None:
         udp = self.model.port.to_bytes(2, "big") + (8 + len(payload)).to_bytes(2, "big") + bytes(2)

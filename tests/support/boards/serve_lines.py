@@ -6,35 +6,23 @@ import select
 import threading
 import tty
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from framelane.driver.registers.recording import PaperRegisters
 from framelane.models.remote.uart import UartRegisters
-from framelane.models.remote.udp_registers import SLVERR, Access
+from paper_board import PaperBoard
 
 TOKEN = 0x0123456789ABCDEF
 
 
 @dataclass
-class LineBoard:
+class LineBoard(PaperBoard):
     """What is served at `device`; `spoil` makes of bytes, in both directions, what arrives of them."""
 
     device: str
-    registers: PaperRegisters = field(default_factory=PaperRegisters)
     spoil: Callable[[bytes], bytes] = lambda data: data
-    broken: int = -1
-    """An access at this offset is an error of the bus."""
 
     def __post_init__(self) -> None:
         self._model = UartRegisters(self.access, lambda: TOKEN)
-
-    def access(self, access: Access) -> Access:
-        if access.address == self.broken:
-            return Access(address=access.address, operation=SLVERR)
-        if access.operation:
-            self.registers.write(access.address, access.data)
-            return Access(address=access.address, data=access.data)
-        return Access(address=access.address, data=self.registers.read(access.address))
 
     def answers(self, data: bytes) -> bytes:
         said = self._model.answers(self.spoil(data))
