@@ -34,8 +34,8 @@ class Made:
 def parts(tops: Iterable[str], sources: Mapping[str, str]) -> dict[str, str]:
     """The files of `sources`, text by name, that the modules `tops` can be built from.
 
-    A module or package is in the file of its name. An instance begins a line, a package stands before `::`. A run is
-    given these files alone: were one missing, it would not end well.
+    A module or package is in the file of its name. An instance begins a line: its module, then `#(` or its own name and
+    `(`. A package stands before `::`. A run is given these files alone: were one missing, it would not end well.
     """
     found: dict[str, str] = {}
     wanted = [f"{top}.sv" for top in tops]
@@ -44,7 +44,7 @@ def parts(tops: Iterable[str], sources: Mapping[str, str]) -> dict[str, str]:
         if name in sources and name not in found:
             found[name] = sources[name]
             text = code(sources[name])
-            words = re.findall(r"^\s*(\w+)", text, re.MULTILINE) + re.findall(r"(\w+)::", text)
+            words = re.findall(r"^\s*(\w+)\s+(?:#\s*\(|\w+\s*\()", text, re.MULTILINE) + re.findall(r"(\w+)::", text)
             wanted += [f"{word}.sv" for word in words]
     return found
 

@@ -19,7 +19,7 @@ from synth_table import TABLE, Row, parse
 
 BLOCKS = {block.name: block for block in proofs.blocks()}
 TEXTS = {
-    "top.sv": "module top;\n  import low_pkg::*;\n  middle #(.W(1)) u_middle ();\nendmodule",
+    "top.sv": "module top;\n  import low_pkg::*;\n  logic\n    other;\n  middle #(.W(1)) u_middle ();\nendmodule",
     "middle.sv": "// leaf is inside\n  leaf u_leaf ();  /* other u_other (); */",
     "leaf.sv": "module leaf;",
     "low_pkg.sv": "localparam int X = deep_pkg::Y;",
