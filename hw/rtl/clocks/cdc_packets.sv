@@ -50,20 +50,22 @@ module cdc_packets #(
   // The writer
   logic [1:0] s_state, m_state;
   logic s_stop, s_clear, m_stop, m_ending;
-  count_t write_q, write_d, write_code, ends_q, ends_d, read_seen_code;
-  logic inside_q, skip_q, take, push;
+  count_t write_q, write_d, write_next, write_code, ends_q, ends_d, read_seen_code;
+  logic full_q, inside_q, skip_q, take, push;
 
-  assign s_axis_tready = !s_stop && (skip_q || (write_code ^ read_seen_code) != FULL);
+  assign s_axis_tready = !s_stop && (skip_q || !full_q);
   assign take = s_axis_tvalid && s_axis_tready;
   assign push = take && !skip_q;
 
   // Chosen behind the sums, for whether there is room comes late
-  assign write_d = s_clear ? '0 : push ? write_q + 1'b1 : write_q;
+  assign write_next = write_q + 1'b1;
+  assign write_d = s_clear ? '0 : push ? write_next : write_q;
   assign ends_d = s_clear ? '0 : push && s_axis_tlast ? ends_q + 1'b1 : ends_q;
 
   always_ff @(posedge s_clk) begin
     write_q <= write_d;
     ends_q  <= ends_d;
+    full_q  <= (push ? (write_next ^ (write_next >> 1)) ^ read_seen_code : write_code ^ read_seen_code) == FULL;
     if (take) inside_q <= !s_axis_tlast;
     if (take && s_axis_tlast) skip_q <= 1'b0;
     if (s_clear && inside_q) skip_q <= 1'b1;

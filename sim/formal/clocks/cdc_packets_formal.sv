@@ -29,6 +29,7 @@ module cdc_packets_formal #(
     input logic s_clear,
     input logic m_stop,
     input logic m_ending,
+    input logic full_q,
     input logic skip_q,
     input logic cut_q,
     input logic [2:0] dry_q,
@@ -79,7 +80,7 @@ module cdc_packets_formal #(
   always_comb begin
     if (!s_begun_q && !m_begun_q) begin
       assume (write_q == '0 && ends_q == '0 && read_q == '0 && taken_q == '0 && ends_seen_q == '0);
-      assume (valids_q == '0 && index == '0 && !cut_q && !skip_q && dry_q == '0);
+      assume (valids_q == '0 && index == '0 && !cut_q && !skip_q && dry_q == '0 && !full_q);
     end
   end
 
@@ -151,6 +152,7 @@ module cdc_packets_formal #(
     i_on_way : assert (ordered(seen, on_way, decoded(read_sync)));
     i_write : assert (ordered(on_way, write_q, decoded(read_sync)));
     a_room : assert (count_t'(write_q - decoded(read_sync)) <= count_t'(Depth));
+    i_not_full : assert (full_q || count_t'(write_q - decoded(read_sync)) < count_t'(Depth));
     a_overwrites : assert (count_t'(write_q - read_q) <= count_t'(Depth));
 
     i_counted : assert (counted);
