@@ -14,20 +14,25 @@ module pattern_frames
 );
 
   localparam int unsigned PERIOD = ClockHz / 1000;
-  localparam int unsigned TIME_NS = 1_000_000_000 / ClockHz;  // of a cycle
+  localparam int unsigned TENTHS = 32'(64'd10_000_000_000 / 64'(ClockHz));  // of a nanosecond in a cycle
   localparam int unsigned PERIOD_W = $clog2(PERIOD);
 
-  if (PERIOD < 2 || TIME_NS * ClockHz != 1_000_000_000) begin : gen_check
-    $error("%m: ClockHz = %0d must be 2000 or more, and a cycle of whole nanoseconds", ClockHz);
+  if (PERIOD < 2 || 64'(TENTHS) * 64'(ClockHz) != 64'd10_000_000_000) begin : gen_check
+    $error("%m: ClockHz = %0d must be 2000 or more, and a cycle of whole tenths of nanoseconds", ClockHz);
   end
 
   logic [PERIOD_W-1:0] wait_q;
-  logic [39:0] time_q, stamp_q;  // in cycles
+  logic [43:0] time_q, stamp_q;  // in nanoseconds
+  logic [3:0] tenths_q;
+  logic carry;
   logic [31:0] number_q;
   logic valid_q;
 
+  assign carry = 5'(tenths_q) + 5'(TENTHS % 10) >= 5'd10;
+
   always_ff @(posedge clk) begin
-    time_q <= time_q + 1'b1;
+    time_q <= time_q + 44'(TENTHS / 10) + 44'(carry);
+    tenths_q <= carry ? tenths_q + 4'(TENTHS % 10) - 4'd10 : tenths_q + 4'(TENTHS % 10);
     if (wait_q != '0) wait_q <= wait_q - 1'b1;
     if (!valid_q && wait_q == '0) begin
       valid_q <= 1'b1;
@@ -40,6 +45,7 @@ module pattern_frames
     end
     if (rst) begin
       time_q <= '0;
+      tenths_q <= '0;
       wait_q <= PERIOD_W'(PERIOD - 1);
       number_q <= '0;
       valid_q <= 1'b0;
@@ -51,7 +57,7 @@ module pattern_frames
           kind: '0,
           kind_index: '0,  // no kinds, no bunches
           bunch_id: '0,
-          timestamp_ns: 64'(stamp_q) * TIME_NS,
+          timestamp_ns: 64'(stamp_q),
           number: 64'(number_q),
           address: 64'(number_q[11:0]) << 20
       };

@@ -129,19 +129,25 @@ def _tools() -> list[str]:
 
 
 def run(
-    block: str, *, top: str | None = None, flat: bool = False, build_args: Iterable[str] = (), **parameters: Any
+    block: str,
+    *,
+    top: str | None = None,
+    flat: bool = False,
+    build_args: Iterable[str] = (),
+    folders: Iterable[Path] = (),
+    **parameters: Any,
 ) -> None:
     """Build `block` (or the harness `top` around it) and run the cocotb tests of `test_<block>.py`: all must pass.
 
-    `flat`: with flat signals where its AXI ports are structs.
+    `flat`: with flat signals where its AXI ports are structs. `folders`: where modules are besides those of `hw/`.
     """
     top = top or block
     values = [f"{key}{value}" for key, value in parameters.items()]
     build_dir = ROOT / "build" / "sim" / "_".join([top, *values])
     build_dir.parent.mkdir(parents=True, exist_ok=True)
-    folders = source_folders(ROOT)
+    folders = [*source_folders(ROOT), *folders]
     source = next(path for folder in folders if (path := folder / f"{top}.sv").is_file())
-    folder = next((path.parent for path in (ROOT / "sim" / "cocotb").rglob(f"test_{block}.py")), None)
+    folder = next((path.parent for path in (ROOT / "sim").rglob(f"test_{block}.py")), None)
     if folder and str(folder) not in sys.path:  # cocotb imports the bench by its name
         sys.path.append(str(folder))
     if flat:
