@@ -175,6 +175,11 @@ def test_simulated_with_a_correction_it_writes_photons_and_waits_for_its_memory(
         DetectorSimulator(*made, correct=correct, memory_cycles=0)
 
 
+def test_simulated_without_a_correction_it_has_no_memory_whose_answer_could_be_timed() -> None:
+    with pytest.raises(ConfigError, match="give correct, too"):
+        DetectorSimulator(HEADER, TARGET, LOCAL, FIRST_PORT, QP, memory_cycles=30)
+
+
 def test_simulated_it_masks_pixels_whose_constants_are_not_in_memory() -> None:
     correct, words = random_correction(), bytes(HEADER.packet_bytes)
     with DetectorSimulator(HEADER, TARGET, LOCAL, FIRST_PORT, QP, correct=correct) as fpga:

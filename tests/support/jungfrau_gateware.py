@@ -149,7 +149,7 @@ def fpga_of(plan: SessionPlan, session: Session, correct: DetCorrect | None) -> 
         trailer_offset=session.layout.trailer_offset(0),
     )
     made = DETECTOR, target, plan.source.endpoint(), FIRST_PORT, session.qp_context()
-    return DetectorSimulator(*made, correct=correct, memory_cycles=_MEMORY_CYCLES)
+    return DetectorSimulator(*made, correct=correct, memory_cycles=_MEMORY_CYCLES if correct else None)
 
 
 def straight(packets: list[Sent], output: Path, processing: Processing | None = None) -> None:

@@ -74,22 +74,25 @@ class DetectorRegisters(Simulation):
     """One simulated FPGA as after power-up, with its registers (see `Registers`).
 
     With `correct` it is built with the correction, and its memory holds these constants; the first of a burst come
-    `memory_cycles` behind the request. Its clock runs in an access, in `run` and in `step`, and stands still between.
-    Not for use by several threads at once.
+    `memory_cycles` behind the request, 1 unless told otherwise; without `correct` a ConfigError. Its clock runs in an
+    access, in `run` and in `step`, and stands still between. Not for use by several threads at once.
     """
 
     pause_s = 0.0
     """Whoever waits for it looks again at once: between accesses no time passes."""
 
     def __init__(
-        self, header: DetHeader, width: int = 512, correct: DetCorrect | None = None, memory_cycles: int = 1
+        self, header: DetHeader, width: int = 512, correct: DetCorrect | None = None, memory_cycles: int | None = None
     ) -> None:
-        if memory_cycles < 1:
-            raise ConfigError(f"a memory cannot answer within {memory_cycles} cycles: give 1 or more")
+        if memory_cycles is not None and correct is None:
+            raise ConfigError("memory_cycles is of the memory for a correction's constants: give correct, too")
+        cycles = 1 if memory_cycles is None else memory_cycles
+        if cycles < 1:
+            raise ConfigError(f"a memory cannot answer within {cycles} cycles: give 1 or more")
         super().__init__(design(header, correct is not None), width)
         if correct:
             constants = jf_constants.pack(correct.fixed, correct.pitch)
-            self._call("detector_tx_constants", correct.base, constants, len(constants), memory_cycles)
+            self._call("detector_tx_constants", correct.base, constants, len(constants), cycles)
         self._call("detector_tx_reset")
 
     def read(self, offset: int) -> int:
@@ -147,7 +150,7 @@ class DetectorSimulator(DetectorRegisters):
         width: int = 512,
         *,
         correct: DetCorrect | None = None,
-        memory_cycles: int = 1,
+        memory_cycles: int | None = None,
     ) -> None:
         super().__init__(header, width, correct, memory_cycles)
         self.board = DetectorBoard(self)
