@@ -1,4 +1,4 @@
-"""Area of `boards/kintex7_10g` by yosys for Xilinx' 7 series: prints the table of its README, in 10 minutes.
+"""Area of `boards/kintex7_10g` by yosys for Xilinx' 7 series: prints the table of its README, in minutes.
 
     scripts/kintex7.py              synthesize, print
     scripts/kintex7.py --elaborate  only read all sources, with the vendor's cells as black boxes; in half a minute
