@@ -32,6 +32,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
     crossings = {"cdc_axi_read", "cdc_axi_write", "cdc_axil"}
     assert without == crossings | {
         "axil_port",
+        "axil_both",
         "event_fence",
         "line_widen",
         "roce_qp",
