@@ -33,6 +33,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
     assert without == crossings | {
         "axil_port",
         "axil_both",
+        "axil_turns",
         "event_fence",
         "line_widen",
         "roce_qp",
