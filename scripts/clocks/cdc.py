@@ -1,6 +1,6 @@
 """Clock domain crossings of the gateware: that each goes through a cell of `hw/rtl/clocks`, and constraints for them.
 
-    scripts/clocks/cdc.py                 check all modules with several clocks
+    scripts/clocks/cdc.py                 check all modules with several clocks, and the boards
     scripts/clocks/cdc.py --block NAME    one of them
     scripts/clocks/cdc.py --constraints cdc_axis --instance u_x --period s_clk=4 --period m_clk=3.1
                                           check it, then write build/constraints/cdc_axis.xdc (Vivado), .sdc (Quartus)
@@ -14,33 +14,25 @@ constraints between clocks: there the crossings rest on their structure.
 """
 
 import argparse
-import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import elaborate
 from cdc_constraints import quartus, vivado
 from cdc_paths import Crossing, Netlist, violations
-from yosys import ROOT, run
+from elaborate import ROOT
 
-SCRIPT = """
-hierarchy -check
-proc
-flatten
-opt_clean
-memory_collect
-opt_clean
-write_json out
-"""
-
-
-SMALL: dict[str, dict[str, int]] = {
-    "framelane_top": {
-        **{"DataW": 128, "MacW": 8, "MaxBytes": 256, "MaxSlots": 4, "NumQp": 2, "Flows": 1, "Destinations": 2},
-        **{"RcQps": 2, "RcDepth": 16, "RcAhead": 32, "ReadDepth": 8, "Time": 1},
-    }
+SMALL = {
+    **{"MaxBytes": 256, "MaxSlots": 4, "NumQp": 2, "Flows": 1, "Destinations": 2},
+    **{"RcQps": 2, "RcDepth": 16, "RcAhead": 32, "ReadDepth": 8, "Time": 1},
 }
-"""Parameters with which the same crossings are looked at sooner."""
+"""Parameters of `framelane_top` with which the same crossings are looked at sooner."""
+
+LOOKED_AT: dict[str, tuple[dict[str, int], ...]] = {
+    "framelane_top": ({"DataW": 128, "MacW": 8, **SMALL}, {"DataW": 64, "MacW": 128, **SMALL})
+}
+"""Parameters with which a module is looked at, where not with its defaults."""
 
 
 def clocks(source: str) -> list[str]:
@@ -49,18 +41,30 @@ def clocks(source: str) -> list[str]:
 
 
 def tops() -> list[str]:
-    """The modules with several clocks that are in no other such one: all crossings are in them."""
+    """The modules of `hw/` with several clocks that are in no other such one: all crossings are in them."""
     sources = {path.stem: path.read_text() for path in sorted((ROOT / "hw").rglob("*.sv"))}
     several = {name: text for name, text in sources.items() if len(clocks(text)) > 1}
     inside = {n for name, text in several.items() for n in several if n != name and re.search(rf"^ *{n}\b", text, re.M)}
     return sorted(set(several) - inside)
 
 
-def crossings(block: str, parameters: dict[str, int]) -> tuple[list[Crossing], list[str]]:
+def looked_at() -> list[tuple[str, Mapping[str, int | str]]]:
+    """All that is checked: modules of `hw/`, and the boards as they are built; each with its parameters."""
+    return [*((top, given) for top in tops() for given in LOOKED_AT.get(top, ({},))), *elaborate.boards().items()]
+
+
+def crossings(block: str, parameters: Mapping[str, int | str]) -> tuple[list[Crossing], list[str]]:
     """The crossings of a block, and what is wrong with it, a sentence each."""
-    module = json.loads(run(block, SCRIPT, **parameters))["modules"][block]
-    found = Netlist(module).crossings()
+    found = Netlist(elaborate.netlist(block, parameters)).crossings()
     return found, violations(found)
+
+
+def chosen(constraints: str | None, block: str | None) -> list[tuple[str, Mapping[str, int | str]]]:
+    """What is to be looked at: a block whose constraints are wanted has no parameters but those that are given."""
+    if constraints:
+        return [(constraints, {})]
+    everything = looked_at()
+    return [each for each in everything if each[0] == block] or [(block, {})] if block else everything
 
 
 def periods(words: Sequence[str]) -> dict[str, float]:
@@ -104,10 +108,12 @@ def main() -> int:
     options = parser.parse_args()
     given = numbers(options.parameter)
     wrong: list[str] = []
-    for block in [options.constraints or options.block] if options.constraints or options.block else tops():
-        found, sentences = crossings(block, given if options.constraints else SMALL.get(block, {}) | given)
+    for block, built in chosen(options.constraints, options.block):
+        found, sentences = crossings(block, {**built, **given})
+        with_what = ", ".join(f"{name}={value}" for name, value in built.items())
         print(
-            f"{block}: {len(found)} registers depend on another clock, {len(sentences)} not through a cell of the kit"
+            f"{block}{with_what and f' with {with_what}'}: {len(found)} registers depend on another clock, "
+            f"{len(sentences)} not through a cell of the kit"
         )
         wrong += [f"{block}: {sentence}" for sentence in sentences]
         if options.constraints and not sentences:

@@ -20,6 +20,8 @@ BITWISE = {"$not", "$and", "$or", "$xor", "$xnor", "$mux", "$pmux", "$bwmux", "$
 
 INTO_REGISTER = ("D", "EN", "SRST", "ARST", "AD", "ALOAD", "SET", "CLR")
 SYNCHRONIZERS = ("cdc_bits.sv", "cdc_twice.sv")
+AT_PINS = ("IDDRX1F", "ODDRX1F")
+"""Registers at the pins of an ECP5. Of a vendor's other cells nothing is known: what they drive is as from a port."""
 HELD = ("hold_q", "answer_hold_q", "memory")
 CAUGHT = ("word_q", "answer_word_q")
 
@@ -117,6 +119,13 @@ class Netlist:
                 self._sources[bit] = (Point(_place(name, cell), _file(cell)), self._clock(connections["WR_CLK"][0]))
             self._logic |= dict.fromkeys(connections["RD_DATA"], tuple(connections["RD_ADDR"]))
             return
+        if kind in AT_PINS:
+            source = Point(_place(name, cell), _file(cell)), self._clock(connections["SCLK"][0])
+            outputs = [port for port in connections if port.startswith("Q")]
+            self._sources |= dict.fromkeys((bit for port in outputs for bit in connections[port]), source)
+            return
+        if not kind.startswith("$"):
+            return
         outputs = [port for port, way in cell["port_directions"].items() if way == "output"]
         inputs = [port for port in connections if port not in outputs]
         for port in outputs:
@@ -178,6 +187,9 @@ class Netlist:
                 clock = self._clock(connections["CLK"][0])
                 inputs = {port: connections[port] for port in INTO_REGISTER if port in connections}
                 yield Point(self._names.get(connections["Q"][0], (name,)), _file(cell)), clock, inputs
+            elif cell["type"] in AT_PINS:
+                inputs = {port: bits for port, bits in connections.items() if port.startswith("D")}
+                yield Point(_place(name, cell), _file(cell)), self._clock(connections["SCLK"][0]), inputs
 
     def crossings(self) -> list[Crossing]:
         """All registers and memories that depend on a clock that is not their own."""

@@ -1,15 +1,17 @@
 """scripts/clocks/cdc.py: what crosses clocks beside the kit is named; what crosses through it has constraints."""
 
-import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 import cdc
-import yosys
+import elaborate
+import records
 from cdc_constraints import quartus, vivado
 from cdc_paths import Crossing, Netlist, violations
+from elaborate import ROOT
 
 HEAD = """module planted (
     input logic s_clk, input logic m_clk, input logic rst, input logic [3:0] data_i,
@@ -48,6 +50,15 @@ WRONG = {
         "always_ff @(posedge m_clk) m_q <= memory[m_q];",
         "memory (m_clk) depends on s_q (s_clk)",
     ),
+    "a register at a pin that sends": (
+        "ODDRX1F u_pin (.SCLK(m_clk), .RST(1'b0), .D0(s_q[0]), .D1(s_q[1]), .Q(bit_q));",
+        "u_pin (m_clk) depends on s_q (s_clk)",
+    ),
+    "a register at a pin that receives": (
+        "IDDRX1F u_pin (.SCLK(s_clk), .RST(1'b0), .D(data_i[0]), .Q0(code[0]), .Q1(code[1]));\n"
+        "always_ff @(posedge m_clk) m_q[0] <= code[1];",
+        "m_q (m_clk) depends on u_pin (s_clk)",
+    ),
 }
 
 RIGHT = """
@@ -62,11 +73,13 @@ RIGHT = """
 
 def planted(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> list[Crossing]:
     """The crossings of a module beside the kit."""
-    shutil.copytree(yosys.ROOT / "hw" / "rtl" / "clocks", folder / "hw")
+    shutil.copytree(ROOT / "hw" / "rtl" / "clocks", folder / "hw")
+    cells = folder.joinpath("boards", *elaborate.BLACK_BOXES)
+    cells.parent.mkdir(parents=True)
+    shutil.copy(ROOT.joinpath("boards", *elaborate.BLACK_BOXES), cells)
     (folder / "hw" / "planted.sv").write_text(f"{HEAD}{body}\nendmodule\n")
-    monkeypatch.setattr(yosys, "ROOT", folder)
-    module = json.loads(yosys.run("planted", cdc.SCRIPT))["modules"]["planted"]
-    return Netlist(module).crossings()
+    monkeypatch.setattr(elaborate, "ROOT", folder)
+    return Netlist(elaborate.netlist("planted", {})).crossings()
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -127,5 +140,19 @@ def test_constraints_are_of_as_many_links_as_there_are() -> None:
 
 
 def test_all_modules_with_several_clocks_are_looked_at() -> None:
-    assert cdc.tops() == ["detector_links", "framelane_top"]
-    assert cdc.clocks((yosys.ROOT / "hw/rtl/mac/mac_port.sv").read_text()) == ["clk", "tx_clk", "rx_clk"]
+    looked_at = [top for top, _ in cdc.looked_at()]
+    assert looked_at == ["detector_links", "framelane_top", "framelane_top", "colorlight_5a_75b", "ecpix_5"]
+    assert cdc.clocks((ROOT / "hw/rtl/mac/mac_port.sv").read_text()) == ["clk", "tx_clk", "rx_clk"]
+    sources = elaborate.modules()
+    several = {name for name, text in sources.items() if len(cdc.clocks(text)) > 1}
+    assert {"cdc_axis.sv", "framelane_top.sv", "gmii_board.sv", "gmii_line.sv"} <= several
+    assert several <= records.parts(looked_at, sources).keys()
+
+
+def test_framelane_top_is_looked_at_with_a_wider_and_a_narrower_mac() -> None:
+    assert [given["MacW"] > given["DataW"] for given in cdc.LOOKED_AT["framelane_top"]] == [False, True]
+
+
+def test_boards_are_looked_at_with_and_without_their_receive_path() -> None:
+    texts = [(ROOT / "boards" / top / f"{top}.sv").read_text() for top in elaborate.boards()]
+    assert [re.search(r"\.Station +\(1'b1\)", text) is not None for text in texts] == [False, True]
