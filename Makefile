@@ -105,8 +105,9 @@ constraints: $(VENV)/.dev ## of what crosses clocks in a block, for Vivado and Q
 bitstream: $(VENV)/.dev ## for a board's FPGA by open tools, into build/bitstream, docs/measured/bitstream.md (BOARD=colorlight_5a_75b or ecpix_5, ARGS="--seeds 1"; an hour)
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $(BOARD) $(ARGS)
 
-program: ## loads what make bitstream has made, by openFPGALoader, until power goes (BOARD=colorlight_5a_75b ARGS="--cable ft232"; ARGS="--write-flash ..." to stay)
+program: $(VENV)/.dev ## loads what make bitstream has made, by openFPGALoader, until power goes (BOARD=colorlight_5a_75b ARGS="--cable ft232"; ARGS="--write-flash ..." to stay)
 	@command -v openFPGALoader >/dev/null || { echo "openFPGALoader is not installed: apt-get install openfpgaloader" >&2; exit 1; }
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream_files.py $(BOARD)
 	openFPGALoader $(ARGS) build/bitstream/$(BOARD)/$(BOARD).bit
 
 hls: $(VENV)/.dev ## the JUNGFRAU correction as an IP core by Vitis HLS; without Vitis its C simulation (ARGS="--part PART")
@@ -130,7 +131,7 @@ fmax-all: $(VENV)/.dev
 bitstream-check: $(VENV)/.dev
 	status=0; \
 	for board in $(BOARDS); do PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $$board --check || status=1; done; \
-	FRAMELANE_WIDTHS=commit $(RUN) pytest -q sim/boards || status=1; \
+	FRAMELANE_NETLISTS="$(BOARDS)" FRAMELANE_WIDTHS=commit $(RUN) pytest -q -rP sim/boards -k netlist || status=1; \
 	exit $$status
 
 faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)

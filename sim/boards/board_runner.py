@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import VerilatorControlFile
 
+import bitstream_files
 from bench import ALONE, AT_ONCE, SEED, TopVisible
 from framelane.driver.simulated.toolchain import (
     IN_PIECES,
@@ -23,14 +25,26 @@ from starts import UNKNOWN
 ROOT = gateware_root()
 HERE = Path(__file__).resolve().parent
 BOARDS = ROOT / "boards"
+NETLISTS = "FRAMELANE_NETLISTS"
+"""The variable with the names of boards whose netlists are run: of those that `make bitstream-check` has just made."""
+NETLIST_S = 10_800
+"""How long the test of a netlist may take, with its compilation."""
 MODELS = BOARDS / "ecp5" / "models"
 COROUTINES = "-fcoroutines -std=gnu++20 -O1"
 """Compiler flags for code that waits for a time: some compilers have no coroutines by default."""
 
 
 def netlist_of(board: str) -> Path:
-    """Where `make bitstream` leaves what nextpnr gets, as Verilog."""
-    return ROOT / "build" / "bitstream" / board / "netlist.v"
+    """What nextpnr gets of a board, as Verilog, which is of the present sources: else the test fails.
+
+    It is skipped where the variable FRAMELANE_NETLISTS does not name the board.
+    """
+    if board not in os.environ.get(NETLISTS, "").split():
+        pytest.skip(f"{NETLISTS} does not name this board")
+    if sentence := bitstream_files.stale(board):
+        pytest.fail(sentence, pytrace=False)
+    print(f"{board}: the netlist of the inputs {bitstream_files.digest(board)}")
+    return bitstream_files.netlist(board)
 
 
 def cell_models() -> Path:
@@ -41,8 +55,10 @@ def cell_models() -> Path:
     return Path(spec.origin).parent / "share" / "lattice"
 
 
-def build_and_test(board: str, netlist: Path | None) -> Path:
-    """Build and run; all tests must pass. The folder in which they ran."""
+def build_and_test(
+    board: str, netlist: Path | None, *, testcase: str | None = None, plusargs: Sequence[str] = ()
+) -> Path:
+    """Build and run; all tests must pass, or the one `testcase`. The folder in which they ran."""
     top = f"{board}_line"
     build_dir = ROOT / "build" / "sim" / f"{board}_{'netlist' if netlist else 'rtl'}"
     build_dir.mkdir(parents=True, exist_ok=True)
@@ -82,6 +98,8 @@ def build_and_test(board: str, netlist: Path | None) -> Path:
                 build_dir=build_dir,
                 test_dir=build_dir,
                 results_xml=f"{build_dir}.xml",
+                testcase=testcase,
+                plusargs=plusargs,
                 seed=SEED,
                 extra_env=ALONE,
                 log_file=log,

@@ -5,7 +5,7 @@ from typing import Any
 import board_checks
 import cocotb
 import pytest
-from board_runner import build_and_test, netlist_of
+from board_runner import NETLIST_S, build_and_test, netlist_of
 
 BOARD = "colorlight_5a_75b"
 
@@ -30,8 +30,7 @@ def test_board_from_rtl() -> None:
     build_and_test(BOARD, None)
 
 
-@pytest.mark.timeout(0)
-@pytest.mark.skipif(not netlist_of(BOARD).is_file(), reason="make bitstream has not left a netlist in build/bitstream")
+@pytest.mark.timeout(NETLIST_S)
 def test_board_from_its_netlist() -> None:
     """The same of the netlist that was placed and routed: its packets are the golden model's too, byte by byte."""
     build_and_test(BOARD, netlist_of(BOARD))

@@ -9,7 +9,7 @@ import numpy as np
 import pattern
 import pytest
 from board_bench import BoardBench
-from board_runner import build_and_test, netlist_of
+from board_runner import NETLIST_S, build_and_test, netlist_of
 from cocotb.triggers import Timer
 
 from framelane.driver import configure
@@ -88,8 +88,7 @@ def test_board_from_rtl() -> None:
     build_and_test(BOARD, None)
 
 
-@pytest.mark.timeout(0)
-@pytest.mark.skipif(not netlist_of(BOARD).is_file(), reason="make bitstream has not left a netlist in build/bitstream")
+@pytest.mark.timeout(NETLIST_S)
 def test_board_from_its_netlist() -> None:
     """The same of the netlist that was placed and routed."""
     build_and_test(BOARD, netlist_of(BOARD))

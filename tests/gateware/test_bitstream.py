@@ -1,14 +1,19 @@
 """The files of boards that open tools build, what is read of nextpnr's report, and the page of it."""
 
 import re
+import resource
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bitstream_files
 import bitstream_table
 from board_build import (
     BOARDS,
+    INPUTS,
     Board,
     CriticalPath,
     Placed,
@@ -20,10 +25,12 @@ from board_build import (
     placed,
     sources,
 )
+from tool import Cost, run
 
 NAMES = boards()
+PYTHON = sys.executable
 MADE = Board("board", "25k", "CABGA256", 6, 85, {"core_clk": 62.5, "rx_clk": 125}, {})
-
+COST = Cost(90, 1536)
 
 NETS = {"core_clk": [2], "u_a.clk": [2], "eth0_rxc": [3], "rx_clk": [3], "u_a.x": [4], "data": [3, 5]}
 NAMED = clock_names(MADE, {"netnames": {name: {"bits": bits} for name, bits in NETS.items()}})
@@ -87,15 +94,91 @@ def test_the_page_keeps_what_was_made_of_which_sources(tmp_path: Path, monkeypat
     placements = [Placed(seed, used, clocks, {}, f"{seed:064x}") for seed in (1, 2, 3)]
     monkeypatch.setattr(bitstream_table, "PAGE", tmp_path / "page.md")
     assert bitstream_table.recorded(made.name) == ("", ())
-    (tmp_path / "page.md").write_text(bitstream_table.text(made, placements))
+    (tmp_path / "page.md").write_text(bitstream_table.text(made, placements, COST))
     now = inputs(made), tuple(each.digest for each in placements)
     assert bitstream_table.recorded(made.name) == now
     other = board(NAMES[1])
-    text = bitstream_table.text(other, [Placed(1, used, dict.fromkeys(other.clocks, 125.0), {}, "0" * 64)])
+    text = bitstream_table.text(other, [Placed(1, used, dict.fromkeys(other.clocks, 125.0), {}, "0" * 64)], COST)
     (tmp_path / "page.md").write_text(text)
     assert (bitstream_table.recorded(made.name), bitstream_table.recorded(other.name)[1]) == (now, ("0" * 64,))
     assert re.findall("^## (.+)$", text, re.MULTILINE) == NAMES
-    assert bitstream_table.text(made, placements) == text
+    assert bitstream_table.text(made, placements, COST) == text
+
+
+def test_the_page_says_what_the_tools_took() -> None:
+    used = dict.fromkeys(bitstream_table.CELLS, (1, 10))
+    made = board(NAMES[0])
+    placements = [Placed(seed, used, dict.fromkeys(made.clocks, 125.0), {}, "0" * 64, COST) for seed in (1, 2)]
+    text = bitstream_table.text(made, placements, Cost(30, 512))
+    assert "| yosys | 0.5 min | 0.50 GiB |\n" in text
+    assert "| nextpnr, seed 2 | 1.5 min | 1.50 GiB |\n" in text
+
+
+def test_what_a_tool_took_is_its_own_and_what_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    tool = tmp_path / "yowasp-tool"
+    tool.write_text(f"#!{PYTHON}\nimport sys\nx = b'x' * int(sys.argv[1])\nsys.exit('no room')\n")
+    tool.chmod(0o755)
+    with pytest.raises(SystemExit, match=r"tool failed with status 1, all of it is in .*log:\nno room"):
+        run("tool", "1", folder=tmp_path, log="log")
+    tool.write_text(tool.read_text().replace("sys.exit('no room')", "print('done')"))
+    large, small = (run("tool", str(size), folder=tmp_path, log="log") for size in (200 << 20, 1))
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # a child begins with that
+    assert 200 < large.mib < own + 400
+    assert small.mib < own + 50  # and not the peak of all before it
+    assert small.seconds > 0
+    assert (tmp_path / "log").read_text() == "done\n"
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the first board, which is empty."""
+    monkeypatch.setattr(bitstream_files, "ROOT", tmp_path)
+    made = bitstream_files.folder(NAMES[0])
+    made.mkdir(parents=True)
+    return made
+
+
+def test_a_netlist_of_other_sources_is_stale(there: Path) -> None:
+    name = NAMES[0]
+    assert bitstream_files.stale(name) == f"there is no netlist of {name}: make bitstream BOARD={name}"
+    (there / INPUTS).write_text(f"{inputs(board(name))}\n")
+    assert bitstream_files.stale(name)
+    bitstream_files.netlist(name).touch()
+    assert bitstream_files.stale(name) == ""
+    assert bitstream_files.digest(name) == inputs(board(name))
+    other = inputs(board(name, ip="10.0.0.1"))
+    (there / INPUTS).write_text(other)
+    assert f"is of the inputs {other[:12]}, but {inputs(board(name))[:12]} are here" in bitstream_files.stale(name)
+    (there / INPUTS).unlink()  # as while it is made
+    assert bitstream_files.stale(name)
+
+
+def test_what_is_loaded_is_said(there: Path) -> None:
+    name = NAMES[0]
+    with pytest.raises(
+        SystemExit, match=rf"There is no .*{name}.bit: make bitstream BOARD={name} makes it .* clocks\.$"
+    ):
+        bitstream_files.loads(name)
+    (there / "seed4").mkdir()
+    (there / "seed4" / f"{name}.bit").touch()
+    with pytest.raises(SystemExit, match=rf"There are .*seed4/{name}.bit, which miss a clock. {bitstream_files.RISK}"):
+        bitstream_files.loads(name)
+    (there / f"{name}.bit").touch()
+    assert bitstream_files.loads(name).startswith("WARNING: nothing says what")
+    mine = board(name, mac="02:00:00:00:00:07")
+    seed = Placed(4, {}, {}, {}, "0" * 64)
+    bitstream_files.note(mine, seed, there)
+    assert bitstream_files.loads(name).endswith(f"{name}.bit: seed 4, all clocks met, of the present sources")
+    bitstream_files.note(replace(mine, package="other"), seed, there)
+    assert "(seed 4, all clocks met) is of other sources than the present ones" in bitstream_files.loads(name)
+
+
+def test_where_no_seed_is_good_another_is_advised() -> None:
+    said = bitstream_files.advice(MADE, [1, 3], Path("build"))
+    assert 'make bitstream BOARD=board ARGS="--seeds 4"' in said
+    assert "build/seed1/board.bit, build/seed3/board.bit" in said
+    assert bitstream_files.RISK in said
 
 
 @pytest.mark.parametrize("name", NAMES)
