@@ -35,6 +35,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
         "axil_both",
         "axil_turns",
         "cdc_pulse",
+        "cdc_word",
         "event_fence",
         "line_widen",
         "roce_qp",
