@@ -43,6 +43,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
         "rc_protocol",
         "rc_timer",
         "read_guard",
+        "serial_divide",
         "watchdog",
         "write_guard",
     }
