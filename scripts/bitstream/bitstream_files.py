@@ -32,7 +32,7 @@ def netlist(name: str) -> Path:
 
 
 def digest(name: str) -> str:
-    """Of what the netlist was made; empty where there is none, or where it was not finished."""
+    """The digest of what the netlist was made of; empty where there is none, or where it was not finished."""
     path = folder(name) / INPUTS
     return path.read_text().strip() if path.is_file() and netlist(name).is_file() else ""
 

@@ -17,7 +17,7 @@ from signals import now
 LENGTHS = [60, 61, 62, 63, 64, 65, 127, 1514, 2047]
 DATA_W, DEPTH = 32, 512
 PERIODS = {"slower": 8100, "faster": 7900}
-"""Of the PHY's clock, in ps; the board's own one has 8000. Both drift."""
+"""Periods of the PHY's clock, in ps; the board's own one has 8000. Both drift."""
 
 
 class LineBench:
