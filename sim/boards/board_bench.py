@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cocotb.triggers import RisingEdge, Timer, ValueChange
+from line_judge import LineJudge
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP, Ether
 
@@ -60,6 +61,7 @@ class BoardBench:
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
+        self.judge = LineJudge(dut)
         self.seen = 0
         """Packets of the line that were looked at."""
         self.unasked: list[Packet] = []
@@ -76,6 +78,7 @@ class BoardBench:
         self.dut.status_i.value = 1
         await Timer(2, "us")
         self.seen = len(read_line())
+        self.judge.forget()
 
     async def send(self, frame: bytes, *, broken: bool = False) -> None:
         """A packet for the board, padded; `broken`: with a wrong FCS."""
@@ -89,9 +92,14 @@ class BoardBench:
             await ValueChange(self.dut.sending_o)
 
     def new(self) -> list[Packet]:
-        """Packets of the board since this was asked last, and those that it sent of itself before an answer."""
+        """Packets of the board since this was asked last, and those that it sent of itself before an answer.
+
+        Each is one that cocotbext-eth has read at the pins as well.
+        """
         packets = read_line()[self.seen :]
         self.seen += len(packets)
+        for packet in packets:
+            self.judge.take(packet.line)
         unasked, self.unasked = self.unasked, []
         return unasked + packets
 

@@ -16,7 +16,7 @@ module colorlight_5a_75b_line #(
 
   localparam realtime CLOCK = 40.0;  // of the oscillator, 25 MHz
 
-  logic clk25, rxc, txc, mdc;
+  logic clk25, rxc, txc, txc_late, mdc;
   logic [3:0] txd, rxd;
   logic tx_ctl, rx_ctl;
 
@@ -53,15 +53,16 @@ module colorlight_5a_75b_line #(
       .start_i,
       .sending_o,
       .received_o,
-      .txc_i   (txc),
-      .txd_i   (txd),
-      .tx_ctl_i(tx_ctl),
-      .rxc_o   (rxc),
-      .rxd_o   (rxd),
-      .rx_ctl_o(rx_ctl)
+      .txc_i     (txc),
+      .txd_i     (txd),
+      .tx_ctl_i  (tx_ctl),
+      .rxc_o     (rxc),
+      .rxd_o     (rxd),
+      .rx_ctl_o  (rx_ctl),
+      .txc_late_o(txc_late)
   );
 
   logic unused;
-  assign unused = mdc;
+  assign unused = ^{mdc, txc_late};
 
 endmodule

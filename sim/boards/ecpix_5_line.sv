@@ -16,7 +16,7 @@ module ecpix_5_line #(
 
   localparam realtime CLOCK = 10.0;  // of the oscillator, 100 MHz
 
-  logic clk100, rxc, txc, mdc;
+  logic clk100, rxc, txc, txc_late, mdc;
   logic [3:0] txd, rxd;
   logic tx_ctl, rx_ctl, uart_tx;
 
@@ -57,15 +57,16 @@ module ecpix_5_line #(
       .start_i,
       .sending_o,
       .received_o,
-      .txc_i   (txc),
-      .txd_i   (txd),
-      .tx_ctl_i(tx_ctl),
-      .rxc_o   (rxc),
-      .rxd_o   (rxd),
-      .rx_ctl_o(rx_ctl)
+      .txc_i     (txc),
+      .txd_i     (txd),
+      .tx_ctl_i  (tx_ctl),
+      .rxc_o     (rxc),
+      .rxd_o     (rxd),
+      .rx_ctl_o  (rx_ctl),
+      .txc_late_o(txc_late)
   );
 
   logic unused;
-  assign unused = ^{mdc, uart_tx, led_red_n, led_green_n[3:1], led_blue_n};
+  assign unused = ^{mdc, txc_late, uart_tx, led_red_n, led_green_n[3:1], led_blue_n};
 
 endmodule

@@ -1,7 +1,7 @@
 // What is at the other end of a board's RGMII in simulation: a PHY, and a line. The PHY delays the clock of what it sends by RxDelay and
 // that of what it gets by TxDelay. What the board sends is written to the file line.txt: a line for each packet, the time of its first
 // byte in ps, its bytes from the preamble on, and a ! where the PHY was told of an error. A packet for the board is given with its
-// preamble and its FCS.
+// preamble and its FCS. The argument +line_phase= has the time of the PHY's first clock edge, in ns.
 module rgmii_line #(
     parameter realtime     RxDelay  = 2.0,  // ns, with what the clock is late inside the board
     parameter realtime     TxDelay  = 2.0,
@@ -21,17 +21,21 @@ module rgmii_line #(
     input  logic       tx_ctl_i,
     output logic       rxc_o,
     output logic [3:0] rxd_o,
-    output logic       rx_ctl_o
+    output logic       rx_ctl_o,
+
+    output logic txc_late_o  // as the PHY has it
 );
 
   localparam realtime LINE = 8.0;  // of the PHY's clock, 125 MHz
   localparam realtime MARGIN = 1.0;  // setup and hold of what the PHY gets (RGMII 2.0, table 2)
 
   logic rxc, txc_late;
+  realtime phase;
 
   initial begin
     rxc = 1'b0;
-    #1.3;
+    if (!$value$plusargs("line_phase=%f", phase)) phase = 1.3;
+    #(phase);
     forever #(LINE / 2) rxc = !rxc;
   end
 
@@ -67,6 +71,7 @@ module rgmii_line #(
 
   // From the board
   always @(txc_i) txc_late <= #(TxDelay) txc_i;
+  assign txc_late_o = txc_late;
 
   realtime edge_at, change_at;  // the clock's last edge, and when data changed last
 
