@@ -19,13 +19,10 @@ from framelane.models.roce_tx.roce_qp import AckPolicy, Service
 from framelane.models.station.roce_rx import FIRST_QPN, Event
 from receive_bench import acknowledge, ethernet, ip
 from signals import now
-from top_bench import TopBench
+from top_bench import BUILDS, SMALL, TopBench
 from tx_bench import RECEIVER, SOURCE
 from tx_registers import RESETTING, SENT, STATUS
 from widths import some_of
-
-CLOCK_HZ = 10_000_000
-"""As the registers have it: the time-outs of RC are short then."""
 
 PERIODS = (
     {"": 4000, "pixel": 5200, "memory": 3300, "register": 10_000, "tx": 3103, "rx": 3106},
@@ -201,7 +198,27 @@ async def a_reset_of_the_detector_or_of_the_mac_costs_what_is_on_its_way_alone(d
     assert bench.sent(await bench.finish()) == {8, 9}
 
 
-@pytest.mark.parametrize(("width", "mac_width"), some_of("framelane_top", [(128, 64), (64, 512)]))
-def test_framelane_top(width: int, mac_width: int) -> None:
-    parameters: dict[str, Any] = {"NumQp": 4, "RcQps": 2, "RcDepth": 32, "MaxSlots": 16, "ClockHz": CLOCK_HZ}
-    run("framelane_top", build_args=JITTER, DataW=width, MacW=mac_width, **parameters)
+@cocotb.test()
+async def a_frame_that_is_read_from_beyond_the_memory_is_an_error(dut: Any) -> None:
+    """The first two slots are the memory's last ones; all three ports have bursts of MaxBurst, and none is longer."""
+    bits, longest = len(dut.m_axi_araddr), int(dut.MaxBurst.value)
+    if bits == 64:
+        return
+    bench = TopBench(dut, PERIODS[0], Stalls.NONE)
+    bench.planes.data = bytearray(bench.correct())
+    bench.base = (1 << bits) - 2 * bench.slot
+    await bench.start()
+    assert await bench.get("sizes") >> 25 == bits
+    bench.detect(2)
+    await bench.finish()
+    assert await bench.get("errors") == 0
+    bench.detect(1)
+    assert await bench.check() == {0, 1, 2}
+    assert await bench.get("errors") == 1 << 15  # bad_address
+    found = {rules.prefix: max(rules.longest.values()) for rules in bench.rules if not rules.is_lite}
+    assert found == dict.fromkeys(("m_axi", "m_axi_corrected", "m_axi_constant"), longest)
+
+
+@pytest.mark.parametrize("build", some_of("framelane_top", BUILDS))
+def test_framelane_top(build: dict[str, Any]) -> None:
+    run("framelane_top", build_args=JITTER, **build, **SMALL)

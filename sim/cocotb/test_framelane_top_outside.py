@@ -31,14 +31,12 @@ from clocks_bench import JITTER, Side
 from detector import CONSTANTS, StreamPlan
 from framelane.driver.simulated.ports import frame_info_t
 from plane_memory import PlaneMemory
-from top_bench import MEMORY, TopBench
+from top_bench import BUILDS, MEMORY, SMALL, TopBench
 from tx_bench import RECEIVER, SOURCE, session
 from widths import some_of
 
 LINE = {64: (10 * 10**9, 6000), 512: (100 * 10**9, 4700)}
 """By the MAC's width its line in bits a second, and its clock in ps: a little faster, though it drifts by 5 %."""
-CLOCK_HZ = 10_000_000
-"""That of the other bench, whose build this is."""
 PERIODS = {"": 2100, "pixel": 5200, "memory": 3300, "register": 10_000}
 
 
@@ -112,7 +110,6 @@ async def a_mac_of_another_hand_asks_by_arp_and_is_answered(dut: Any) -> None:
         assert (len(packet), reply.dst, reply[ARP].op, reply[ARP].hwsrc) == (60, RECEIVER.mac, 2, SOURCE.mac)
 
 
-@pytest.mark.parametrize(("width", "mac_width"), some_of("framelane_top", [(128, 64), (64, 512)]))
-def test_framelane_top_outside(width: int, mac_width: int) -> None:
-    parameters: dict[str, Any] = {"NumQp": 4, "RcQps": 2, "RcDepth": 32, "MaxSlots": 16, "ClockHz": CLOCK_HZ}
-    run("framelane_top_outside", top="framelane_top", build_args=JITTER, DataW=width, MacW=mac_width, **parameters)
+@pytest.mark.parametrize("build", some_of("framelane_top", BUILDS))
+def test_framelane_top_outside(build: dict[str, Any]) -> None:
+    run("framelane_top_outside", top="framelane_top", build_args=JITTER, **build, **SMALL)

@@ -106,6 +106,17 @@ def test_reads_of_several_ids_may_pass_each_other() -> None:
     assert port.rules[0].outstanding == 0
 
 
+def test_a_burst_that_is_longer_than_the_designs_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Port, "MaxBurst", Signal(32), raising=False)
+    Port.MaxBurst.value = 16  # type: ignore[attr-defined]
+    port = Port()
+    read(port, 16)
+    write(port, 3)
+    assert port.rules[0].longest == {"aw": 3, "ar": 16}
+    with pytest.raises(Broken, match="awlen of 17 beats, MaxBurst is 16"):
+        write(port, 17)
+
+
 Steps = list[dict[str, dict[str, int]]]
 BROKEN: list[tuple[str, str, Steps]] = [
     ("awvalid fell before awready", "A3.2.1", [{"aw": ONE | {"ready": 0}}, {}]),

@@ -79,7 +79,8 @@ class StreamPlan:
         """Offsets and words of all registers of the plan, in their order; the last one arms."""
         config = self.config
         yield from _words(LOCAL_MAC, config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)
-        yield from _words(MAP["store_base"].offset, self.base, 0, self.slot, self.slots)
+        yield from _words(MAP["store_base"].offset, self.base & 0xFFFFFFFF, self.base >> 32)
+        yield from _words(MAP["store_slot_bytes"].offset, self.slot, self.slots)
         yield from _words(MAP["correction"].offset, *self._correction_words())
         for index in range(FLOWS):
             there = index < len(config.flows)

@@ -24,6 +24,15 @@ from tx_bench import session
 from tx_registers import COMMAND, COPYING, MAP, RESETTING, SENT, SNAPSHOT, STATUS
 
 MEMORY = 1 << 20
+CLOCK_HZ = 10_000_000
+"""As the registers have it: the time-outs of RC are short then."""
+
+BUILDS: tuple[dict[str, Any], ...] = (
+    {"DataW": 128, "MacW": 64},
+    {"DataW": 64, "MacW": 512, "AddrW": 40, "MaxBurst": 16, "IdW": 3},
+)
+"""A line that is narrower than the core, and a wider one beside a memory as HBM is. Benches share them."""
+SMALL: dict[str, Any] = {"NumQp": 4, "RcQps": 2, "RcDepth": 32, "MaxSlots": 16, "ClockHz": CLOCK_HZ}
 
 
 class TopBench(StreamPlan):

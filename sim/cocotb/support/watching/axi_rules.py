@@ -83,6 +83,9 @@ class AxiRules:
         self.channels = {channel.name: channel for channel in there if "valid" in channel.signals}
         self.is_lite = not any("len" in channel.signals for channel in self.channels.values())
         self._lanes = next(c.widths["data"] for c in self.channels.values() if "data" in c.signals) // 8
+        burst = getattr(self.dut, "MaxBurst", None)
+        self._most = 256 if burst is None or prefix.startswith("s_") else int(burst.value)
+        """Beats of the longest burst that the design may ask for."""
         self._was_reset, self._resets = False, bench.resets
         self._writes: deque[dict[str, int]] = deque()
         """Addresses whose data are not over."""
@@ -96,6 +99,8 @@ class AxiRules:
         """Beats of the write under way."""
         self.bursts = {"aw": 0, "ar": 0}
         """Addresses that passed."""
+        self.longest = {"aw": 0, "ar": 0}
+        """Beats of the longest burst among them."""
 
     def check(self, holds: bool, says: str, section: str) -> None:
         """Raise Broken unless the rule holds."""
@@ -152,6 +157,8 @@ class AxiRules:
         self.bursts[name] += 1
         beats, size = address.get("len", 0) + 1, 1 << address.get("size", (self._lanes - 1).bit_length())
         burst, at = address.get("burst", INCR), address["addr"]
+        self.longest[name] = max(self.longest[name], beats)
+        self.check(beats <= self._most, f"{name}len of {beats} beats, MaxBurst is {self._most}", "A3.4.1")
         self.check(size <= self._lanes, f"{name}size is wider than the bus", "A3.4.1")
         self.check(burst != RESERVED, f"{name}burst is reserved", "A3.4.1")
         self.check(burst == INCR or beats <= 16, f"{name}len of {beats} beats, not INCR", "A3.4.1")
