@@ -68,7 +68,7 @@ BUILDS = {
     "rc_requester_careless": "rc_requester",
     "time_unit_servo": "time_unit",
     **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),
-    **dict.fromkeys(("tx_with_rc", "tx_with_rc_many"), "tx"),
+    **dict.fromkeys(("tx_outside", "tx_with_rc", "tx_with_rc_many"), "tx"),
 }
 """Benches of a block beside its own, or with other parameters."""
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Any
@@ -55,6 +56,27 @@ def second_qp(config: TxConfig) -> TxConfig:
     return replace(config, qps=(other, *config.qps), destinations=(replace(config.destinations[0], qp=1),))
 
 
+def qp_writes(index: int, qp: QpContext) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Offset and words of a QP's registers: `control` last, it puts the entry in force."""
+    control, *others = registers.qp_words(qp)
+    yield QP + 0x40 * index + 4, tuple(others)
+    yield QP + 0x40 * index, (control,)
+
+
+def configuration(config: TxConfig, model: Tx) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Offset and words of all registers of a plan, in their order, with the model's windows; the last ones arm."""
+    yield from ((FLOW + 0x40 * index, (0,)) for index in range(FLOWS))
+    yield LOCAL_MAC, (config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)
+    for index, qp in enumerate(config.qps):
+        yield from qp_writes(index, qp)
+    for index, destination in enumerate(config.destinations):
+        words = registers.destination_words(destination, model.bd_gen.window_ends[index])
+        yield DESTINATION + 0x20 * index, tuple(words)
+    for index, flow in enumerate(config.flows):
+        yield FLOW + 0x40 * index, tuple(registers.flow_words(flow))
+    yield CONTROL, (ARM,)
+
+
 class TxBench(Bench):
     """The transmitter with its memory and its sink in C++, and the golden model beside it."""
 
@@ -106,24 +128,12 @@ class TxBench(Bench):
 
     async def configure(self) -> None:
         """Tell the registers the plan, and arm. What they held before outlives a reset."""
-        config = self.config
-        for index in range(FLOWS):
-            await self.write(FLOW + 0x40 * index, 0)
-        await self.write(LOCAL_MAC, config.local.mac & 0xFFFFFFFF, config.local.mac >> 32, config.local.ip)
-        for index, qp in enumerate(config.qps):
-            await self.write_qp(index, qp)
-        for index, destination in enumerate(config.destinations):
-            words = registers.destination_words(destination, self.model.bd_gen.window_ends[index])
-            await self.write(DESTINATION + 0x20 * index, *words)
-        for index, flow in enumerate(config.flows):
-            await self.write(FLOW + 0x40 * index, *registers.flow_words(flow))
-        await self.write(CONTROL, ARM)
+        for offset, words in configuration(self.config, self.model):
+            await self.write(offset, *words)
 
     async def write_qp(self, index: int, qp: QpContext) -> None:
-        """`control` last: it puts the entry in force."""
-        control, *others = registers.qp_words(qp)
-        await self.write(QP + 0x40 * index + 4, *others)
-        await self.write(QP + 0x40 * index, control)
+        for offset, words in qp_writes(index, qp):
+            await self.write(offset, *words)
 
     async def credit(self, window_end: int) -> None:
         self.model.bd_gen.window_ends[0] = window_end
