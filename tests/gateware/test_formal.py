@@ -44,6 +44,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
         "rc_timer",
         "read_guard",
         "serial_divide",
+        "serial_scale",
         "watchdog",
         "write_guard",
     }

@@ -1,5 +1,5 @@
 // cdc_axi_read: what goes into the queue of each channel, and what comes out of it, are all the fields of that channel, each in its place.
-// That such a queue, cdc_axis, loses, doubles and reorders nothing is shown of its parts: cdc_packets and axis_reg.
+// That such a queue, cdc_axis, loses, doubles and reorders nothing is shown of it, and of cdc_packets in it.
 module cdc_axi_read_formal
   import axi_pkg::*;
 #(
