@@ -13,13 +13,17 @@ BLOCKS = proofs.blocks()
 
 NOT_YET = {"axis_behead", "axis_buffer", "axis_merge"}
 """Cells that only their benches and models judge; docs/measured/formal.md says so."""
+WITHIN = {"cdc_bits", "cdc_twice", "cdc_reset", "cdc_gray", "cdc_restart", "cdc_ram"}
+"""Cells without logic, or with none but what is proved of those that have them; the page says so, too."""
 
 
-def test_every_stream_cell_and_what_makes_packets_is_proved() -> None:
-    wanted = {path.stem for path in (ROOT / "hw" / "rtl" / "cells").glob("axis_*.sv")}
+def test_every_cell_and_what_makes_packets_is_proved() -> None:
+    rtl = ROOT / "hw" / "rtl"
+    wanted = {path.stem for folder in ("cells", "clocks") for path in (rtl / folder).glob("*.sv")}
+    wanted |= {path.stem for path in (rtl / "registers").glob("axil_*.sv")}
     wanted |= {"roce_segment", "roce_header", "roce_join"}
-    assert wanted - {block.name for block in BLOCKS} == NOT_YET
-    assert all(f"`{name}`" in proofs.page(BLOCKS) for name in NOT_YET)
+    assert wanted - {block.name for block in BLOCKS} == NOT_YET | WITHIN
+    assert all(f"`{name}`" in proofs.HEAD.read_text() for name in NOT_YET | WITHIN)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
