@@ -66,7 +66,8 @@ def who_has(address: str = ADDRESS, to: str = EVERYBODY, **fields: Any) -> bytes
 
 
 def echo(payload: bytes = b"", *, number: int = 7, to: str = MAC, fill: bytes = b"\0", **ip: Any) -> bytes:
-    head = IP(**({"src": HOST_ADDRESS, "dst": ADDRESS, "ttl": 9, "id": 0x1234} | ip))
+    fields: dict[str, Any] = {"src": HOST_ADDRESS, "dst": ADDRESS, "ttl": 9, "id": 0x1234} | ip
+    head = IP(**fields)
     return padded(Ether(src=HOST, dst=to) / head / ICMP(type=8, id=77, seq=number) / payload, fill)
 
 
