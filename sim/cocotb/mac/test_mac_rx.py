@@ -12,7 +12,7 @@ from receive_bench import count_pulses, line
 from widths import some_of
 
 WIDTHS = [(64, 8), (64, 64), (64, 512), (512, 64), (256, 32), (1024, 512), (1024, 8)]
-"""Of the core and of the MAC: each one the wider, up to the limits."""
+"""Bits of the core and of the MAC: each one the wider, up to the limits."""
 FAR = 128
 """Ratio of widths from which on packets last long: there are fewer of them, and the queue is shorter."""
 
