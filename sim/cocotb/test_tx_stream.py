@@ -23,6 +23,7 @@ from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.placement import trailer
 from framelane.models.roce_tx import wire
 from gap_rule import GapRule
+from late_reads import LateReads
 from plane_memory import PlaneMemory
 from receive_bench import line
 from signals import now
@@ -58,7 +59,8 @@ class StreamBench(Bench, StreamPlan):
         self.width = len(dut.m_axis_tdata)
         self.pixels, self.out = self.source("s_axis_pixel"), self.sink("m_axis")
         self.registers = AxiLite(self)
-        self.rule = GapRule(self)
+        self.rule, self.core = GapRule(self), GapRule(self, "core", asserts=False)
+        """At the MAC, where a gap fails the test, and in front of the mac_port."""
         self.line = line(self, stalls, "s_axis_rx")
         dut.link_up_i.value = 0
         for prefix in ("m_axi", "m_axi_corrected"):
@@ -68,13 +70,14 @@ class StreamBench(Bench, StreamPlan):
         corrected = AxiRamWrite(bus, dut.clk, dut.rst, size=MEMORY, mem=self.ram.write_if.mem)
         self.planes = PlaneMemory(self, "m_axi_constant", self.width, CONSTANTS, b"", stalls.source)
         self.rules = watch_axi(self)
+        self.reads = LateReads(self, "m_axi", self.ram.read_if.r_channel)
         self.writers = (self.ram.write_if, corrected)
         self.memory_stands = False
         if stalls.source:
             for writes in self.writers:
                 for channel in (writes.w_channel, writes.b_channel):
                     channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
-            self.ram.read_if.r_channel.set_pause_generator(iter(lambda: self.random.random() < STALL_SHARE, None))
+            self.reads.pauses = iter(lambda: self.random.random() < STALL_SHARE, None)
 
     def correct(self) -> bytes:
         """Also what is in the memory of the constants."""
@@ -148,6 +151,25 @@ async def what_leaves_equals_the_model_and_what_does_not_is_counted(dut: Any, st
     assert_same_packets(packets, bench.expected(sent))
     lost = 12 - len(sent)
     assert await bench.counters(*STORED, SENT) == [len(sent), lost, 0, len(sent)]
+
+
+@cocotb.test()
+@cocotb.parametrize(latency=[0, 1, 20, 300, 1000], stalls=[Stalls.NONE, Stalls.BOTH])
+async def the_core_stops_inside_packets_and_no_packet_has_a_gap_at_the_mac(
+    dut: Any, latency: int, stalls: Stalls
+) -> None:
+    """The corrected image beside the raw one: it lies behind what memory has read ahead."""
+    bench = StreamBench(dut, stalls, slots=8)
+    bench.reads.latency = latency
+    bench.correct()
+    await bench.start()
+    bench.detect(3)
+    packets = await bench.finish()
+    assert bench.sent(packets) == {0, 1, 2}
+    assert_same_packets(packets, bench.expected({0, 1, 2}))
+    assert bench.rule.gaps == 0
+    if latency >= 20 or stalls.source:
+        assert bench.core.gaps > latency, "the core never stopped for long: nothing is shown"
 
 
 def by_frame(packets: list[bytes]) -> dict[int, list[bytes]]:
