@@ -24,6 +24,9 @@ from tx_bench import RECEIVER, SOURCE
 from tx_registers import RESETTING, SENT, STATUS
 from widths import some_of
 
+FRAME_BAD = 1 << 10
+"""Bit of errors: a frame was longer than its slot."""
+
 PERIODS = (
     {"": 4000, "pixel": 5200, "memory": 3300, "register": 10_000, "tx": 3103, "rx": 3106},
     {"": 3100, "pixel": 3104, "memory": 5000, "register": 4100, "tx": 4800, "rx": 4803},
@@ -42,6 +45,42 @@ async def packets_at_the_mac_are_the_models(dut: Any, periods: dict[str, int], c
     bench.detect(6)
     assert len(await bench.check()) >= 3
     assert await bench.counters("counters.mac_underruns", "counters.mac_too_long") == [0, 0]
+
+
+@cocotb.test()
+async def the_interrupt_stands_in_the_clock_of_the_registers_while_an_error_is_asked_for(dut: Any) -> None:
+    bench = TopBench(dut, PERIODS[0], Stalls.NONE)
+    levels: list[int] = []
+    """Each level that it had, from the start on."""
+
+    def note() -> None:
+        level = now(dut.interrupt_o)
+        if levels[-1:] != [level]:
+            levels.append(level)
+
+    async def settled(level: int) -> None:
+        await bench.side["register"].wait_until(lambda: now(dut.interrupt_o) == level, 2000)
+        await bench.side["register"].wait(30)
+
+    def too_long() -> None:
+        bench.pixels.send(bench.random.randbytes(bench.slot + 256), bench.width, tuser=0)
+
+    await bench.start()
+    bench.side["register"].watch(note)
+    too_long()
+    await bench.finish()
+    assert await bench.get("errors") == FRAME_BAD
+    await settled(0)
+    await bench.put("interrupt_mask", FRAME_BAD)
+    await settled(1)
+    assert await bench.get("interrupt") == FRAME_BAD
+    await bench.put("errors", FRAME_BAD)
+    await settled(0)
+    too_long()
+    await settled(1)
+    await bench.put("interrupt_mask", 0)
+    await settled(0)
+    assert levels == [0, 1, 0, 1, 0]
 
 
 class RcTopBench(TopBench):
