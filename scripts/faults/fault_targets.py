@@ -85,6 +85,11 @@ OF_DOCTOR: dict[str, tuple[str, ...]] = {
     ),
 }
 """The doctor's modules, by the first pattern that fits, and the test files of each."""
+ALSO: dict[str, tuple[str, ...]] = {"framelane_top": ("tx_stream",)}
+"""Blocks that the benches of other blocks build in another way than their own do: these benches see what is only there.
+
+`test_tx_stream` has a `framelane_top` of one clock and without a MAC port.
+"""
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,8 @@ def _with_helpers(suite: Path) -> set[Path]:
 def gateware() -> list[Target]:
     """All blocks but packages, whose constants every bench checks, and what is generated.
 
-    A block's own benches come first, then all those of the smallest block that contains it and has one of its name.
+    A block's own benches come first, then those of `ALSO`, then all those of the smallest block that contains it and
+    has one of its name.
     """
     sources = {p.name: p.read_text() for p in sorted((ROOT / "hw").rglob("*.sv"))}
     paths = {p.stem: p for p in sorted((ROOT / "hw").rglob("*.sv")) if not p.stem.endswith("_pkg")}
@@ -182,7 +188,8 @@ def gateware() -> list[Target]:
             continue
         around = (top for top in paths if name in inside[top] and top in benches)
         larger = min(around, key=size.__getitem__, default="")
-        targets.append(Target(name, GATEWARE, path, (*of[name], *of.get(larger, ())), size[name]))
+        also = tuple(benches[bench] for bench in ALSO.get(name, ()))
+        targets.append(Target(name, GATEWARE, path, (*of[name], *also, *of.get(larger, ())), size[name]))
     return targets
 
 

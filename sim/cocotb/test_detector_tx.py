@@ -6,6 +6,9 @@ from typing import Any
 
 import cocotb
 import pytest
+from scapy.layers.inet import ICMP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
 
 from bench import Stalls, run
 from core_bench import BYTES, MODULES, PACKETS, PARAMETERS, TARGET
@@ -13,6 +16,7 @@ from detector_tx_bench import TxBench
 from exact import exact
 from framelane.models.jungfrau.jf_fixed import FixedCalibration
 from framelane.models.roce_tx import roce_icrc, wire
+from receive_bench import acknowledge, ethernet, ip
 from widths import WIDTHS, some_of
 
 CORRECTION = 7
@@ -82,6 +86,19 @@ async def the_first_pixel_leaves_the_same_time_behind_the_header_after_any_reset
     dut._log.info(f"header to first pixel: {times} cycles")
     assert len(times) == 1
     assert max(times) <= (20 if bench.width == 512 else 28) + (CORRECTION if bench.correct else 0)
+
+
+@cocotb.test()
+async def packets_of_rdma_are_thrown_away_and_hold_up_no_answer(dut: Any) -> None:
+    bench = TxBench(dut)
+    await bench.begin()
+    for psn in range(4):
+        bench.line.send(acknowledge(2, psn), bench.width, tuser=0)
+    ping = ethernet() / ip() / ICMP(id=7, seq=1) / Raw(bench.random.randbytes(40))
+    bench.line.send(bytes(ping), bench.width, tuser=0)
+    await bench.until(lambda: bool(bench.out.items and bench.out.items[-1]["tlast"]), 1000)
+    (answer,) = map(Ether, bench.out.packets(bench.width))
+    assert (answer[ICMP].type, bytes(answer[Raw])[:40]) == (0, bytes(ping[Raw]))
 
 
 CASES = [(width, correct) for width in WIDTHS for correct in (0, 1)]

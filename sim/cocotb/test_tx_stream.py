@@ -63,6 +63,7 @@ class StreamBench(Bench, StreamPlan):
         """At the MAC, where a gap fails the test, and in front of the mac_port."""
         self.line = line(self, stalls, "s_axis_rx")
         dut.link_up_i.value = 0
+        dut.s_axis_frame_tvalid.value = 1
         for prefix in ("m_axi", "m_axi_corrected"):
             logging.getLogger(f"cocotb.{dut._name}.{prefix}").setLevel(logging.ERROR)
         self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=MEMORY)
@@ -137,6 +138,8 @@ class StreamBench(Bench, StreamPlan):
             await self.step()
         await self.until(lambda: bool(now(self.dut.idle_o)), 200_000)
         await self.drained()
+        assert not any(item["tuser"] for item in self.out.items), "a packet is marked as wrong"
+        assert not now(self.dut.s_axis_frame_tready), "a frame of another source than the store is taken"
         return self.out.packets(self.width)
 
 

@@ -14,12 +14,15 @@ from framelane.driver.simulated.neighbour_ports import NeighbourConfig
 from framelane.models.mac.mac_port import MacPort
 from framelane.models.roce_tx.wire import Endpoint
 from gap_rule import GapRule
-from receive_bench import LOCAL, PEER, count_pulses, ethernet, ip, line
+from receive_bench import LOCAL, PEER, acknowledge, count_pulses, ethernet, ip, line
+from signals import now
 from widths import some_of
 
 OURS = b"\x88\xb5"
 """EtherType of frames that the station does not answer: of local experiments (IEEE 802)."""
 LONGEST = 640
+CLOCK_HZ = 20_000
+"""The MAC's clock where it is known: so slow that a millisecond is a few cycles."""
 
 
 class LinkBench:
@@ -95,7 +98,8 @@ async def while_the_core_waits_what_has_no_room_is_counted_and_neighbours_are_an
     peer = PEER.mac.to_bytes(6, "big").hex(":")
     pings = [ethernet() / ip(id=k) / ICMP(id=7, seq=k) / Raw(link.random.randbytes(40)) for k in range(8)]
     for ping in pings:
-        for frame in (bytes(ping), *(link.any_frame() for _ in range(3))):
+        # What the station has of RDMA goes nowhere, and holds up nothing.
+        for frame in (acknowledge(2, ping[ICMP].seq), bytes(ping), *(link.any_frame() for _ in range(3))):
             link.send(frame)
         await link.quiet()
     answers = [Ether(frame) for frame in link.out.packets(link.mac_width)]
@@ -127,6 +131,32 @@ async def it_announces_what_it_is_told_last(dut: Any) -> None:
         assert (frame[ARP].psrc, frame[ARP].hwsrc) == (ip(own).src, own.mac.to_bytes(6, "big").hex(":"))
 
 
-@pytest.mark.parametrize(("width", "mac_width"), some_of("mac_station", [(512, 64), (64, 64), (256, 512), (512, 128)]))
-def test_mac_station(width: int, mac_width: int) -> None:
-    run("mac_station", DataW=width, MacW=mac_width, MaxBytes=LONGEST)
+@cocotb.test()
+async def its_milliseconds_are_those_of_the_macs_clock_where_that_is_known(dut: Any) -> None:
+    """Else they are as it is told. What is announced is announced again 2000 ms later (RFC 5227)."""
+    link = LinkBench(dut, RATIOS[0])
+    told = 7
+    dut.config_i.value = NeighbourConfig(LOCAL, clocks_per_ms=told).pack()
+    await link.start()
+    ends: list[int] = []
+    """Cycles of rx_clk in which an announcement ends."""
+
+    def note() -> None:
+        if now(dut.m_axis_tvalid) and now(dut.m_axis_tready) and now(dut.m_axis_tlast):
+            ends.append(link.rx.cycle)
+
+    link.tx.watch(note)
+    dut.announce_i.value = 1
+    await link.core.wait(1)
+    dut.announce_i.value = 0
+    await link.tx.wait_until(lambda: len(ends) == 2)
+    per_ms = int(dut.ClockHz.value) // 1000 or told
+    assert abs(ends[1] - ends[0] - 2000 * per_ms) < 2 * per_ms
+
+
+CASES = [(512, 64, 0), (64, 64, CLOCK_HZ), (256, 512, 0), (512, 128, CLOCK_HZ)]
+
+
+@pytest.mark.parametrize(("width", "mac_width", "clock_hz"), some_of("mac_station", CASES))
+def test_mac_station(width: int, mac_width: int, clock_hz: int) -> None:
+    run("mac_station", DataW=width, MacW=mac_width, MaxBytes=LONGEST, ClockHz=clock_hz)
