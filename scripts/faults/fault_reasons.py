@@ -23,6 +23,9 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ("udp_match", "if (rst) matches_q <= 1'b0;", "if (rst) matches_q <= 1'b1;"): (
         "at reset: nothing leaves before its own header is judged, and that writes it"
     ),
+    ("axil_turns", "whose_q <= 1'b0;", "whose_q <= 1'b1;"): (
+        "which of two that ask in the same cycle behind a reset has its turn first: the other one has the next"
+    ),
     ("cdc_word", "logic asked_q = 1'b0;", "logic asked_q = 1'b1;"): "the zeros of the start are handed over once",
     ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
     ("mac_rx", ".s_axis_tuser (1'b0),", ".s_axis_tuser (1'b1),"): "a mark that is not connected where it comes out",

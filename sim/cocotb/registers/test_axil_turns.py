@@ -20,6 +20,8 @@ class Access:
     address: int
     data: int | None
     start: int
+    first: str | None
+    """Of a write: what comes alone, until it is taken."""
     address_taken: bool = False
     data_taken: bool = False
 
@@ -40,15 +42,16 @@ class Master:
         if self.access is None and random.random() < self._bench.share:
             address = self._index << 12 | 4 * random.randrange(ADDRESSES)
             data = random.getrandbits(32) if random.random() < 0.5 else None
-            self.access = Access(address, data, self._bench.cycle)
+            first = random.choice(("address", "data", None))
+            self.access = Access(address, data, self._bench.cycle, first)
         self.ready = random.random() < 0.7
         a = self.access
         reads, writes = a is not None and a.data is None, a is not None and a.data is not None
         return {
             "awaddr": a.address if a else random.getrandbits(16),
-            "awvalid": int(writes and a is not None and not a.address_taken),
+            "awvalid": int(writes and a is not None and not a.address_taken and (a.first != "data" or a.data_taken)),
             "wdata": (a.data or 0) if a else random.getrandbits(32),
-            "wvalid": int(writes and a is not None and not a.data_taken),
+            "wvalid": int(writes and a is not None and not a.data_taken and (a.first != "address" or a.address_taken)),
             "araddr": a.address if a else random.getrandbits(16),
             "arvalid": int(reads and a is not None and not a.address_taken),
             "bready": int(writes and self.ready),
@@ -76,8 +79,9 @@ class Master:
                 assert a.address_taken
                 assert a.data_taken
                 self.words[a.address] = a.data
-            a.address_taken |= bool(get("awready"))
-            a.data_taken |= bool(get("wready"))
+            address, data = a.address_taken, a.data_taken
+            a.address_taken |= bool(get("awready")) and (a.first != "data" or data)
+            a.data_taken |= bool(get("wready")) and (a.first != "address" or address)
         if over:
             self.longest = max(self.longest, self._bench.cycle - a.start)
             self.done += 1
