@@ -10,6 +10,7 @@ module tx_board
     parameter int unsigned RcQps   = 16,
     parameter int unsigned RcDepth = 64,
     parameter int unsigned RcAhead = 384,
+    parameter int unsigned MaxSlots = 1024,
     parameter bit          MacPort = 1'b0,
 
     localparam int unsigned KeepW = DataW / 8
@@ -85,6 +86,7 @@ module tx_board
       .RcQps  (RcQps),
       .RcDepth(RcDepth),
       .RcAhead(RcAhead),
+      .MaxSlots(MaxSlots),
       .MacPort(MacPort)
   ) u_tx (
       .store_o      (store),

@@ -8,7 +8,7 @@ import pytest
 from framelane.bench.transmitter.bench_rc_store import DEPTHS, LIMIT, line, store_rows
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "rc_store.md"
-SOME = [512] if os.environ.get("FRAMELANE_WIDTHS") == "commit" else DEPTHS
+SOME = [1024] if os.environ.get("FRAMELANE_WIDTHS") == "commit" else DEPTHS
 
 
 @pytest.mark.parametrize("depth", SOME)

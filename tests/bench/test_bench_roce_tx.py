@@ -1,23 +1,25 @@
 """The packetizer's page in docs/: it says what the RTL does, and a lost cycle could not hide in it."""
 
 import itertools
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from framelane.bench.transmitter import roce_tx_cycles, roce_tx_page
+from framelane.bench.transmitter import bench_roce_tx, roce_tx_cycles, roce_tx_page
 from framelane.bench.transmitter.roce_tx_cycles import STALL_SHARES, STALL_SIDES, Bubbles
 from framelane.driver.simulated.library import WIDTHS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "roce_tx.md"
+PAYLOADS = bench_roce_tx.PAYLOADS if os.environ.get("FRAMELANE_WIDTHS") == "all" else roce_tx_page.PAYLOADS
 Measured = tuple[list[dict[str, Any]], list[Bubbles]]
 
 
 @pytest.fixture(scope="module")
 def measured() -> Measured:
-    """Measure what the page shows, the widest bus first: it takes longest to build."""
-    rows = [row for width in reversed(WIDTHS) for row in roce_tx_cycles.rows(width, roce_tx_page.PAYLOADS)]
+    """Measure what the page shows, nightly every payload, the widest bus first: it takes longest to build."""
+    rows = [row for width in reversed(WIDTHS) for row in roce_tx_cycles.rows(width, PAYLOADS)]
     cases = itertools.product(WIDTHS, STALL_SIDES, STALL_SHARES)
     return rows, [roce_tx_cycles.bubbles(*case) for case in cases]
 

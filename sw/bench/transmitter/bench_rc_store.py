@@ -70,7 +70,7 @@ def store_row(depth: int, *, beside: bool, at: float = inf) -> dict[str, Any]:
     limits = limits_for(depth)
     credit = {SLOW: 0} if beside else dict.fromkeys(TROUBLED, 0)
     impairments = LinkImpairments(delay=DELAY)
-    with RcRun(limits, impairments, traffic=TRAFFIC, qps=QPS, in_turn=True, credit=credit) as run:
+    with RcRun(limits, impairments, traffic=TRAFFIC, qps=QPS, in_turn=True, credit=credit, max_slots=depth) as run:
         registers = RegisterFile(run.board)
         numbers = sorted(run.remote.receivers)
         run.remote.silent.add(numbers[SILENT])

@@ -8,7 +8,7 @@ import numpy as np
 from framelane.base.errors import SimulationError
 from framelane.driver.board.board import Board
 from framelane.driver.board.network import Network
-from framelane.driver.simulated.verilated_rc import RC_DEPTH, SimulatedRcBoard
+from framelane.driver.simulated.verilated_rc import RC_DEPTH, RC_SLOTS, SimulatedRcBoard
 from framelane.models.placement.flow import Destination, Flow, FrameEvent
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.rc.lossy_network import LinkImpairments
@@ -107,6 +107,7 @@ class RcRun:
     """`qps` queue pairs, each to a receiver of its own behind one network, `delay` cycles away either way.
 
     Each gets all frames; `in_turn`: one after the other gets one. `credit`: of queue pairs that have a limit.
+    `max_slots`: frames that the gateware can hold.
     """
 
     def __init__(
@@ -119,9 +120,10 @@ class RcRun:
         manner: Manner = Manner.IBA,
         in_turn: bool = False,
         credit: Mapping[int, int] | None = None,
+        max_slots: int = RC_SLOTS,
     ) -> None:
         self.traffic = traffic
-        self.board = SimulatedRcBoard(BUS, clock_hz=CLOCK_HZ, latency=LATENCY)
+        self.board = SimulatedRcBoard(BUS, clock_hz=CLOCK_HZ, max_slots=max_slots, latency=LATENCY)
         driver = Board(_Hastened(self.board), timeout_s=PATIENCE_S)
         config = traffic.configuration(qps=qps, in_turn=in_turn)
         driver.configure(config, None, None, Network(limits=(limits,) * qps))

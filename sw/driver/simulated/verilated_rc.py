@@ -11,7 +11,7 @@ from framelane.driver.simulated.simulation import split
 from framelane.driver.simulated.verilated import OFFERING, SimulatedRegisters
 from framelane.driver.simulated.verilated_board import U64, SimulatedBoard, board_design
 
-RC_QPS, RC_DEPTH = 16, 64
+RC_QPS, RC_DEPTH, RC_SLOTS = 16, 64, 1024
 """QPs that may be of RC, and descriptors of each that are kept."""
 RC_AHEAD = 384
 """Beats that are issued ahead of the packets, which hide the memory's latency."""
@@ -50,14 +50,17 @@ class LinkedBoard(SimulatedBoard):
 class SimulatedRcBoard(LinkedBoard, SimulatedRegisters):
     """A simulated transmitter with RC and a station, as after power-up, its link down. Arguments: `SimulatedBoard`.
 
-    `clock_hz` is the clock that its timers count. Frames for it are queued by `receive`, and arrive while the clock
-    runs, back to back; those that left are taken. Not for use by several threads at once.
+    `clock_hz` is the clock that its timers count, `max_slots` how many frames may be held, a power of two. Frames for it
+    are queued by `receive`, and arrive while the clock runs, back to back; those that left are taken. Not for use by
+    several threads at once.
     """
 
-    def __init__(self, width: int = 512, *, clock_hz: int = 250_000_000, **simulation: Any) -> None:
+    def __init__(
+        self, width: int = 512, *, clock_hz: int = 250_000_000, max_slots: int = RC_SLOTS, **simulation: Any
+    ) -> None:
         own = OFFERING | LINKING | {"step_until": (U64, [U64, U64]), "waiting": (U64, [])}
         parameters = {"ClockHz": clock_hz, "Station": 1, "Rc": 1}
-        parameters |= {"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD}
+        parameters |= {"RcQps": RC_QPS, "RcDepth": RC_DEPTH, "RcAhead": RC_AHEAD, "MaxSlots": max_slots}
         super().__init__(width, design=board_design("tx_rc", own, "tx_board", parameters), **simulation)
         self.clock_hz = clock_hz
 
