@@ -299,6 +299,19 @@ def test_a_row_that_was_edited_is_found_in_every_column(areas: Areas, column: st
     assert areas.measured == ["axis_fifo"]
 
 
+def test_what_takes_long_is_measured_only_with_all_others(
+    areas: Areas, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(synth, "LATER", ("axis_reg",))
+    sources = synth.sources
+    monkeypatch.setattr(synth, "sources", lambda name: sources(name) | ({"x.sv": ""} if name == "axis_reg" else {}))
+    assert areas.check() == []
+    assert areas.measured == []
+    assert "not of the sources as they are now, and measured by make nightly: axis_reg" in capsys.readouterr().out
+    areas.found["axis_reg"] = replace(areas.rows["axis_reg"], levels=9)
+    assert len(synth.check(list(areas.names), areas.rows, whole=True)[1]) == 1
+
+
 def test_a_record_that_is_wrong_is_found_by_the_sample(areas: Areas) -> None:
     areas.sample(seconds=1_000, runs=0)
     flops = areas.rows["axis_reg"].flops

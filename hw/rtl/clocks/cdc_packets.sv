@@ -2,7 +2,8 @@
 // can be taken one beat a cycle, without a gap. Holds one beat more than Depth.
 // A reset of either side empties it, restarts both sides, and leaves no piece of a packet behind: of one that the source is in, the rest
 // is swallowed; one that the sink is in ends with a beat that says so. A first beat that is offered may be withdrawn then.
-// In LUTs every GroupW bits have their own copy of what reads them, so that none drives more; all copies are always equal.
+// In LUTs every GroupW bits have their own copy of what reads them, so that none drives more, also where the sink is always ready; all
+// copies are always equal.
 module cdc_packets #(
     parameter int unsigned DataW = 8,
     parameter int unsigned Depth = 16,   // beats
@@ -77,14 +78,13 @@ module cdc_packets #(
 
   // The reader
   count_t read_q, read_d, read_code, written, written_code, ends, ends_seen_q, taken_q, waiting;
-  logic valid_q, pop, m_inside_q, m_inside_d, cut_q, some, last;
-  logic [GROUPS-1:0] load;
+  logic valid_q, pop, m_inside_q, m_inside_d, cut_q, last;
+  logic [GROUPS-1:0] load, some;
   logic [2:0] dry_q;
   (* keep, dont_merge *)logic [GROUPS-1:0] valids_q;
   logic [GROUPS-1:0][PTR_W-1:0] index;  // of the beat that is read next
 
   assign valid_q = valids_q[0];
-  assign some = written_code != read_code;
   assign pop = m_axis_tvalid && m_axis_tready;
   assign read_d = clear_o ? '0 : load[0] ? read_q + 1'b1 : read_q;
   assign m_inside_d = pop ? !m_axis_tlast : m_inside_q;
@@ -95,7 +95,7 @@ module cdc_packets #(
     taken_q <= taken_q + count_t'(pop && last && !cut_q);
     m_inside_q <= m_inside_d;
     level_o <= written - read_q;
-    dry_q <= m_ending && m_inside_d && !valid_q && !some ? dry_q + 3'(dry_q != 3'(DRY)) : '0;
+    dry_q <= m_ending && m_inside_d && !valid_q && !some[0] ? dry_q + 3'(dry_q != 3'(DRY)) : '0;
     cut_q <= dry_q == 3'(DRY) && !pop;
     if (clear_o) begin
       ends_seen_q <= '0;
@@ -109,17 +109,26 @@ module cdc_packets #(
   end
 
   for (genvar g = 0; g < GROUPS; g++) begin : gen_group
-    assign load[g] = some && (m_axis_tready && (valids_q[g] || cut_q) || !valids_q[g]) && !m_stop;
+    assign load[g] = some[g] && (m_axis_tready && (valids_q[g] || cut_q) || !valids_q[g]) && !m_stop;
 
     always_ff @(posedge m_clk) valids_q[g] <= !clear_o && (load[g] || (valids_q[g] && !(pop && !cut_q)));
 
     if (g == 0) begin : gen_first
+      assign some[g]  = written_code != read_code;
       assign index[g] = read_q[PTR_W-1:0];
     end else begin : gen_copy
-      (* keep, dont_merge *)logic [PTR_W-1:0] index_q;
+      (* keep, dont_merge *)count_t index_q, code_q;
+      count_t index_d;
 
-      always_ff @(posedge m_clk) index_q <= clear_o ? '0 : load[g] ? index_q + 1'b1 : index_q;
-      assign index[g] = index_q;
+      assign index_d = clear_o ? '0 : load[g] ? index_q + 1'b1 : index_q;
+
+      always_ff @(posedge m_clk) begin
+        index_q <= index_d;
+        code_q  <= index_d ^ (index_d >> 1);
+      end
+
+      assign some[g]  = written_code != code_q;
+      assign index[g] = index_q[PTR_W-1:0];
     end
   end
 

@@ -19,8 +19,8 @@ module frame_store
 
     localparam int unsigned KeepW = DataW / 8
 ) (
-    input logic clk,
-    input logic rst,
+    input logic       clk,
+    input logic [1:0] rst,  // always equal
 
     // The ring, all in whole beats; it may change while this is idle and not armed, and then starts again at its base
     input logic [63:0] base_i,
@@ -138,7 +138,7 @@ module frame_store
     lost_o <= begins && armed_i && !taking;
     ignored_o <= begins && !armed_i;
     mismatch_o <= beat && taking && exact_q && !fits;
-    if (rst) begin
+    if (rst[0]) begin
       taking_q  <= 1'b0;
       lost_o    <= 1'b0;
       ignored_o <= 1'b0;
@@ -160,7 +160,7 @@ module frame_store
       kinds_q[s_axis_pixel_tuser.kind] <= kind_index + 1'b1;
       seen_q[s_axis_pixel_tuser.kind]  <= 1'b1;
     end
-    if (rst) seen_q <= '0;
+    if (rst[0]) seen_q <= '0;
   end
 
   // To memory
@@ -181,7 +181,7 @@ module frame_store
       .MaxBurst (MaxBurst)
   ) u_writer (
       .clk,
-      .rst,
+      .rst          (rst[1]),
       .correction_i (correction),
       .run_i        (run),
       .abort_i,
@@ -214,7 +214,7 @@ module frame_store
       .TimeFlags(TimeFlags)
   ) u_ring (
       .clk,
-      .rst,
+      .rst         (rst[0]),
       .base_i,
       .slot_bytes_i,
       .slots_i,

@@ -168,12 +168,23 @@ module guarded_store
   assign store_o.left = left != '0;
   assign store_o.timeout = fired != '0;
 
+  // Resets, a cycle later, for none drives more than a part: of the guards for each half of the planes and for the images, of the
+  // store, which is armed only later, for its writer and the rest. A copy asks whether it changes: tools make one of equal ones.
+  localparam int unsigned HALF = PLANES / 2;
+  (* keep, dont_merge *)logic [2:0] rst_q = '1;
+  (* keep, dont_merge *)logic [1:0] store_rst_q = '1;
+
+  always_ff @(posedge clk) begin
+    for (int unsigned c = 0; c < 3; c++) if (rst_q[c] != rst) rst_q[c] <= rst;
+    for (int unsigned c = 0; c < 2; c++) if (store_rst_q[c] != store_i.rst) store_rst_q[c] <= store_i.rst;
+  end
+
   for (genvar k = 0; k < PLANES; k++) begin : gen_guard
     read_guard #(
         .DataW(DataW)
     ) u_guard (
         .clk,
-        .rst,
+        .rst        (rst_q[k<HALF?0:1]),
         .limit_i    (store_i.memory_limit),
         .drain_i    (store_i.drain),
         .s_axi_i    (store_request[k]),
@@ -193,7 +204,7 @@ module guarded_store
       .DataW(DataW)
   ) u_raw_guard (
       .clk,
-      .rst,
+      .rst        (rst_q[2]),
       .limit_i    (store_i.memory_limit),
       .drain_i    (store_i.drain),
       .s_axi_i    (write_request[0]),
@@ -215,7 +226,7 @@ module guarded_store
         .DataW(DataW)
     ) u_guard (
         .clk,
-        .rst,
+        .rst        (rst_q[2]),
         .limit_i    (store_i.memory_limit),
         .drain_i    (store_i.drain),
         .s_axi_i    (write_request[1]),
@@ -249,7 +260,7 @@ module guarded_store
       .TimeFlags(TimeFlags)
   ) u_store (
       .clk,
-      .rst                (store_i.rst),
+      .rst                (store_rst_q),
       .base_i             (store_i.base),
       .slot_bytes_i       (store_i.slot_bytes),
       .slots_i            (store_i.slots),

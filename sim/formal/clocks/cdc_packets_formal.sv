@@ -57,6 +57,8 @@ module cdc_packets_formal #(
 
     input logic [         1:0]           valids_q,  // of both groups
     input logic [         1:0][PtrW-1:0] index,
+    input logic [      PtrW:0]           copy_index,  // of the second group
+    input logic [      PtrW:0]           copy_code,
     input logic [  GroupW-1:0]           low_memory [Depth],
     input logic [DataW-GroupW:0]         high_memory[Depth]
 );
@@ -80,6 +82,7 @@ module cdc_packets_formal #(
   always_comb begin
     if (!s_begun_q && !m_begun_q) begin
       assume (write_q == '0 && ends_q == '0 && read_q == '0 && taken_q == '0 && ends_seen_q == '0);
+      assume (copy_index == '0 && copy_code == '0);
       assume (valids_q == '0 && index == '0 && !cut_q && !skip_q && dry_q == '0 && !full_q);
     end
   end
@@ -146,6 +149,7 @@ module cdc_packets_formal #(
     i_ends_code : assert (decoded(ends_gray) == ends_q);
     i_read_code : assert (decoded(read_gray) == read_q);
     i_in_step : assert (valids_q == {2{valid_q}} && index == {2{read_q[PtrW-1:0]}});
+    i_copy : assert (copy_index == read_q && copy_code == read_gray);
     i_read_meta : assert (ordered(decoded(read_sync), decoded(read_meta), decoded(read_sync)));
     i_read : assert (ordered(decoded(read_meta), read_q, decoded(read_sync)));
     i_seen : assert (ordered(read_q, seen, decoded(read_sync)));
@@ -202,6 +206,8 @@ bind cdc_packets cdc_packets_formal #(
     .ends_gray  (u_ends.gray_q),
     .ends_meta  (u_ends.u_bits.meta_q),
     .ends_sync  (u_ends.u_bits.sync_q),
+    .copy_index (gen_group[1].gen_copy.index_q),
+    .copy_code  (gen_group[1].gen_copy.code_q),
     .read_gray  (u_read.gray_q),
     .read_meta  (u_read.u_bits.meta_q),
     .read_sync  (u_read.u_bits.sync_q),

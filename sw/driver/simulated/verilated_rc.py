@@ -50,8 +50,8 @@ class LinkedBoard(SimulatedBoard):
 class SimulatedRcBoard(LinkedBoard, SimulatedRegisters):
     """A simulated transmitter with RC and a station, as after power-up, its link down. Arguments: `SimulatedBoard`.
 
-    `clock_hz` is the clock that its timers count, `max_slots` how many frames may be held, a power of two. Frames for it
-    are queued by `receive`, and arrive while the clock runs, back to back; those that left are taken. Not for use by
+    `clock_hz` is the clock that its timers count, `max_slots` how many frames may be held, a power of two. Frames for
+    it are queued by `receive`, and arrive while the clock runs, back to back; those that left are taken. Not for use by
     several threads at once.
     """
 
