@@ -28,7 +28,7 @@ DATA_W = 64
 TARGET_MHZ = 125
 SEEDS = (1, 2, 3)
 DESIGNS: dict[str, dict[str, int]] = {
-    block: {} for block in ("roce_tx", "tx", "bd_gen", "frame_store", "mm2s", "registers", "mac_tx")
+    block: {} for block in ("roce_tx", "tx", "bd_gen", "frame_store", "mm2s", "registers")
 }
 """What is routed, and parameters beside the width: the packetizer, the top, and large blocks of one clock."""
 

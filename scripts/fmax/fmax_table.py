@@ -8,7 +8,7 @@ HEAD = TABLE.parents[2] / "scripts" / "templates" / "fmax.md"
 """The prose of the page, to be filled by `str.format`; the rows follow."""
 
 LEAST_MHZ = {"roce_tx": 125.0, "tx": 100.0}
-"""Least clock of a design, with every seed: what it has reached, so that nothing takes it back."""
+"""Least clock of a design, with every seed, so that nothing takes it back."""
 ALLOWED_PERCENT = 10
 """Most that the slowest seed of a design that has changed may be below the table."""
 

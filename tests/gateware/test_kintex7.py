@@ -48,6 +48,15 @@ def constraints() -> str:
     return (ROOT / BOARD / "kintex7_10g.xdc").read_text()
 
 
+def test_the_page_names_all_files_that_it_is_built_of() -> None:
+    read = PAGE[PAGE.index("For synthesis read") :].partition("without")[0]
+    named = [path for glob in re.findall(r"`([^`]+)`", read) for path in ROOT.glob(glob)]
+    (listed,) = [path for path in named if path.suffix == ".f"]
+    files = {Path(line).name for line in listed.read_text().split()}
+    files |= {path.name for one in (*named, ROOT / BOARD) for path in ([one] if one.is_file() else one.glob("*"))}
+    assert kintex7.sources().keys() - files == set()
+
+
 def test_the_page_says_that_it_is_unbuilt() -> None:
     assert "\n**Not built yet.** No vendor tool has read these files" in PAGE
 

@@ -168,8 +168,9 @@ module guarded_store
   assign store_o.left = left != '0;
   assign store_o.timeout = fired != '0;
 
-  // Resets, a cycle later, for none drives more than a part: of the guards for each half of the planes and for the images, of the
-  // store, which is armed only later, for its writer and the rest. A copy asks whether it changes: tools make one of equal ones.
+  // Copies of both resets, a cycle later, so that no net drives too much. rst_q: [0] and [1] half of the planes' guards each, [2] those
+  // of the images. store_rst_q: as frame_store has them. The store is armed only behind them. A copy asks whether it changes: tools
+  // make one of equal ones.
   localparam int unsigned HALF = PLANES / 2;
   (* keep, dont_merge *)logic [2:0] rst_q = '1;
   (* keep, dont_merge *)logic [1:0] store_rst_q = '1;

@@ -21,7 +21,7 @@ class Access:
     data: int | None
     start: int
     first: str | None
-    """Of a write: what comes alone, until it is taken."""
+    """What of a write comes alone, until it is taken."""
     address_taken: bool = False
     data_taken: bool = False
 
