@@ -35,7 +35,8 @@ module rgmii_line #(
   initial begin
     rxc = 1'b0;
     if (!$value$plusargs("line_phase=%f", phase)) phase = 1.3;
-    #(phase);
+    // By steps: a delay that is no constant might be 0, and Verilator would schedule for that.
+    repeat ($rtoi(1000.0 * phase + 0.5)) #0.001;
     forever #(LINE / 2) rxc = !rxc;
   end
 
