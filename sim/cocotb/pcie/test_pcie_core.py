@@ -7,7 +7,7 @@ import pytest
 
 from bench import Stalls, run
 from framelane.models.pcie.tlp_split import MPS, Status
-from pcie_tx_bench import ENGINES, IMAGE, PcieTxBench
+from pcie_tx_bench import ENGINES, IMAGE, SLOTS, PcieTxBench
 from signals import now
 from widths import some_widths
 
@@ -19,7 +19,7 @@ async def the_link_of_one_engine_goes_down_in_mid_frame_and_comes_back(dut: Any)
     """Every frame is one of: whole with its event, or failed and never announced as whole."""
     bench = PcieTxBench(dut)
     await bench.start()
-    images = [bench.offer(number) for number in range(12)]
+    images = [bench.offer(number) for number in range(SLOTS * ENGINES)]
     await bench.until(lambda: len(bench.hosts[DEAD].arrived) == 30, 2000)
     bench.dead[DEAD] = True
     dut.link_up_i.value = 1 << ALIVE
@@ -27,6 +27,8 @@ async def the_link_of_one_engine_goes_down_in_mid_frame_and_comes_back(dut: Any)
         trailer, status = await bench.next_event(ALIVE)
         assert (trailer.detector_frame, status) == (number, Status.OK)
         assert bench.slot(ALIVE, number // ENGINES)[:IMAGE] == images[number]
+        if len(images) < 12:  # the next one of each engine, into the slot that has been looked at
+            images += [bench.offer(len(images) + engine) for engine in range(ENGINES)]
     await bench.quiet()
     assert bench.released == 12
     whole = []
