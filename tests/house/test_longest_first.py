@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -63,15 +64,43 @@ def test_the_longest_runs_first_the_next_time(tmp_path: Path) -> None:
 
 def test_each_commit_has_one_width_and_all_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAMELANE_WIDTHS", "commit")
-    seen = set()
-    for commit in range(20):
-        monkeypatch.setattr(widths, "commit_of_checkout", lambda commit=commit: f"{commit:040x}")
-        (width,) = widths.some_widths("tx")
-        assert widths.some_widths("tx") == [width]
-        seen.add(width)
-    assert seen == set(widths.WIDTHS)
-    monkeypatch.setattr(widths, "commit_of_checkout", lambda: "")
+    several = (64, 128, 256, 512, 1024)
+    drawn = []
+    for number in range(20):
+        monkeypatch.setattr(widths, "turn_of_checkout", lambda number=number: number)
+        drawn += widths.some_widths("tx", several)
+        assert widths.some_widths("tx", several) == drawn[-1:]
+    for first in range(16):
+        assert set(drawn[first : first + 5]) == set(several), "no width waits longer than there are widths"
+    assert len({widths.some_widths(block, several)[0] for block in ("tx", "tx_rc", "bd_gen", "mm2s")}) > 1
+    monkeypatch.setattr(widths, "turn_of_checkout", lambda: None)
     assert widths.some_widths("tx") == list(widths.WIDTHS), "in doubt all"
+
+
+def test_a_commit_has_the_turn_behind_its_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*arguments: str) -> None:
+        named = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *named, "-C", str(tmp_path), *arguments], check=True, capture_output=True, timeout=60)
+
+    def turn(folder: Path) -> int | None:
+        monkeypatch.setattr(widths, "gateware_root", lambda: folder)
+        widths.commit_of_checkout.cache_clear()
+        widths._git.cache_clear()
+        return widths.turn_of_checkout()
+
+    assert turn(tmp_path) is None
+    git("init", "-q")
+    turns = []
+    for _ in range(3):
+        git("commit", "-q", "--allow-empty", "-m", "a")
+        turns.append(turn(tmp_path))
+    assert turns == [1, 2, 3]
+    shallow = tmp_path / "shallow"
+    git("clone", "-q", "--depth", "1", tmp_path.as_uri(), str(shallow))
+    assert turn(shallow) == zlib.crc32(widths.commit_of_checkout().encode())
+    monkeypatch.undo()
+    widths.commit_of_checkout.cache_clear()
+    widths._git.cache_clear()
 
 
 def test_a_width_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,17 +31,32 @@ def some_widths(block: str, widths: Sequence[int] = WIDTHS) -> list[int]:
 
 
 def some_of(block: str, cases: Sequence[T]) -> list[T]:
-    """The same of other cases, as pairs of widths: with `commit` one of them, else all."""
-    commit = commit_of_checkout() if os.environ.get("FRAMELANE_WIDTHS") == "commit" else ""
-    return [cases[zlib.crc32(f"{commit} {block}".encode()) % len(cases)]] if commit else list(cases)
+    """The same of other cases, as pairs of widths: with `commit` one of them, else all.
+
+    A commit has the case behind its parent's, and blocks begin at different ones.
+    """
+    turn = turn_of_checkout() if os.environ.get("FRAMELANE_WIDTHS") == "commit" else None
+    return list(cases) if turn is None else [cases[(turn + zlib.crc32(block.encode())) % len(cases)]]
+
+
+def turn_of_checkout() -> int | None:
+    """The number of this commit in its history, or one by its digest where that is cut; None without a commit."""
+    commit = commit_of_checkout()
+    if not commit:
+        return None
+    if _git("rev-parse", "--is-shallow-repository") == "false":
+        return int(_git("rev-list", "--count", "--first-parent", commit))
+    return zlib.crc32(commit.encode())
 
 
 @cache
 def commit_of_checkout() -> str:
     """The commit of this checkout; nothing where it is none, as a copy in which faults are planted."""
-    if not (gateware_root() / ".git").exists():
-        return ""
-    done = subprocess.run(
-        ["git", "-C", str(gateware_root()), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
+    return _git("rev-parse", "HEAD") if (gateware_root() / ".git").exists() else ""
+
+
+@cache
+def _git(*arguments: str) -> str:
+    """What git says of this checkout; nothing where it fails."""
+    command = ["git", "-C", str(gateware_root()), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

@@ -28,13 +28,18 @@ def choices(nodeids: Sequence[str], turn: dict[str, Any]) -> list[dict[str, list
     return [{start: line for start, line in lines.items() if line}]
 
 
-def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], commit: str) -> set[str]:
-    """The tests that are for other commits: of each choice at least one stays, of those that are there."""
+def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], number: int) -> set[str]:
+    """The tests that are for other commits than this `number`: of each choice at least one stays, of those there.
+
+    Those that stay are the ones behind the commit's before, so that as many commits as `one_in` says run all.
+    """
     others = set()
     for turn in turns:
         for choice in choices(nodeids, turn):
-            shuffled = sorted(choice, key=lambda name: zlib.crc32(f"{commit} {name}".encode()))
-            for name in shuffled[-(-len(shuffled) // turn["one_in"]) :]:
+            shuffled = sorted(choice, key=lambda name: zlib.crc32(name.encode()))
+            count = -(-len(shuffled) // turn["one_in"])
+            stay = {shuffled[(number * count + k) % len(shuffled)] for k in range(count)} if shuffled else set()
+            for name in set(shuffled) - stay:
                 others.update(choice[name])
     return others
 
@@ -61,14 +66,15 @@ def read(path: Path = LIST) -> list[dict[str, Any]]:
 class InTurn:
     """The plugin of one run."""
 
-    def __init__(self, commit: str) -> None:
+    def __init__(self, commit: str, number: int) -> None:
         self._commit = commit
+        self._number = number
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Take out what is not to run."""
         nodeids = [item.nodeid for item in items]
-        others = left(nodeids, read(), self._commit) - of_changes(nodeids, changes(self._commit))
+        others = left(nodeids, read(), self._number) - of_changes(nodeids, changes(self._commit))
         if others:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
             items[:] = [item for item in items if item.nodeid not in others]
@@ -76,5 +82,6 @@ class InTurn:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Only in a run of one commit."""
-    if os.environ.get("FRAMELANE_WIDTHS") == "commit" and (commit := widths.commit_of_checkout()):
-        config.pluginmanager.register(InTurn(commit), "in turn")
+    number = widths.turn_of_checkout() if os.environ.get("FRAMELANE_WIDTHS") == "commit" else None
+    if number is not None:
+        config.pluginmanager.register(InTurn(widths.commit_of_checkout(), number), "in turn")
