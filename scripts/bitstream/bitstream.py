@@ -1,6 +1,6 @@
 """Makes the file that a board's FPGA is loaded with by open tools, and says what came of it: `make bitstream`.
 
-    scripts/bitstream/bitstream.py colorlight_5a_75b                three seeds; the page docs/measured/bitstream.md
+    scripts/bitstream/bitstream.py colorlight_5a_75b                three seeds, side by side; the page docs/measured/bitstream.md
     scripts/bitstream/bitstream.py colorlight_5a_75b --seeds 1      one; writes no page
     scripts/bitstream/bitstream.py colorlight_5a_75b --check        three, and writes no page
 
@@ -14,6 +14,7 @@ sources. Exit status 1 where a clock is not met with any of the seeds, or too ma
 import argparse
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import bitstream_files
 from bitstream_table import PAGE, problems, recorded, text
@@ -43,10 +44,10 @@ def main() -> int:
     folder = bitstream_files.folder(made.name)
     synthesis = synthesize(made, folder)
     print(f"yosys: {synthesis}", flush=True)
-    placements = []
-    for seed in options.seeds:
-        placements.append(place_and_route(made, folder, seed))
-        say(placements[-1])
+    with ThreadPoolExecutor(max_workers=len(options.seeds)) as side_by_side:
+        placements = list(side_by_side.map(lambda seed: place_and_route(made, folder, seed), options.seeds))
+    for placed in placements:
+        say(placed)
     found = [sentence for placed in placements for sentence in problems(made, placed)]
     good = next((placed for placed in placements if not problems(made, placed)), None)
     if good:

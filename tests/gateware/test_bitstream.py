@@ -1,5 +1,6 @@
 """The files of boards that open tools build, what is read of nextpnr's report, and the page of it."""
 
+import json
 import re
 import resource
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import bitstream_files
 import bitstream_table
+import board_build
 from board_build import (
     BOARDS,
     INPUTS,
@@ -24,6 +26,7 @@ from board_build import (
     inputs,
     placed,
     sources,
+    synthesize,
 )
 from tool import Cost, run
 
@@ -193,6 +196,49 @@ def test_every_pin_has_its_place_and_its_standard(name: str) -> None:
     assert places.keys() == pins
     assert len(set(places.values())) == len(places)
     assert set(re.findall(r'^IOBUF PORT "(.+)" IO_TYPE=LVCMOS33\b', lpf, re.MULTILINE)) == pins
+
+
+TINY = """
+module tiny (
+    input logic clk, reset, clear, step,
+    input logic [63:0] in,
+    output logic [63:0] wide_q,
+    output logic [23:0] small_q,
+    output logic [3:0] few_q,
+    output logic [1:0] copies_q
+);
+  (* keep *) logic [1:0] kept_q;
+  always_ff @(posedge clk) begin
+    wide_q <= reset ? 64'd0 : in;
+    small_q <= clear ? 24'd0 : in[23:0];
+    if (step) few_q <= in[3:0];
+    kept_q <= {2{^in}};
+  end
+  assign copies_q = kept_q;
+endmodule
+"""
+
+
+def test_small_resets_and_enables_and_copies_are_not_left_in_a_netlist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nextpnr cannot place a full device with hundreds of resets: one tile has one."""
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "tiny.sv").write_text(TINY)
+    monkeypatch.setattr(board_build, "BOARDS", tmp_path)
+    made = Board("tiny", "25k", "CABGA256", 6, 85, {"clk": 100}, {})
+    synthesize(made, tmp_path / "netlist")
+    netlist = json.loads((tmp_path / "netlist" / "netlist.json").read_text())["modules"]["tiny"]
+    ports = {name: port["bits"] for name, port in netlist["ports"].items()}
+    flip_flops = [cell for cell in netlist["cells"].values() if cell["type"] == "TRELLIS_FF"]
+    controls: dict[int, tuple[list[Any], list[Any]]] = {
+        cell["connections"]["Q"][0]: (cell["connections"].get("LSR", []), cell["connections"].get("CE", []))
+        for cell in flip_flops
+    }
+    assert all(controls[bit][0] == ports["reset"] for bit in ports["wide_q"])
+    assert not any(ports["clear"] == lsr or ports["step"] == ce for lsr, ce in controls.values())
+    assert len(set(ports["copies_q"])) == 1
+    assert len(flip_flops) == 64 + 24 + 4 + 1
 
 
 @pytest.mark.parametrize("name", NAMES)
