@@ -44,7 +44,7 @@ def tap(
     board: Annotated[
         str | None,
         typer.Option(
-            metavar="colorlight_5a_75b",
+            metavar="colorlight_5a_75b|ecpix_5",
             help="Not the transmitter alone, but this board, by its pins (docs/tutorials/first_board.md).",
         ),
     ] = None,

@@ -1,4 +1,7 @@
-"""A board by its pins and Linux on one wire: the rehearsal of docs/tutorials/first_board.md, to photons in a file."""
+"""A board by its pins and Linux on one wire: the rehearsal of docs/tutorials/first_board.md, to photons in a file.
+
+Of the boards one a commit: they share all that is looked at here.
+"""
 
 import json
 import os
@@ -16,15 +19,18 @@ import pytest
 
 from framelane.base.errors import ConfigError
 from framelane.calibration import Calibration, write_calibration
-from framelane.driver.simulated.pins.verilated_pins import PinBoard
+from framelane.driver.simulated.pins.verilated_pins import BOARDS, PinBoard
 from framelane.models.jungfrau.jf_correct import correct_int16
 from framelane.models.jungfrau.jf_fixed import quantize
 from framelane.models.remote.udp_registers import Datagram, Kind, Status, read, write
 from live_recv import FRAMELANE
+from widths import some_of
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "tutorials" / "first_board.md").read_text()
 SECTION = PAGE.partition("## A rehearsal without the board\n")[2].partition("\n## ")[0]
 BOARD = "colorlight_5a_75b"
+"""The page's."""
+EACH = pytest.mark.parametrize("name", some_of("board_by_pins", BOARDS))
 ROWS, COLUMNS, FRAMES = 64, 1024, 4
 PATIENCE_S = 850
 """The board has all that a busy machine leaves of a processor, and needs half a minute of it."""
@@ -43,11 +49,11 @@ def can_make_networks() -> None:
         pytest.skip("no network with a tap device can be made: unshare --net, or ip tuntap, is refused")
 
 
-def beside(folder: Path, script: str) -> tuple[int, str, str]:
+def beside(folder: Path, name: str, script: str) -> tuple[int, str, str]:
     """Run a script of the shell beside the board, as on the page: its status, what it said, and on stderr."""
     named = 'trap "kill %1 2>/dev/null || true" EXIT\n'
     named += f'framelane() {{ {sys.executable} -c "from framelane.cli import main; main()" "$@"; }}\n'
-    command = [*FRAMELANE, "tap", "--board", BOARD, "bash", "-e", "-c", named + script]
+    command = [*FRAMELANE, "tap", "--board", name, "bash", "-e", "-c", named + script]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -65,9 +71,10 @@ def calibration() -> Calibration:
     )
 
 
+@EACH
 @pytest.mark.timeout(PATIENCE_S)
 @pytest.mark.usefixtures("can_make_networks")
-def test_the_rehearsal_ends_in_the_photons_of_the_model(tmp_path: Path) -> None:
+def test_the_rehearsal_ends_in_the_photons_of_the_model(tmp_path: Path, name: str) -> None:
     plan, board = blocks("toml")
     (tmp_path / "plan.toml").write_text(plan)
     (tmp_path / "board.toml").write_text(board)
@@ -76,8 +83,9 @@ def test_the_rehearsal_ends_in_the_photons_of_the_model(tmp_path: Path) -> None:
     (lines,) = blocks("console")
     script = re.sub("sleep 10 .*", WAIT, lines).replace("--frames 4", "--frames 4 --calibration calibration.h5")
     assert WAIT in script
+    assert f"--board {BOARD}" in SECTION
     assert "--calibration" in script
-    status, out, err = beside(tmp_path, f"{script}wait\n")
+    status, out, err = beside(tmp_path, name, f"{script}wait\n")
     assert (status, err) == (0, ""), (out, err)
     assert "3 packets transmitted, 3 received" in out
     assert "64 bits at 62.5 MHz, frames in memory already" in out
@@ -104,12 +112,13 @@ def ask(board: PinBoard, made: Datagram, host: int = 10) -> Datagram | None:
     )
     board.receive(bytes.fromhex("020000000001 02000000000a 0800") + ip + udp + payload)
     board.step(20_000)
-    answers = board.take()
+    answers = [frame for frame in board.take() if frame[12:14] == b"\x08\x00"]  # an ECPIX-5 sends ARP, too
     return Datagram.decode(answers[0][42:]) if answers else None
 
 
-def test_the_button_makes_the_board_forget_its_peer() -> None:
-    with PinBoard(BOARD) as board:
+@EACH
+def test_the_button_makes_the_board_forget_its_peer(name: str) -> None:
+    with PinBoard(name) as board:
         hello = Datagram(kind=Kind.HELLO, number=1)
         first = ask(board, hello)
         assert first
@@ -127,8 +136,9 @@ def test_the_button_makes_the_board_forget_its_peer() -> None:
         assert board.wrong == 0
 
 
-def test_the_uart_reads_and_writes_registers_and_shows_the_token() -> None:
-    with PinBoard(BOARD, uart=True) as board:
+@EACH
+def test_the_uart_reads_and_writes_registers_and_shows_the_token(name: str) -> None:
+    with PinBoard(name, uart=True) as board:
 
         def say(line: bytes) -> bytes:
             board.say(line + b"\n")

@@ -11,7 +11,7 @@ from framelane.driver.simulated.simulation import Simulation, split
 from framelane.models.gmii import gmii
 
 _U64, _POINTER = ctypes.c_uint64, ctypes.c_void_p
-BOARDS = ("colorlight_5a_75b",)
+BOARDS = ("colorlight_5a_75b", "ecpix_5")
 """Folders of `boards/` that can be simulated so."""
 MAC = 0x02_00_00_00_00_01
 IP = IPv4Address("192.168.1.50")
@@ -50,7 +50,7 @@ def pins_design(board: str, ip: IPv4Address = IP, *, uart: bool = False) -> Desi
 class PinBoard(Simulation):
     """The board `board` after power-up, its link up. Frames are without FCS. The clock runs in `step` alone.
 
-    With `uart` its registers may be reached by a UART too, which has the pins of button and LED.
+    With `uart` its registers may be reached by a UART too, which on a 5A-75B has the pins of button and LED.
     """
 
     def __init__(self, board: str, ip: IPv4Address = IP, *, uart: bool = False) -> None:
