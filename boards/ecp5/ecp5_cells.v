@@ -80,3 +80,12 @@ module DELAYG #(
     output wire Z
 );
 endmodule
+
+(* blackbox *)
+module BB (
+    input wire I,
+    input wire T,
+    output wire O,
+    inout wire B
+);
+endmodule

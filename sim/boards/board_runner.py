@@ -61,11 +61,9 @@ def build_and_test(
     """Build and run; all tests must pass, or the one `testcase`. The folder in which they ran."""
     top = f"{board}_line"
     build_dir = ROOT / "build" / "sim" / f"{board}_{'netlist' if netlist else 'rtl'}"
-    build_dir.mkdir(parents=True, exist_ok=True)
-    if str(HERE) not in sys.path:  # cocotb imports the bench by its name
-        sys.path.append(str(HERE))
-    folders = [HERE, MODELS]
+    folders = [HERE, MODELS, BOARDS / "common" / "models"]
     sources = []
+    shared = sorted((BOARDS / "common").glob("*_pkg.sv"))  # the SDRAM chip's too
     args = ["--assert", "-Wno-fatal", "--timing", "-CFLAGS", COROUTINES, *IN_PIECES]
     if netlist:
         folders.append(cell_models())
@@ -75,6 +73,27 @@ def build_and_test(
         folders += [*source_folders(ROOT), BOARDS / "common", BOARDS / "ecp5", BOARDS / board]
         sources += packages(ROOT)
         args += UNKNOWN
+    build_and_run(top, f"test_{board}", build_dir, folders, [*shared, *sources], args)
+    return build_dir
+
+
+def build_and_test_block(top: str, module: str, **parameters: int) -> None:
+    """Build the harness `top` around a block of `boards/`, with the cells' models, and run the tests of `module`."""
+    name = "_".join([top, *(f"{key}{value}" for key, value in parameters.items())])
+    folders = [HERE, MODELS, BOARDS / "common", BOARDS / "common" / "models", BOARDS / "ecp5", *source_folders(ROOT)]
+    sources = sorted((BOARDS / "common").glob("*_pkg.sv"))
+    args = ["--assert", "-Wno-fatal", "--timing", "-CFLAGS", COROUTINES, *IN_PIECES, *UNKNOWN]
+    args += [f"-G{key}={value}" for key, value in parameters.items()]
+    build_and_run(top, module, ROOT / "build" / "sim" / name, folders, sources, args)
+
+
+def build_and_run(
+    top: str, module: str, build_dir: Path, folders: list[Path], sources: list[Path], args: list[str]
+) -> None:
+    """Build `top` from `sources` and the modules in `folders`, and run the cocotb tests of `module`: all must pass."""
+    build_dir.mkdir(parents=True, exist_ok=True)
+    if str(HERE) not in sys.path:  # cocotb imports the bench by its name
+        sys.path.append(str(HERE))
     os.environ.update(verilator_environment() | AT_ONCE)
     runner = TopVisible()
     with Path(f"{build_dir}.lock").open("w") as lock:
@@ -94,7 +113,7 @@ def build_and_test(
         try:
             results = runner.test(
                 hdl_toplevel=top,
-                test_module=f"test_{board}",
+                test_module=module,
                 build_dir=build_dir,
                 test_dir=build_dir,
                 results_xml=f"{build_dir}.xml",
@@ -107,4 +126,3 @@ def build_and_test(
         except SystemExit:
             pytest.fail(f"the simulation failed: see {log}", pytrace=False)
         assert get_results(results)[0], "no cocotb test ran"
-    return build_dir
