@@ -12,7 +12,7 @@ from setuptools.command.build_py import build_py
 
 GATEWARE = (
     *("hw/**/*.sv", "hw/**/*.v", "hw/*.f", "sim/dpi/**/*.sv", "sim/dpi/**/*.cpp", "sim/dpi/**/*.hpp"),
-    *("boards/common/*.sv", "boards/ecp5/**/*.sv", "boards/colorlight_5a_75b/*.sv"),  # as simulated by their pins
+    *("boards/common/**/*.sv", "boards/ecp5/**/*.sv", "boards/colorlight_5a_75b/*.sv"),  # as simulated by their pins
 )
 
 

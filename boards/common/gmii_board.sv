@@ -6,6 +6,9 @@
 //                                       '-- udp_registers <-.'              |
 //                                           arp_ping      <-+-- all frames -'
 //
+// With Sdram there are images of the user's in an SDRAM beside the picture: read_choice is before pattern_memory and sdram_port, and
+// sdram_window before framelane_top's registers.
+//
 // Without Station, framelane_top has no receive path, for which an FPGA of 24,000 LUTs has no room: arp_ping answers for it. With it
 // all frames of the line go there as well, and first_writes tells its station who it is before anybody else can. Packets are 32 bits
 // wide at the core's clock, twice the line's rate.
@@ -15,6 +18,7 @@ module gmii_board
   import axi_pkg::*;
   import framelane_pkg::*;
   import jf_pkg::PLANES;
+  import sdram_pkg::*;
 #(
     parameter logic        [47:0] Mac          = 48'h02_00_00_00_00_01,
     parameter logic        [31:0] Ip           = {8'd192, 8'd168, 8'd1, 8'd50},
@@ -27,7 +31,9 @@ module gmii_board
     parameter bit                 Rc           = 1'b0,                           // and queue pairs of RC: all may be
     parameter int unsigned        Build        = 0,
     parameter bit                 Uart         = 1'b0,
-    parameter int unsigned        Baud         = 115_200
+    parameter int unsigned        Baud         = 115_200,
+    parameter bit                 Sdram        = 1'b0,
+    parameter int unsigned        SdramBankW   = 1
 ) (
     input logic clk,  // the core's
     input logic rst,
@@ -52,10 +58,14 @@ module gmii_board
     input  logic uart_rx_i,
     output logic uart_tx_o,
 
+    // The pins of an SDRAM, by the cells at them
+    output sdram_pins_t               sdram_o,
+    input  logic        [DATA_W-1:0] sdram_dq_i,
+
     output logic led_o
 );
 
-  localparam int unsigned DATA_W = 64;
+  localparam int unsigned BUS_W = 64;  // of framelane_top
   localparam int unsigned ADDR_W = 32;
   localparam int unsigned LINE_W = 32;
   localparam int unsigned ANSWER_BEATS = 512;  // of frames that wait to be answered, and of answers: 2 KiB each
@@ -130,8 +140,8 @@ module gmii_board
   );
 
   // What is answered: registers over UDP, ARP, ping. Both see all frames, and take them together
-  axil_request_t axil_request, master_request, remote_request;
-  axil_response_t axil_response, master_response, remote_response;
+  axil_request_t axil_request, all_request, master_request, remote_request;
+  axil_response_t axil_response, all_response, master_response, remote_response;
   logic show_token;
   logic [63:0] token;
   logic [7:0] done_tdata, echo_tdata, reply_tdata;
@@ -247,8 +257,8 @@ module gmii_board
         .rst,
         .s_axil_i(master_request),
         .s_axil_o(master_response),
-        .m_axil_o(axil_request),
-        .m_axil_i(axil_response)
+        .m_axil_o(all_request),
+        .m_axil_i(all_response)
     );
 
     assign station_ready = 1'b1;
@@ -257,8 +267,8 @@ module gmii_board
     logic unused;
     assign unused = echo_tready;
   end else begin : gen_arp_ping
-    assign axil_request = master_request;
-    assign master_response = axil_response;
+    assign all_request = master_request;
+    assign master_response = all_response;
 
     arp_ping u_station (
         .clk,
@@ -345,15 +355,25 @@ module gmii_board
   frame_t frame_tdata;
   logic frame_tvalid, frame_tready;
   logic [ADDR_W-1:0] araddr;
-  logic [DATA_W-1:0] rdata;
+  logic [BUS_W-1:0] rdata;
   logic [7:0] arlen;
   logic arvalid, arready, rlast, rvalid, rready;
 
+  localparam int unsigned IMAGES_W = 4;
+
+  logic [IMAGES_W-1:0] images;
+  logic begin_images;
+  logic [BUS_W-1:0] picture_rdata;
+  logic picture_arvalid, picture_arready, picture_rlast, picture_rvalid, picture_rready;
+
   pattern_frames #(
-      .ClockHz(ClockHz)
+      .ClockHz(ClockHz),
+      .ImagesW(IMAGES_W)
   ) u_frames (
       .clk,
       .rst,
+      .images_i           (images),
+      .begin_i            (begin_images),
       .m_axis_frame_tdata (frame_tdata),
       .m_axis_frame_tvalid(frame_tvalid),
       .m_axis_frame_tready(frame_tready)
@@ -366,16 +386,111 @@ module gmii_board
       .rst,
       .s_axi_araddr (araddr),
       .s_axi_arlen  (arlen),
-      .s_axi_arvalid(arvalid),
-      .s_axi_arready(arready),
-      .s_axi_rdata  (rdata),
-      .s_axi_rlast  (rlast),
-      .s_axi_rvalid (rvalid),
-      .s_axi_rready (rready)
+      .s_axi_arvalid(picture_arvalid),
+      .s_axi_arready(picture_arready),
+      .s_axi_rdata  (picture_rdata),
+      .s_axi_rlast  (picture_rlast),
+      .s_axi_rvalid (picture_rvalid),
+      .s_axi_rready (picture_rready)
   );
 
+  if (Sdram) begin : gen_sdram
+    localparam int unsigned WORD_W = SdramBankW + ROW_W + COLUMN_W;
+
+    logic [BUS_W-1:0] image_rdata;
+    logic image_arvalid, image_arready, image_rlast, image_rvalid, image_rready;
+    logic [WORD_W-1:0] word_address;
+    logic [DATA_W-1:0] word_data;
+    logic word_write, word_valid, word_ready, word_read, ready_for_use;
+    logic [WORD_W+2-IMAGE_W:0] loaded;
+    logic [1:0] delay;
+
+    assign images = IMAGES_W'(loaded);
+
+    sdram_window #(
+        .BankW(SdramBankW)
+    ) u_window (
+        .clk,
+        .rst,
+        .s_axil_i       (all_request),
+        .s_axil_o       (all_response),
+        .m_axil_o       (axil_request),
+        .m_axil_i       (axil_response),
+        .images_o       (loaded),
+        .begin_o        (begin_images),
+        .ready_for_use_i(ready_for_use),
+        .delay_o        (delay),
+        .word_address_o (word_address),
+        .word_write_o   (word_write),
+        .word_data_o    (word_data),
+        .word_valid_o   (word_valid),
+        .word_ready_i   (word_ready),
+        .word_read_i    (word_read),
+        .dq_i           (sdram_dq_i)
+    );
+
+    read_choice #(
+        .AddrW(ADDR_W),
+        .DataW(BUS_W)
+    ) u_choice (
+        .clk,
+        .rst,
+        .s_axi_araddr (araddr),
+        .s_axi_arvalid(arvalid),
+        .s_axi_arready(arready),
+        .s_axi_rdata  (rdata),
+        .s_axi_rlast  (rlast),
+        .s_axi_rvalid (rvalid),
+        .s_axi_rready (rready),
+        .m_axi_arvalid({image_arvalid, picture_arvalid}),
+        .m_axi_arready({image_arready, picture_arready}),
+        .m_axi_rdata  ({image_rdata, picture_rdata}),
+        .m_axi_rlast  ({image_rlast, picture_rlast}),
+        .m_axi_rvalid ({image_rvalid, picture_rvalid}),
+        .m_axi_rready ({image_rready, picture_rready})
+    );
+
+    sdram_port #(
+        .AddrW(ADDR_W),
+        .BankW(SdramBankW)
+    ) u_sdram (
+        .clk,
+        .rst,
+        .s_axi_araddr   (araddr),
+        .s_axi_arlen    (arlen),
+        .s_axi_arvalid  (image_arvalid),
+        .s_axi_arready  (image_arready),
+        .s_axi_rdata    (image_rdata),
+        .s_axi_rlast    (image_rlast),
+        .s_axi_rvalid   (image_rvalid),
+        .s_axi_rready   (image_rready),
+        .word_address_i (word_address),
+        .word_write_i   (word_write),
+        .word_data_i    (word_data),
+        .word_valid_i   (word_valid),
+        .word_ready_o   (word_ready),
+        .word_read_o    (word_read),
+        .ready_for_use_o(ready_for_use),
+        .delay_i        (delay),
+        .pins_o         (sdram_o),
+        .dq_i           (sdram_dq_i)
+    );
+  end else begin : gen_no_sdram
+    logic unused;
+    assign unused = ^sdram_dq_i;
+    assign sdram_o = '{command: NOP, default: '0};
+    assign images = '0;
+    assign begin_images = 1'b0;
+    assign axil_request = all_request;
+    assign all_response = axil_response;
+    assign {rdata, rlast, rvalid} = {picture_rdata, picture_rlast, picture_rvalid};
+    assign picture_arvalid = arvalid;
+    assign arready = picture_arready;
+    assign picture_rready = rready;
+  end
+
   framelane_top #(
-      .DataW        (DATA_W),
+      .DataW        (BUS_W),
       .AddrW        (ADDR_W),
       .NumQp        (NumQp),
       .Flows        (Flows),

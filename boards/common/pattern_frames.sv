@@ -1,12 +1,17 @@
-// Says of one image of pattern_memory after the other that it is there, a thousand a second at most, and none while the last one waits:
-// none is missing, and a flow that takes one in N makes them slower.
+// Says of one image after the other that it is there, a thousand a second at most, and none while the last one waits: none is missing,
+// and a flow that takes one in N makes them slower. They are those of pattern_memory or, where images_i is not 0, so many in the upper
+// half of the addresses, over and over.
 module pattern_frames
   import framelane_pkg::*;
 #(
-    parameter int unsigned ClockHz = 62_500_000
+    parameter int unsigned ClockHz = 62_500_000,
+    parameter int unsigned ImagesW = 4
 ) (
     input logic clk,
     input logic rst,
+
+    input logic [ImagesW-1:0] images_i,
+    input logic               begin_i,   // pulse: with the first of them
 
     output frame_t m_axis_frame_tdata,
     output logic   m_axis_frame_tvalid,
@@ -26,6 +31,8 @@ module pattern_frames
   logic [3:0] tenths_q;
   logic carry;
   logic [31:0] number_q;
+  logic [ImagesW-1:0] image_q;
+  logic [10:0] image;
   logic valid_q;
 
   assign carry = 5'(tenths_q) + 5'(TENTHS % 10) >= 5'd10;
@@ -42,16 +49,20 @@ module pattern_frames
     if (valid_q && m_axis_frame_tready) begin
       valid_q  <= 1'b0;
       number_q <= number_q + 1'b1;
+      image_q  <= image_q + 1'b1 >= images_i ? '0 : image_q + 1'b1;
     end
+    if (begin_i) image_q <= '0;
     if (rst) begin
       time_q <= '0;
       tenths_q <= '0;
       wait_q <= PERIOD_W'(PERIOD - 1);
       number_q <= '0;
+      image_q <= '0;
       valid_q <= 1'b0;
     end
   end
 
+  assign image = images_i == '0 ? number_q[10:0] : 11'(image_q);
   assign m_axis_frame_tdata = '{
           time_flags: '0,
           kind: '0,
@@ -59,7 +70,7 @@ module pattern_frames
           bunch_id: '0,
           timestamp_ns: 64'(stamp_q),
           number: 64'(number_q),
-          address: 64'(number_q[11:0]) << 20
+          address: 64'({images_i != '0, image}) << 20
       };
   assign m_axis_frame_tvalid = valid_q;
 

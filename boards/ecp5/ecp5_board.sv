@@ -1,6 +1,8 @@
-// What boards with an ECP5 and a PHY of 1 Gb/s share: a gmii_board, its clocks and resets, RGMII, and the PHY's reset. Wiring, and the
-// time that the PHY is held in reset.
-module ecp5_board #(
+// What boards with an ECP5 and a PHY of 1 Gb/s share: a gmii_board, its clocks and resets, RGMII, an SDRAM's pins, and the PHY's reset.
+// Wiring, and the time that the PHY is held in reset.
+module ecp5_board
+  import sdram_pkg::*;
+#(
     parameter logic        [47:0] Mac           = 48'h02_00_00_00_00_01,
     parameter logic        [31:0] Ip            = {8'd192, 8'd168, 8'd1, 8'd50},
     parameter int unsigned        OscillatorMHz = 25,
@@ -9,6 +11,8 @@ module ecp5_board #(
     parameter bit                 Station       = 1'b0,                          // gmii_board's
     parameter bit                 Rc            = 1'b0,
     parameter bit                 Uart          = 1'b0,
+    parameter bit                 Sdram         = 1'b0,
+    parameter int unsigned        SdramBankW    = 1,
     parameter int unsigned        Build         = 0
 ) (
     input  logic oscillator_i,
@@ -17,6 +21,15 @@ module ecp5_board #(
 
     input  logic uart_rx_i,
     output logic uart_tx_o,
+
+    // With Sdram
+    output logic                  sdram_clk_o,
+    output logic                  sdram_ras_n_o,
+    output logic                  sdram_cas_n_o,
+    output logic                  sdram_we_n_o,
+    output logic [SdramBankW-1:0] sdram_ba_o,
+    output logic [     ROW_W-1:0] sdram_a_o,
+    inout  wire  [    DATA_W-1:0] sdram_dq_io,
 
     output logic phy_reset_n_o,
 
@@ -93,6 +106,31 @@ module ecp5_board #(
       .rgmii_rx_ctl_i
   );
 
+  sdram_pins_t sdram;
+  logic [DATA_W-1:0] sdram_dq;
+
+  if (Sdram) begin : gen_sdram
+    ecp5_sdram #(
+        .BankW(SdramBankW)
+    ) u_sdram (
+        .clk   (core_clk),
+        .pins_i(sdram),
+        .dq_o  (sdram_dq),
+        .sdram_clk_o,
+        .sdram_ras_n_o,
+        .sdram_cas_n_o,
+        .sdram_we_n_o,
+        .sdram_ba_o,
+        .sdram_a_o,
+        .sdram_dq_io
+    );
+  end else begin : gen_no_sdram
+    logic unused;
+    assign unused = ^{sdram, sdram_dq_io};
+    assign sdram_dq = '0;
+    assign {sdram_clk_o, sdram_ras_n_o, sdram_cas_n_o, sdram_we_n_o, sdram_ba_o, sdram_a_o} = '0;
+  end
+
   gmii_board #(
       .Mac    (Mac),
       .Ip     (Ip),
@@ -100,6 +138,8 @@ module ecp5_board #(
       .Station(Station),
       .Rc     (Rc),
       .Uart   (Uart),
+      .Sdram  (Sdram),
+      .SdramBankW(SdramBankW),
       .Build  (Build)
   ) u_gmii (
       .clk         (core_clk),
@@ -116,6 +156,8 @@ module ecp5_board #(
       .gmii_rx_er_i(rx_er),
       .uart_rx_i,
       .uart_tx_o,
+      .sdram_o     (sdram),
+      .sdram_dq_i  (sdram_dq),
       .led_o
   );
 

@@ -46,6 +46,13 @@ module ecpix_5 #(
       .led_o         (led),
       .uart_rx_i     (uart_rx),
       .uart_tx_o     (uart_tx),
+      .sdram_clk_o   (),
+      .sdram_ras_n_o (),
+      .sdram_cas_n_o (),
+      .sdram_we_n_o  (),
+      .sdram_ba_o    (),
+      .sdram_a_o     (),
+      .sdram_dq_io   (),                // its memory is DDR3
       .phy_reset_n_o (phy_reset_n),
       .rgmii_txc_o   (eth_txc),
       .rgmii_txd_o   (eth_txd),

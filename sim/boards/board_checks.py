@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
+import numpy as np
 import pattern
 import pytest
 from board_bench import ADDRESS, HOST, HOST_ADDRESS, MAC, BoardBench, Packet, datagram, who_has
@@ -18,9 +19,11 @@ from scapy.layers.l2 import ARP, Ether
 from framelane.driver import configure
 from framelane.driver.board.board_address import open_board
 from framelane.models.gmii import gmii
+from framelane.models.jungfrau.jf_correct import guard
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slots import SlotLayout
 from framelane.models.placement.trailer import unpack
+from framelane.models.remote.image_memory import IMAGE_BYTES
 from framelane.models.remote.udp_registers import Datagram, Kind, Status, read, write
 from framelane.models.tx import Tx
 from framelane.session.session import Session
@@ -132,6 +135,18 @@ async def the_token_is_told(dut: Any) -> None:
     Path("token.txt").write_text(f"{token:016x}")
 
 
+async def frames_of(bench: BoardBench, made: Session, frames: int) -> tuple[list[Packet], int]:
+    """The packets of so many frames, and how many a frame has."""
+    per_frame = -(-made.rows * COLUMNS * 2 // made.mtu) + 1
+    packets: list[Packet] = []
+    for _ in range(20_000):
+        await Timer(10, "us")
+        packets += [p for p in bench.new() if Ether(p.frame).haslayer(UDP) and Ether(p.frame)[UDP].dport == 4791]
+        if len(packets) >= frames * per_frame:
+            break
+    return packets[: frames * per_frame], per_frame
+
+
 async def frames_of_the_picture_fill_the_line(dut: Any, mtu: int) -> None:
     """Configured by the driver itself, through a socket: packets are the golden model's, and follow without a gap."""
     rows, frames = int(os.environ.get("FRAMELANE_BOARD_ROWS", "64")), 2
@@ -145,14 +160,7 @@ async def frames_of_the_picture_fill_the_line(dut: Any, mtu: int) -> None:
             board.arm()
 
     await bench.drive(program)
-    packets: list[Packet] = []
-    per_frame = -(-rows * COLUMNS * 2 // mtu) + 1
-    for _ in range(20_000):
-        await Timer(10, "us")
-        packets += [p for p in bench.new() if Ether(p.frame).haslayer(UDP) and Ether(p.frame)[UDP].dport == 4791]
-        if len(packets) >= frames * per_frame:
-            break
-    packets = packets[: frames * per_frame]
+    packets, per_frame = await frames_of(bench, made, frames)
     trailers = [unpack(p.frame[-68:-4]) for p in packets if p.frame[42] & 0x1F == ONLY_WITH_IMMEDIATE]
     assert len(trailers) == frames
     model = Tx(made.tx_config(), pattern.read)
@@ -181,3 +189,44 @@ async def frames_of_the_picture_fill_the_line(dut: Any, mtu: int) -> None:
     Path(f"rate_{mtu}.json").write_text(
         json.dumps({"mbps": round(rate, 2), "line": round(of_writes, 2), "bytes": payload})
     )
+
+
+async def images_of_its_memory_are_sent(dut: Any) -> None:
+    """Loaded over the line by the driver, which reads them back: the packets of the golden model with their pixels."""
+    rows, frames = 4, 5
+    bench = BoardBench(dut)
+    await bench.begin()
+    made = session(1024, rows)
+    words = np.random.default_rng(1).integers(0, 1 << 16, (3, rows, COLUMNS), np.uint16)
+    images = [guard(image)[0] for image in words]
+
+    def program(port: int) -> None:
+        with open_board(f"udp:127.0.0.1:{port}") as board:
+            configure(board, board_file(Path.cwd(), made, 1))
+            memory = board.images()
+            assert memory.room == 4
+            memory.load(images)
+            assert memory.sent == len(images)
+            board.arm()
+
+    await bench.drive(program)
+    packets, per_frame = await frames_of(bench, made, frames)
+    assert len(packets) == frames * per_frame
+
+    def read(address: int, length: int) -> bytes:
+        index, at = divmod(address, IMAGE_BYTES)
+        return images[index].astype("<u2").tobytes()[at : at + length]
+
+    def expected(first: int) -> list[bytes]:
+        model = Tx(made.tx_config(), read)
+        found: list[bytes] = []
+        for k in range(frames):
+            trailer = unpack(packets[(k + 1) * per_frame - 1].frame[-68:-4])
+            assert trailer
+            event = FrameEvent(trailer.detector_frame, trailer.timestamp_ns, 0, (first + k) % len(images) * IMAGE_BYTES)
+            found += model.frame(event)
+        return found
+
+    got = [p.frame for p in packets]
+    begins = [first for first in range(len(images)) if got == [packet.ljust(60, b"\0") for packet in expected(first)]]
+    assert len(begins) == 1, "no image is the first frame's, or the others do not follow in order"

@@ -1,4 +1,4 @@
-// A Colorlight 5A-75B with its oscillator, and a line at its first PHY, which delays both clocks.
+// A Colorlight 5A-75B with its oscillator, its SDRAM, and a line at its first PHY, which delays both clocks.
 module colorlight_5a_75b_line #(
     parameter int unsigned MaxBytes = 2048  // of a packet for the board
 ) (
@@ -28,18 +28,41 @@ module colorlight_5a_75b_line #(
   logic led_n;
   assign led_o = !led_n;
 
+  logic sdram_clk, sdram_ras_n, sdram_cas_n, sdram_we_n, sdram_ba;
+  logic [10:0] sdram_a;
+  wire [31:0] sdram_dq;
+
   colorlight_5a_75b u_board (
       .clk25,
       .button_n,
       .led_n,
       .phy_reset_n(phy_reset_n_o),
       .phy_mdc    (mdc),
+      .sdram_clk,
+      .sdram_ras_n,
+      .sdram_cas_n,
+      .sdram_we_n,
+      .sdram_ba,
+      .sdram_a,
+      .sdram_dq,
       .eth0_txc   (txc),
       .eth0_txd   (txd),
       .eth0_tx_ctl(tx_ctl),
       .eth0_rxc   (rxc),
       .eth0_rxd   (rxd),
       .eth0_rx_ctl(rx_ctl)
+  );
+
+  sdram_chip #(
+      .BankW(1)
+  ) u_sdram (
+      .clk_i (sdram_clk),
+      .ras_ni(sdram_ras_n),
+      .cas_ni(sdram_cas_n),
+      .we_ni (sdram_we_n),
+      .ba_i  (sdram_ba),
+      .a_i   (sdram_a),
+      .dq_io (sdram_dq)
   );
 
   rgmii_line #(

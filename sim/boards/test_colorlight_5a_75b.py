@@ -31,6 +31,11 @@ async def frames_of_the_picture_fill_the_line(dut: Any, mtu: int) -> None:
     await board_checks.frames_of_the_picture_fill_the_line(dut, mtu)
 
 
+@cocotb.test()
+async def images_of_its_memory_are_sent(dut: Any) -> None:
+    await board_checks.images_of_its_memory_are_sent(dut)
+
+
 def test_board_from_rtl() -> None:
     build_and_test(BOARD, None)
 

@@ -1,4 +1,4 @@
-// A Colorlight 5A-75B by its pins, for a simulation that knows clock edges and no times: its oscillator's pin gets the line's 125 MHz,
+// A Colorlight 5A-75B by its pins, with its SDRAM, for a simulation that knows clock edges and no times: its oscillator's pin gets the line's 125 MHz,
 // which the PLL's model takes for what it would make of 25 MHz (WITHOUT_TIMES in EHXPLLL.sv).
 module colorlight_5a_75b_pins #(
     parameter logic [47:0] Mac  = 48'h02_00_00_00_00_01,
@@ -23,6 +23,10 @@ module colorlight_5a_75b_pins #(
 
   logic led_n, unused_phy_reset_n, unused_phy_mdc, unused;
 
+  logic sdram_clk, sdram_ras_n, sdram_cas_n, sdram_we_n, sdram_ba;
+  logic [10:0] sdram_a;
+  wire [31:0] sdram_dq;
+
   colorlight_5a_75b #(
       .Mac (Mac),
       .Ip  (Ip),
@@ -33,12 +37,31 @@ module colorlight_5a_75b_pins #(
       .led_n,
       .phy_reset_n(unused_phy_reset_n),
       .phy_mdc    (unused_phy_mdc),
+      .sdram_clk,
+      .sdram_ras_n,
+      .sdram_cas_n,
+      .sdram_we_n,
+      .sdram_ba,
+      .sdram_a,
+      .sdram_dq,
       .eth0_txc   (txc_o),
       .eth0_txd   (txd_o),
       .eth0_tx_ctl(tx_ctl_o),
       .eth0_rxc   (rxc_i),
       .eth0_rxd   (rxd_i),
       .eth0_rx_ctl(rx_ctl_i)
+  );
+
+  sdram_chip #(
+      .BankW(1)
+  ) u_sdram (
+      .clk_i (sdram_clk),
+      .ras_ni(sdram_ras_n),
+      .cas_ni(sdram_cas_n),
+      .we_ni (sdram_we_n),
+      .ba_i  (sdram_ba),
+      .a_i   (sdram_a),
+      .dq_io (sdram_dq)
   );
 
   assign led_o = !Uart && !led_n;

@@ -230,6 +230,25 @@ def constants(
 
 
 @app.command()
+def load(
+    board: Address,
+    file: Annotated[
+        Path | None, typer.Argument(help="Raw frames: HDF5 with a dataset `raw`, or .npy, of uint16. Default: none.")
+    ] = None,
+    first: Annotated[int, typer.Option(help="The first frame of the file that is taken.")] = 0,
+    frames: Annotated[int | None, typer.Option(help="How many are taken; default as many as fit the board.")] = None,
+) -> None:
+    """Load images into the memory of a board that has one: it sends them over and over, instead of its own picture.
+
+    All that was written is read back and compared. Without a file the board sends its own picture again.
+    """
+    from framelane.cli.board import board_load
+
+    with _opened(board) as opened:
+        board_load.run(opened, file, first, frames, Terminal())
+
+
+@app.command()
 def arm(board: Address) -> None:
     """Send frames from the next one on."""
     from framelane.base.progress import say

@@ -7,6 +7,7 @@ from typing import Self, cast
 
 from framelane.base.errors import BoardError, ConfigError
 from framelane.driver.board import rearming
+from framelane.driver.board.board_images import BoardImages
 from framelane.driver.board.board_readings import (
     ADVICE,
     Capabilities,
@@ -81,6 +82,10 @@ class Board:
         """What writes over UDP must have, 64 bits; None where the registers are reached in a way that tells none."""
         token: int | None = getattr(self._opened, "token", None)
         return token
+
+    def images(self) -> BoardImages:
+        """The memory for images of a board that has one; BoardError where it has none."""
+        return BoardImages(self._opened)
 
     def close(self) -> None:
         """Release the board, which goes on as it is. May be called twice."""

@@ -4,6 +4,7 @@ import random
 import re
 import socket
 import time
+from collections.abc import Sequence
 
 from framelane.base.errors import BoardError, ConfigError, FramelaneError
 from framelane.driver.registers.registers import MAP_BYTES, check_access
@@ -42,13 +43,13 @@ class UdpRegisters:
         """See `Registers`."""
         self._check_open()
         check_access(offset, MAP_BYTES)
-        return self._do(read(offset)).data
+        return self.do([read(offset)])[0].data
 
     def write(self, offset: int, value: int) -> None:
         """See `Registers`."""
         self._check_open()
         check_access(offset, MAP_BYTES, value)
-        self._do(write(offset, value))
+        self.do([write(offset, value)])
 
     @property
     def token(self) -> int:
@@ -63,21 +64,24 @@ class UdpRegisters:
         if self._socket.fileno() < 0:
             raise FramelaneError("the board is closed")
 
-    def _do(self, access: Access) -> Access:
+    def do(self, accesses: Sequence[Access]) -> list[Access]:
+        """Up to `MAX_ACCESSES` accesses in one datagram, in order; what was read. BoardError where one fails."""
+        self._check_open()
         try:
-            answer = self._ask(Kind.ACCESS, access)
+            answer = self._ask(Kind.ACCESS, *accesses)
         except OSError as error:
             raise BoardError(f"the board at {self._name} cannot be reached: {error.strerror or error}") from error
-        if len(answer.accesses) != 1:
-            raise BoardError(f"the board at {self._name} has answered {len(answer.accesses)} accesses, not one")
-        (done,) = answer.accesses
-        if done.operation != OKAY:
-            verb = "write" if access.operation else "read"
-            raise BoardError(
-                f"the board at {self._name} cannot {verb} offset {access.address:#x}: its bus says {done.operation} "
-                "(2: an error, as behind a reset; 3: nothing there)"
-            )
-        return done
+        if len(answer.accesses) != len(accesses):
+            asked = "one" if len(accesses) == 1 else len(accesses)
+            raise BoardError(f"the board at {self._name} has answered {len(answer.accesses)} accesses, not {asked}")
+        for access, done in zip(accesses, answer.accesses, strict=True):
+            if done.operation != OKAY:
+                verb = "write" if access.operation else "read"
+                raise BoardError(
+                    f"the board at {self._name} cannot {verb} offset {access.address:#x}: its bus says "
+                    f"{done.operation} (2: an error, as behind a reset; 3: nothing there)"
+                )
+        return list(answer.accesses)
 
     def _ask(self, kind: Kind, *accesses: Access) -> Datagram:
         """The answer to a datagram, which is sent again where none comes: a write is done once all the same."""

@@ -91,6 +91,7 @@ class Design:
                 *(f"-G{name}={_literal(value)}" for name, value in parameters.items()),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, packages(root)),
+                *(str(path) for folder in self.folders for path in sorted((root / folder).glob("*_pkg.sv"))),
                 *map(str, (top, *(root / "sim" / "dpi" / source for source in self.sources))),
             ]
             with long_work(f"compile the simulated {self.name}: a minute, once"):

@@ -42,7 +42,7 @@ def pins_design(board: str, ip: IPv4Address = IP, *, uart: bool = False) -> Desi
         ("pins/pins_library.cpp",),
         _FUNCTIONS,
         {"Ip": int(ip), "Uart": int(uart)},
-        folders=("boards/common", "boards/ecp5", "boards/ecp5/models", f"boards/{board}"),
+        folders=("boards/common", "boards/common/models", "boards/ecp5", "boards/ecp5/models", f"boards/{board}"),
         options=("--no-timing", "-DWITHOUT_TIMES"),
     )
 
