@@ -1,13 +1,12 @@
 // All of a board with a PHY of 1 Gb/s, but its pins and clocks: a picture is sent as frames, and registers are driven over the same
 // line. Wiring only.
 //
-//   pattern_frames, pattern_memory -> framelane_top --> packet_turns -> gmii_line -> PHY
+//   board_memory: frames, pixels   -> framelane_top --> packet_turns -> gmii_line -> PHY
 //                                       ^                    ^              |
 //                                       '-- udp_registers <-.'              |
 //                                           arp_ping      <-+-- all frames -'
 //
-// With Sdram there are images of the user's in an SDRAM beside the picture: read_choice is before pattern_memory and sdram_port, and
-// sdram_window before framelane_top's registers.
+// board_memory has the picture and, with Sdram, images of the user's; its registers are before framelane_top's.
 //
 // Without Station, framelane_top has no receive path, for which an FPGA of 24,000 LUTs has no room: arp_ping answers for it. With it
 // all frames of the line go there as well, and first_writes tells its station who it is before anybody else can. Packets are 32 bits
@@ -359,135 +358,32 @@ module gmii_board
   logic [7:0] arlen;
   logic arvalid, arready, rlast, rvalid, rready;
 
-  localparam int unsigned IMAGES_W = 4;
-
-  logic [IMAGES_W-1:0] images;
-  logic begin_images;
-  logic [BUS_W-1:0] picture_rdata;
-  logic picture_arvalid, picture_arready, picture_rlast, picture_rvalid, picture_rready;
-
-  pattern_frames #(
-      .ClockHz(ClockHz),
-      .ImagesW(IMAGES_W)
-  ) u_frames (
-      .clk,
-      .rst,
-      .images_i           (images),
-      .begin_i            (begin_images),
-      .m_axis_frame_tdata (frame_tdata),
-      .m_axis_frame_tvalid(frame_tvalid),
-      .m_axis_frame_tready(frame_tready)
-  );
-
-  pattern_memory #(
-      .AddrW(ADDR_W)
+  board_memory #(
+      .AddrW     (ADDR_W),
+      .ClockHz   (ClockHz),
+      .Sdram     (Sdram),
+      .SdramBankW(SdramBankW)
   ) u_memory (
       .clk,
       .rst,
-      .s_axi_araddr (araddr),
-      .s_axi_arlen  (arlen),
-      .s_axi_arvalid(picture_arvalid),
-      .s_axi_arready(picture_arready),
-      .s_axi_rdata  (picture_rdata),
-      .s_axi_rlast  (picture_rlast),
-      .s_axi_rvalid (picture_rvalid),
-      .s_axi_rready (picture_rready)
+      .s_axil_i           (all_request),
+      .s_axil_o           (all_response),
+      .m_axil_o           (axil_request),
+      .m_axil_i           (axil_response),
+      .m_axis_frame_tdata (frame_tdata),
+      .m_axis_frame_tvalid(frame_tvalid),
+      .m_axis_frame_tready(frame_tready),
+      .s_axi_araddr       (araddr),
+      .s_axi_arlen        (arlen),
+      .s_axi_arvalid      (arvalid),
+      .s_axi_arready      (arready),
+      .s_axi_rdata        (rdata),
+      .s_axi_rlast        (rlast),
+      .s_axi_rvalid       (rvalid),
+      .s_axi_rready       (rready),
+      .sdram_o,
+      .sdram_dq_i
   );
-
-  if (Sdram) begin : gen_sdram
-    localparam int unsigned WORD_W = SdramBankW + ROW_W + COLUMN_W;
-
-    logic [BUS_W-1:0] image_rdata;
-    logic image_arvalid, image_arready, image_rlast, image_rvalid, image_rready;
-    logic [WORD_W-1:0] word_address;
-    logic [DATA_W-1:0] word_data;
-    logic word_write, word_valid, word_ready, word_read, ready_for_use;
-    logic [WORD_W+2-IMAGE_W:0] loaded;
-    logic [1:0] delay;
-
-    assign images = IMAGES_W'(loaded);
-
-    sdram_window #(
-        .BankW(SdramBankW)
-    ) u_window (
-        .clk,
-        .rst,
-        .s_axil_i       (all_request),
-        .s_axil_o       (all_response),
-        .m_axil_o       (axil_request),
-        .m_axil_i       (axil_response),
-        .images_o       (loaded),
-        .begin_o        (begin_images),
-        .ready_for_use_i(ready_for_use),
-        .delay_o        (delay),
-        .word_address_o (word_address),
-        .word_write_o   (word_write),
-        .word_data_o    (word_data),
-        .word_valid_o   (word_valid),
-        .word_ready_i   (word_ready),
-        .word_read_i    (word_read),
-        .dq_i           (sdram_dq_i)
-    );
-
-    read_choice #(
-        .AddrW(ADDR_W),
-        .DataW(BUS_W)
-    ) u_choice (
-        .clk,
-        .rst,
-        .s_axi_araddr (araddr),
-        .s_axi_arvalid(arvalid),
-        .s_axi_arready(arready),
-        .s_axi_rdata  (rdata),
-        .s_axi_rlast  (rlast),
-        .s_axi_rvalid (rvalid),
-        .s_axi_rready (rready),
-        .m_axi_arvalid({image_arvalid, picture_arvalid}),
-        .m_axi_arready({image_arready, picture_arready}),
-        .m_axi_rdata  ({image_rdata, picture_rdata}),
-        .m_axi_rlast  ({image_rlast, picture_rlast}),
-        .m_axi_rvalid ({image_rvalid, picture_rvalid}),
-        .m_axi_rready ({image_rready, picture_rready})
-    );
-
-    sdram_port #(
-        .AddrW(ADDR_W),
-        .BankW(SdramBankW)
-    ) u_sdram (
-        .clk,
-        .rst,
-        .s_axi_araddr   (araddr),
-        .s_axi_arlen    (arlen),
-        .s_axi_arvalid  (image_arvalid),
-        .s_axi_arready  (image_arready),
-        .s_axi_rdata    (image_rdata),
-        .s_axi_rlast    (image_rlast),
-        .s_axi_rvalid   (image_rvalid),
-        .s_axi_rready   (image_rready),
-        .word_address_i (word_address),
-        .word_write_i   (word_write),
-        .word_data_i    (word_data),
-        .word_valid_i   (word_valid),
-        .word_ready_o   (word_ready),
-        .word_read_o    (word_read),
-        .ready_for_use_o(ready_for_use),
-        .delay_i        (delay),
-        .pins_o         (sdram_o),
-        .dq_i           (sdram_dq_i)
-    );
-  end else begin : gen_no_sdram
-    logic unused;
-    assign unused = ^sdram_dq_i;
-    assign sdram_o = '{command: NOP, default: '0};
-    assign images = '0;
-    assign begin_images = 1'b0;
-    assign axil_request = all_request;
-    assign all_response = axil_response;
-    assign {rdata, rlast, rvalid} = {picture_rdata, picture_rlast, picture_rvalid};
-    assign picture_arvalid = arvalid;
-    assign arready = picture_arready;
-    assign picture_rready = rready;
-  end
 
   framelane_top #(
       .DataW        (BUS_W),

@@ -11,7 +11,7 @@ module pattern_frames
     input logic rst,
 
     input logic [ImagesW-1:0] images_i,
-    input logic               begin_i,   // pulse: with the first of them
+    input logic               begin_i,   // pulse: the next frame that does not wait yet is the first of them
 
     output frame_t m_axis_frame_tdata,
     output logic   m_axis_frame_tvalid,
@@ -32,7 +32,7 @@ module pattern_frames
   logic carry;
   logic [31:0] number_q;
   logic [ImagesW-1:0] image_q;
-  logic [10:0] image;
+  logic [11:0] address_q;  // in images
   logic valid_q;
 
   assign carry = 5'(tenths_q) + 5'(TENTHS % 10) >= 5'd10;
@@ -41,15 +41,16 @@ module pattern_frames
     time_q <= time_q + 44'(TENTHS / 10) + 44'(carry);
     tenths_q <= carry ? tenths_q + 4'(TENTHS % 10) - 4'd10 : tenths_q + 4'(TENTHS % 10);
     if (wait_q != '0) wait_q <= wait_q - 1'b1;
-    if (!valid_q && wait_q == '0) begin
+    if (!valid_q && wait_q == '0 && !begin_i) begin
       valid_q <= 1'b1;
       stamp_q <= time_q;
+      address_q <= images_i == '0 ? {1'b0, number_q[10:0]} : {1'b1, 11'(image_q)};
+      image_q <= image_q + 1'b1 >= images_i ? '0 : image_q + 1'b1;
       wait_q  <= PERIOD_W'(PERIOD - 1);
     end
     if (valid_q && m_axis_frame_tready) begin
       valid_q  <= 1'b0;
       number_q <= number_q + 1'b1;
-      image_q  <= image_q + 1'b1 >= images_i ? '0 : image_q + 1'b1;
     end
     if (begin_i) image_q <= '0;
     if (rst) begin
@@ -62,7 +63,6 @@ module pattern_frames
     end
   end
 
-  assign image = images_i == '0 ? number_q[10:0] : 11'(image_q);
   assign m_axis_frame_tdata = '{
           time_flags: '0,
           kind: '0,
@@ -70,7 +70,7 @@ module pattern_frames
           bunch_id: '0,
           timestamp_ns: 64'(stamp_q),
           number: 64'(number_q),
-          address: 64'({images_i != '0, image}) << 20
+          address: 64'(address_q) << 20
       };
   assign m_axis_frame_tvalid = valid_q;
 

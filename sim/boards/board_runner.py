@@ -81,7 +81,7 @@ def build_and_test_block(top: str, module: str, **parameters: int) -> None:
     """Build the harness `top` around a block of `boards/`, with the cells' models, and run the tests of `module`."""
     name = "_".join([top, *(f"{key}{value}" for key, value in parameters.items())])
     folders = [HERE, MODELS, BOARDS / "common", BOARDS / "common" / "models", BOARDS / "ecp5", *source_folders(ROOT)]
-    sources = sorted((BOARDS / "common").glob("*_pkg.sv"))
+    sources = sorted([*(ROOT / "hw" / "rtl").glob("*_pkg.sv"), *(BOARDS / "common").glob("*_pkg.sv")])
     args = ["--assert", "-Wno-fatal", "--timing", "-CFLAGS", COROUTINES, *IN_PIECES, *UNKNOWN]
     args += [f"-G{key}={value}" for key, value in parameters.items()]
     build_and_run(top, module, ROOT / "build" / "sim" / name, folders, sources, args)

@@ -1,4 +1,4 @@
-"""sdram_port with its pins and a chip that watches its data sheet: what was written is read, by words and by AXI bursts."""
+"""sdram_port with its pins and a chip that watches its data sheet: words and AXI bursts read what was written."""
 
 import logging
 import random
@@ -112,7 +112,7 @@ async def words_are_read_as_they_were_written(dut: Any) -> None:
 @cocotb.test()
 @cocotb.parametrize(share=[0.0, 0.4])
 async def bursts_have_what_was_written(dut: Any, share: float) -> None:
-    """Of any length and begin, over the ends of rows, while words are written elsewhere, and refreshes come in between."""
+    """Of any length and begin, over the ends of rows, while words are written elsewhere, and between refreshes."""
     bench = SdramBench(dut)
     await bench.begin()
     size = 4 * ROW_BYTES

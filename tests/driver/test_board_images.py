@@ -1,4 +1,4 @@
-"""The images of a board's memory: loaded by datagrams, read back, refused where they do not fit or there is no memory."""
+"""The images of a board's memory: loaded by datagrams, read back, refused where they do not fit or nothing is there."""
 
 import time
 from collections.abc import Iterator
@@ -79,9 +79,9 @@ def test_a_memory_that_forgets_is_said_and_nothing_of_it_is_sent(
 ) -> None:
     memory.images = 2
     place = memory._place
-    monkeypatch.setattr(memory, "_place", lambda address: place(address) & ~(1 << 12))  # a wire of the address is broken
+    monkeypatch.setattr(memory, "_place", lambda address: place(address) & ~(1 << 12))  # a broken wire
     with open_board(f"udp:127.0.0.1:{board.port}") as opened:
-        with pytest.raises(BoardError, match=r"image 0 is not in the board's memory .* the first at 0x0 reads .*own pic"):
+        with pytest.raises(BoardError, match=r"image 0 is not in the board's memory .* the first at 0x0 .*own picture"):
             opened.images().load([np.resize(image, (5, 1024)) for image in images])
         monkeypatch.setattr(memory, "_place", lambda address: address * 0)
         with pytest.raises(BoardError, match="does not hold what is written, whatever delay"):
@@ -119,7 +119,7 @@ def test_a_memory_that_never_gets_ready_is_said(
     found = memory.access
     monkeypatch.setattr(memory, "access", lambda access: Access(address=MEMORY, data=found(access).data & ~READY))
     begin = time.monotonic()
-    with open_board(f"udp:127.0.0.1:{board.port}") as opened, pytest.raises(BoardError, match="not ready"):
+    with open_board(f"udp:127.0.0.1:{board.port}") as opened, pytest.raises(BoardError, match="does not get ready"):
         opened.images()
     assert time.monotonic() - begin < 5
 
@@ -147,9 +147,7 @@ def test_the_command_loads_files_and_gives_the_picture_back(
     assert "the board's memory holds so many" in load(str(tmp_path / "frames.npy"), "--frames", "5")
 
 
-def test_words_that_stand_for_holes_are_replaced(
-    board: DatagramBoard, memory: ImageMemory, tmp_path: Path
-) -> None:
+def test_words_that_stand_for_holes_are_replaced(board: DatagramBoard, memory: ImageMemory, tmp_path: Path) -> None:
     np.save(tmp_path / "frame.npy", np.array([[0x8000, 0x1234]], np.uint16))
     address = f"udp:127.0.0.1:{board.port}"
     done = CliRunner().invoke(app, ["board", "load", str(tmp_path / "frame.npy"), "--board", address])

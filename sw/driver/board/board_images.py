@@ -61,7 +61,7 @@ class BoardImages:
         if not self.room:
             raise BoardError(_NO_MEMORY)
         if not found & READY:
-            raise BoardError("the board's memory is not ready: its reset has not ended; press the button, or load the design anew")
+            raise BoardError("the board's memory does not get ready: press its button, or load the design anew")
 
     @property
     def sent(self) -> int:
@@ -71,7 +71,7 @@ class BoardImages:
     @sent.setter
     def sent(self, count: int) -> None:
         if not 0 <= count <= self.room:
-            raise ConfigError(f"{count} images cannot be sent: the board's memory holds {self.room}; give 0 for its own")
+            raise ConfigError(f"{count} images cannot be sent: give 1 to {self.room}, or 0 for the board's own picture")
         self._registers.write(IMAGES, count)
 
     def load(self, images: Sequence[NDArray[np.uint16]], told: Told = lambda _done, _all: None) -> None:
