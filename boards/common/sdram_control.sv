@@ -40,7 +40,7 @@ module sdram_control
   localparam int unsigned WAIT_W = 3;
 
   localparam int unsigned REFRESH_W = $clog2(Refresh);
-  localparam int unsigned READ_CYCLES = 5;  // from a request to its data: a register here, the board's cells, CAS latency
+  localparam int unsigned READ_CYCLES = 5;  // from a request to its data: a register, cells at the pins, CAS latency
 
   // Periods of the refresh after a reset: 16 of nothing, as the chip wants 200 us, then 8 refreshes
   localparam logic [4:0] QUIET = 5'd16;

@@ -132,15 +132,15 @@ module ecp5_board
   end
 
   gmii_board #(
-      .Mac    (Mac),
-      .Ip     (Ip),
-      .ClockHz(62_500_000),
-      .Station(Station),
-      .Rc     (Rc),
-      .Uart   (Uart),
-      .Sdram  (Sdram),
+      .Mac       (Mac),
+      .Ip        (Ip),
+      .ClockHz   (62_500_000),
+      .Station   (Station),
+      .Rc        (Rc),
+      .Uart      (Uart),
+      .Sdram     (Sdram),
       .SdramBankW(SdramBankW),
-      .Build  (Build)
+      .Build     (Build)
   ) u_gmii (
       .clk         (core_clk),
       .rst         (core_rst),
