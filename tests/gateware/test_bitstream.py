@@ -16,6 +16,7 @@ import board_build
 from board_build import (
     BOARDS,
     INPUTS,
+    SHARED,
     Board,
     CriticalPath,
     Placed,
@@ -189,7 +190,7 @@ def test_every_pin_has_its_place_and_its_standard(name: str) -> None:
     """The ports of the top against the .lpf: none is left to nextpnr, no place is given twice."""
     top = (BOARDS / name / f"{name}.sv").read_text().partition(") (\n")[2].partition(");")[0]
     pins = set()
-    for width, port in re.findall(r"^ +(?:input|output) +logic +(?:\[ *(\d+):0\] +)?(\w+)", top, re.MULTILINE):
+    for width, port in re.findall(r"^ +(?:input|output|inout) +(?:logic|wire) +(?:\[ *(\d+):0\] +)?(\w+)", top, re.MULTILINE):
         pins |= {f"{port}[{k}]" for k in range(int(width) + 1)} if width else {port}
     lpf = (BOARDS / name / f"{name}.lpf").read_text()
     places = dict(re.findall(r'^LOCATE COMP "(.+)" SITE "(\w+)";$', lpf, re.MULTILINE))
@@ -245,7 +246,7 @@ def test_small_resets_and_enables_and_copies_are_not_left_in_a_netlist(
 def test_a_board_is_built_of_its_sources_without_models(name: str) -> None:
     found = sources(name)
     assert {f"{name}.sv", f"{name}.lpf", "framelane_top.sv", "gmii_tx.sv", "ecp5_cells.v"} <= found.keys()
-    assert not any(model.name in found for model in (BOARDS / "ecp5" / "models").iterdir())
+    assert not any(model.name in found for folder in SHARED for model in (BOARDS / folder / "models").iterdir())
 
 
 @pytest.mark.parametrize(
