@@ -52,7 +52,7 @@ module sdram_window
 
   assign write = s_axil_i.awvalid && s_axil_i.wvalid && s_axil_i.awaddr >= FIRST;
   assign read = s_axil_i.arvalid && s_axil_i.araddr >= FIRST;
-  assign address = s_axil_i.awvalid || write_q ? s_axil_i.awaddr : s_axil_i.araddr;
+  assign address = (state_q == IDLE ? write : write_q) ? s_axil_i.awaddr : s_axil_i.araddr;
   assign window = address >= WINDOW;
   assign which = register_e'(address[3:2]);
 
@@ -110,8 +110,13 @@ module sdram_window
     if (s_axil_i.awaddr >= FIRST) begin
       m_axil_o.awvalid = 1'b0;
       m_axil_o.wvalid  = 1'b0;
+      s_axil_o.awready = state_q == IDLE && write;
+      s_axil_o.wready  = state_q == IDLE && write;
     end
-    if (s_axil_i.araddr >= FIRST) m_axil_o.arvalid = 1'b0;
+    if (s_axil_i.araddr >= FIRST) begin
+      m_axil_o.arvalid = 1'b0;
+      s_axil_o.arready = state_q == IDLE && read;
+    end
     if (state_q == ANSWER) begin
       s_axil_o.rdata  = data_q;
       s_axil_o.bresp  = '0;
@@ -119,8 +124,6 @@ module sdram_window
       s_axil_o.bvalid = write_q;
       s_axil_o.rvalid = !write_q;
     end
-    if (state_q == IDLE && write) {s_axil_o.awready, s_axil_o.wready} = '1;
-    if (state_q == IDLE && read) s_axil_o.arready = 1'b1;
   end
 
 endmodule

@@ -81,26 +81,28 @@ module images_bench
     response.arready, response.rdata, response.rresp, response.rvalid
   };
 
-  logic writes_q, reads_q;
+  logic address_q, data_q, reads_q;
 
   assign answer = '{
-          awready: others.awvalid && others.wvalid && !writes_q,
-          wready: others.awvalid && others.wvalid && !writes_q,
+          awready: !address_q,  // before anybody asks
+          wready: !data_q,
           bresp: 2'b11,
-          bvalid: writes_q,
-          arready: others.arvalid && !reads_q,
+          bvalid: address_q && data_q,
+          arready: !reads_q,
           rdata: 32'h0bad0bad,
           rresp: 2'b11,
           rvalid: reads_q
       };
 
   always_ff @(posedge clk) begin
-    writes_q <= writes_q ? !others.bready : others.awvalid && others.wvalid;
-    reads_q  <= reads_q ? !others.rready : others.arvalid;
-    if (answer.awready || answer.arready) others_o <= others_o + 1'b1;
+    address_q <= answer.bvalid && others.bready ? 1'b0 : address_q || others.awvalid;
+    data_q <= answer.bvalid && others.bready ? 1'b0 : data_q || others.wvalid;
+    reads_q <= reads_q ? !others.rready : others.arvalid;
+    if ((answer.bvalid && others.bready) || (answer.rvalid && others.rready)) others_o <= others_o + 1'b1;
     if (rst) begin
-      writes_q <= 1'b0;
-      reads_q  <= 1'b0;
+      address_q <= 1'b0;
+      data_q <= 1'b0;
+      reads_q <= 1'b0;
       others_o <= '0;
     end
   end
