@@ -2,8 +2,7 @@
 module sdram_bench
   import sdram_pkg::*;
 #(
-    parameter int unsigned BankW  = 1,
-    parameter int unsigned LateNs = 4,  // of the chip, both ways together
+    parameter int unsigned BankW = 1,
 
     localparam int unsigned WordW = BankW + ROW_W + COLUMN_W
 ) (
@@ -33,7 +32,8 @@ module sdram_bench
     output logic [DATA_W-1:0] word_data_o,
     output logic              ready_for_use_o,
 
-    input logic [1:0] delay_i
+    input logic [1:0] delay_i,
+    input logic [7:0] late_ns_i  // of the chip, both ways together
 );
 
   sdram_pins_t pins;
@@ -86,8 +86,7 @@ module sdram_bench
   );
 
   sdram_chip #(
-      .BankW(BankW),
-      .Late (real'(LateNs))
+      .BankW(BankW)
   ) u_chip (
       .clk_i (sdram_clk),
       .ras_ni(ras_n),
@@ -97,6 +96,8 @@ module sdram_bench
       .a_i   (a),
       .dq_io (dq)
   );
+
+  always @(late_ns_i) u_chip.late = realtime'(late_ns_i);
 
   logic unused;
   assign unused = ^{s_axi_arid, s_axi_arsize, s_axi_arburst};

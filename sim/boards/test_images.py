@@ -118,6 +118,7 @@ async def registers_are_the_models(dut: Any) -> None:
         assert answer.resp == AxiResp.DECERR
         done = await with_timeout(bench.registers.write(address, bytes(4)), LIMIT_US, "us")
         assert done.resp == AxiResp.DECERR
+    await RisingEdge(dut.clk)
     assert int(dut.others_o.value) == before + 6
 
 

@@ -72,11 +72,37 @@ module sdram_chip
   localparam realtime OUTPUT_HOLD = 2.0;
   localparam int unsigned WRITE_CYCLES = 2;  // tRDL, tWR; tRSC is 2 as well
 
-  always @(clk_i) clk <= #(Late) clk_i;
-  always @(ras_ni or cas_ni or we_ni) command <= #(Late) command_e'({ras_ni, cas_ni, we_ni});
-  always @(ba_i) ba <= #(Late) ba_i;
-  always @(a_i) a <= #(Late) a_i;
-  always @(dq_io) dq <= #(Late) dq_io;
+  // On the way, in steps that are shorter than half of a clock
+  localparam int unsigned STEPS = 4;
+
+  realtime late;  // a bench may change it
+  initial late = Late;
+
+  logic clks[STEPS+1];
+  command_e commands[STEPS+1];
+  logic [BankW-1:0] banks[STEPS+1];
+  logic [ROW_W-1:0] addresses[STEPS+1];
+  logic [DATA_W-1:0] datas[STEPS+1];
+
+  assign clks[0] = clk_i;
+  assign commands[0] = command_e'({ras_ni, cas_ni, we_ni});
+  assign banks[0] = ba_i;
+  assign addresses[0] = a_i;
+  assign datas[0] = dq_io;
+
+  for (genvar k = 0; k < STEPS; k++) begin : gen_steps
+    always @(clks[k]) clks[k+1] <= #(late / STEPS) clks[k];
+    always @(commands[k]) commands[k+1] <= #(late / STEPS) commands[k];
+    always @(banks[k]) banks[k+1] <= #(late / STEPS) banks[k];
+    always @(addresses[k]) addresses[k+1] <= #(late / STEPS) addresses[k];
+    always @(datas[k]) datas[k+1] <= #(late / STEPS) datas[k];
+  end
+
+  assign clk = clks[STEPS];
+  assign command = commands[STEPS];
+  assign ba = banks[STEPS];
+  assign a = addresses[STEPS];
+  assign dq = datas[STEPS];
 
   realtime edge_at, input_at, data_at, command_at, refresh_at, precharge_at, active_at, last_at[1<<BankW];
   int unsigned since_write, since_mode;
