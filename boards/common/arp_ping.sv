@@ -22,8 +22,11 @@ module arp_ping (
     input  logic       m_axis_tready
 );
 
+  localparam int unsigned AT_W = 11;
+  localparam int unsigned HEAD_W = 6;
+
   // Where fields begin in a frame (IEEE 802.3 3.2, RFC 826, RFC 791, RFC 792)
-  typedef enum logic [10:0] {
+  typedef enum logic [HEAD_W-1:0] {
     AT_DESTINATION = 0,
     AT_SOURCE      = 6,
     AT_ETHERTYPE   = 12,
@@ -40,19 +43,21 @@ module arp_ping (
     AT_ICMP_TYPE   = 34,
     AT_CHECKSUM    = 36,
     AT_TARGET_IP   = 38,
-    ARP_END        = 42,
-    SHORTEST       = 60  // without FCS
-  } at_e;
+    SHORTEST       = 60,  // without FCS
+    BEHIND         = 63   // all fields
+  } place_e;
 
-  localparam int unsigned AT_W = $bits(at_e);
   // Ethertype, and what ARP says of Ethernet and IPv4 up to a request's operation (RFC 826)
   localparam logic [79:0] ARP_HEAD = 80'h0806_0001_0800_0604_0001;
+  localparam logic [15:0] ETHERTYPE_IP = 16'h0800;
+  localparam logic [15:0] FRAGMENT = 16'h3fff;  // more fragments, and the offset
   localparam logic [7:0] ICMP = 8'd1;
   localparam logic [7:0] ECHO_REQUEST = 8'd8;
   localparam logic [7:0] ECHO_REPLY = 8'd0;
   localparam logic [7:0] ARP_REPLY = 8'd2;
 
   typedef logic [AT_W-1:0] at_t;
+  typedef logic [HEAD_W-1:0] place_t;
 
   typedef enum logic [1:0] {
     RECEIVE,
@@ -63,58 +68,74 @@ module arp_ping (
 
   state_e state_q, state_d;
   at_t at_q, at_d, end_q;
+  place_t place;
   logic arp_q, echo_q;  // what the frame may still be
   logic [15:0] length_q, checksum_q, checksum;
-  logic take, sent, fits, too_long_q;
+  logic take, sent, fits, too_long_q, of_mac, fits_arp, fits_echo;
   at_t answer_end;  // of an echo
+  logic [7:0] mac_byte, ip_byte;  // of this board's addresses, at a field that has them
 
-  function automatic logic is_of(input at_t at, input at_e from, input int unsigned bytes);
+  function automatic logic is_of(input place_t at, input place_e from, input int unsigned bytes);
     return at >= from && 32'(at) < 32'(from) + bytes;
   endfunction
 
   // Byte `at` of a field of so many bytes that begins at `from`
-  function automatic logic [7:0] byte_of(input logic [79:0] value, input int unsigned bytes, input at_e from,
-                                         input at_t at);
+  function automatic logic [7:0] byte_of(input logic [79:0] value, input int unsigned bytes, input place_e from,
+                                         input place_t at);
     return 8'(value >> (8 * (4'(bytes - 1) - 4'(at - from))));
   endfunction
 
-  function automatic logic fits_arp(input at_t at, input logic [7:0] data, input logic [47:0] mac,
-                                    input logic [31:0] ip);
-    if (is_of(at, AT_DESTINATION, 6)) return data == '1 || data == byte_of(80'(mac), 6, AT_DESTINATION, at);
-    if (is_of(at, AT_ETHERTYPE, 10)) return data == byte_of(ARP_HEAD, 10, AT_ETHERTYPE, at);
-    if (is_of(at, AT_TARGET_IP, 4)) return data == byte_of(80'(ip), 4, AT_TARGET_IP, at);
-    return 1'b1;
-  endfunction
+  assign place = at_q[AT_W-1:HEAD_W] == '0 ? at_q[HEAD_W-1:0] : BEHIND;
 
-  function automatic logic fits_echo(input at_t at, input logic [7:0] data, input logic [47:0] mac,
-                                     input logic [31:0] ip);
-    if (is_of(at, AT_DESTINATION, 6)) return data == byte_of(80'(mac), 6, AT_DESTINATION, at);
-    if (is_of(at, AT_ETHERTYPE, 2)) return data == byte_of(80'h0800, 2, AT_ETHERTYPE, at);
-    if (at == AT_IHL) return data == 8'h45;
-    if (is_of(at, AT_FRAGMENT, 2)) return (data & byte_of(80'h3fff, 2, AT_FRAGMENT, at)) == '0;  // none
-    if (at == AT_PROTOCOL) return data == ICMP;
-    if (is_of(at, AT_IP_TARGET, 4)) return data == byte_of(80'(ip), 4, AT_IP_TARGET, at);
-    if (at == AT_ICMP_TYPE) return data == ECHO_REQUEST;
-    if (at == AT_ICMP_TYPE + 1) return data == '0;
-    return 1'b1;
-  endfunction
+  // Each address has one multiplexer for all its fields, by the low bits of the place: AT_SENDER_MAC is AT_SOURCE modulo 8,
+  // AT_TARGET_IP is AT_IP_TARGET modulo 4
+  always_comb begin
+    logic [2:0] of_mac_at;
+    logic [1:0] of_ip_at;
+    of_mac_at = 3'(place) - 3'(place < AT_SOURCE ? AT_DESTINATION : AT_SOURCE);
+    of_ip_at  = 2'(place) - 2'(state_q == RECEIVE ? AT_TARGET_IP : AT_SENDER_IP);
+    mac_byte  = byte_of(80'(mac_i), 6, AT_DESTINATION, place_t'(of_mac_at));
+    ip_byte   = byte_of(80'(ip_i), 4, AT_DESTINATION, place_t'(of_ip_at));
+  end
 
-  // Where the answer's byte `at` was in the request
-  function automatic at_t origin(input at_t at, input logic arp);
-    if (is_of(at, AT_DESTINATION, 6)) return at + at_t'(AT_SOURCE - AT_DESTINATION);
-    if (arp && is_of(at, AT_TARGET_MAC, 10)) return at - at_t'(AT_TARGET_MAC - AT_SENDER_MAC);
-    if (!arp && is_of(at, AT_IP_SOURCE, 4)) return at + at_t'(AT_IP_TARGET - AT_IP_SOURCE);
-    if (!arp && is_of(at, AT_IP_TARGET, 4)) return at - at_t'(AT_IP_TARGET - AT_IP_SOURCE);
+  // Whether a byte that comes is one that a request has there
+  always_comb begin
+    of_mac   = s_axis_tdata == mac_byte;
+    fits_arp = 1'b1;
+    if (is_of(place, AT_DESTINATION, 6)) fits_arp = s_axis_tdata == '1 || of_mac;
+    if (is_of(place, AT_ETHERTYPE, 10)) fits_arp = s_axis_tdata == byte_of(ARP_HEAD, 10, AT_ETHERTYPE, place);
+    if (is_of(place, AT_TARGET_IP, 4)) fits_arp = s_axis_tdata == ip_byte;
+
+    fits_echo = 1'b1;
+    if (is_of(place, AT_DESTINATION, 6)) fits_echo = of_mac;
+    if (is_of(place, AT_ETHERTYPE, 2)) fits_echo = s_axis_tdata == byte_of(80'(ETHERTYPE_IP), 2, AT_ETHERTYPE, place);
+    if (place == AT_IHL) fits_echo = s_axis_tdata == 8'h45;
+    if (is_of(place, AT_FRAGMENT, 2)) fits_echo = (s_axis_tdata & byte_of(80'(FRAGMENT), 2, AT_FRAGMENT, place)) == '0;
+    if (place == AT_PROTOCOL) fits_echo = s_axis_tdata == ICMP;
+    if (is_of(place, AT_IP_TARGET, 4)) fits_echo = s_axis_tdata == ip_byte;
+    if (place == AT_ICMP_TYPE) fits_echo = s_axis_tdata == ECHO_REQUEST;
+    if (place == AT_ICMP_TYPE + 1) fits_echo = s_axis_tdata == '0;
+  end
+
+  // Where the answer's byte `at` was in the request, in its head
+  function automatic place_t origin(input place_t at, input logic arp);
+    if (is_of(at, AT_DESTINATION, 6)) return at + place_t'(AT_SOURCE - AT_DESTINATION);
+    if (arp && is_of(at, AT_TARGET_MAC, 10)) return at - place_t'(AT_TARGET_MAC - AT_SENDER_MAC);
+    if (!arp && is_of(at, AT_IP_SOURCE, 4)) return at + place_t'(AT_IP_TARGET - AT_IP_SOURCE);
+    if (!arp && is_of(at, AT_IP_TARGET, 4)) return at - place_t'(AT_IP_TARGET - AT_IP_SOURCE);
     return at;
   endfunction
 
   // The frame as it came
   logic [7:0] memory[1 << AT_W];
   logic [7:0] byte_q;
+  at_t read;
+
+  assign read = place == BEHIND ? at_q : {at_q[AT_W-1:HEAD_W], origin(place, arp_q)};
 
   always_ff @(posedge clk) begin
     if (take) memory[at_q] <= s_axis_tdata;
-    byte_q <= memory[origin(at_q, arp_q)];
+    byte_q <= memory[read];
   end
 
   assign s_axis_tready = state_q == RECEIVE;
@@ -134,7 +155,7 @@ module arp_ping (
       JUDGE: begin
         at_d = '0;
         state_d = RECEIVE;
-        if (at_q >= SHORTEST && (arp_q || (echo_q && fits))) state_d = READ_BYTE;
+        if (at_q >= at_t'(SHORTEST) && (arp_q || (echo_q && fits))) state_d = READ_BYTE;
       end
       READ_BYTE: state_d = SEND_BYTE;
       default: begin
@@ -151,14 +172,14 @@ module arp_ping (
 
   always_comb begin
     m_axis_tdata = byte_q;
-    if (is_of(at_q, AT_SOURCE, 6)) m_axis_tdata = byte_of(80'(mac_i), 6, AT_SOURCE, at_q);
+    if (is_of(place, AT_SOURCE, 6)) m_axis_tdata = mac_byte;
     if (arp_q) begin
-      if (at_q == AT_OPERATION) m_axis_tdata = ARP_REPLY;
-      if (is_of(at_q, AT_SENDER_MAC, 6)) m_axis_tdata = byte_of(80'(mac_i), 6, AT_SENDER_MAC, at_q);
-      if (is_of(at_q, AT_SENDER_IP, 4)) m_axis_tdata = byte_of(80'(ip_i), 4, AT_SENDER_IP, at_q);
+      if (place == AT_OPERATION) m_axis_tdata = ARP_REPLY;
+      if (is_of(place, AT_SENDER_MAC, 6)) m_axis_tdata = mac_byte;
+      if (is_of(place, AT_SENDER_IP, 4)) m_axis_tdata = ip_byte;
     end else begin
-      if (at_q == AT_ICMP_TYPE) m_axis_tdata = ECHO_REPLY;
-      if (is_of(at_q, AT_CHECKSUM, 2)) m_axis_tdata = byte_of(80'(checksum), 2, AT_CHECKSUM, at_q);
+      if (place == AT_ICMP_TYPE) m_axis_tdata = ECHO_REPLY;
+      if (is_of(place, AT_CHECKSUM, 2)) m_axis_tdata = byte_of(80'(checksum), 2, AT_CHECKSUM, place);
     end
   end
 
@@ -169,14 +190,14 @@ module arp_ping (
     state_q <= state_d;
     at_q <= at_d;
     if (take) begin
-      arp_q <= (at_q == '0 || arp_q) && fits_arp(at_q, s_axis_tdata, mac_i, ip_i) && !(s_axis_tlast && s_axis_tuser);
-      echo_q <= (at_q == '0 || echo_q) && fits_echo(at_q, s_axis_tdata, mac_i, ip_i) && !(s_axis_tlast && s_axis_tuser);
+      arp_q <= (at_q == '0 || arp_q) && fits_arp && !(s_axis_tlast && s_axis_tuser);
+      echo_q <= (at_q == '0 || echo_q) && fits_echo && !(s_axis_tlast && s_axis_tuser);
       too_long_q <= at_q == '1;
-      if (is_of(at_q, AT_LENGTH, 2)) length_q <= {length_q[7:0], s_axis_tdata};
-      if (is_of(at_q, AT_CHECKSUM, 2)) checksum_q <= {checksum_q[7:0], s_axis_tdata};
+      if (is_of(place, AT_LENGTH, 2)) length_q <= {length_q[7:0], s_axis_tdata};
+      if (is_of(place, AT_CHECKSUM, 2)) checksum_q <= {checksum_q[7:0], s_axis_tdata};
     end
     // What a short frame was filled up with goes back with it
-    if (state_q == JUDGE) end_q <= arp_q || answer_end < SHORTEST ? SHORTEST - 1'b1 : answer_end - 1'b1;
+    if (state_q == JUDGE) end_q <= arp_q || answer_end < at_t'(SHORTEST) ? at_t'(SHORTEST) - 1'b1 : answer_end - 1'b1;
     if (rst) begin
       state_q <= RECEIVE;
       at_q <= '0;

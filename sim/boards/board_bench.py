@@ -44,16 +44,19 @@ class Packet:
         return frame
 
 
-def read_line(path: Path = LINE) -> list[Packet]:
-    """All packets so far."""
+def read_line(at: int) -> tuple[list[Packet], int]:
+    """The packets in `LINE` from a place of it on, and where the next one will be."""
     packets = []
-    whole, _, _ = path.read_text().rpartition("\n")  # the last one may be on its way
-    for text in whole.splitlines():
+    with LINE.open("rb") as file:
+        file.seek(at)
+        whole = file.read()
+    whole = whole[: whole.rfind(b"\n") + 1]  # the last one may be on its way
+    for text in whole.decode().splitlines():
         start, _, data = text.partition(" ")
         assert "!" not in data, "TX_ER"
         line = bytes.fromhex(data)
         packets.append(Packet(line, int(start), int(start) + 8000 * len(line)))
-    return packets
+    return packets, at + len(whole)
 
 
 class BoardBench:
@@ -63,7 +66,7 @@ class BoardBench:
         self.dut = dut
         self.judge = LineJudge(dut)
         self.seen = 0
-        """Packets of the line that were looked at."""
+        """Bytes of `LINE` that were looked at."""
         self.unasked: list[Packet] = []
         """Those of RoCE that came while an answer was waited for."""
         dut.button_n.value, dut.status_i.value, dut.start_i.value = 1, 0, 0
@@ -77,7 +80,7 @@ class BoardBench:
         self.dut.button_n.value = 1
         self.dut.status_i.value = 1
         await Timer(2, "us")
-        self.seen = len(read_line())
+        _, self.seen = read_line(self.seen)
         self.judge.forget()
 
     async def send(self, frame: bytes, *, broken: bool = False) -> None:
@@ -96,8 +99,7 @@ class BoardBench:
 
         Each is one that cocotbext-eth has read at the pins as well.
         """
-        packets = read_line()[self.seen :]
-        self.seen += len(packets)
+        packets, self.seen = read_line(self.seen)
         for packet in packets:
             self.judge.take(packet.line)
         unasked, self.unasked = self.unasked, []

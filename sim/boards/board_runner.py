@@ -73,7 +73,9 @@ def build_and_test(
         folders += [*source_folders(ROOT), BOARDS / "common", BOARDS / "ecp5", BOARDS / board]
         sources += packages(ROOT)
         args += UNKNOWN
-    build_and_run(top, f"test_{board}", build_dir, folders, [*shared, *sources], args)
+    build_and_run(
+        top, f"test_{board}", build_dir, folders, [*shared, *sources], args, testcase=testcase, plusargs=plusargs
+    )
     return build_dir
 
 
@@ -88,9 +90,20 @@ def build_and_test_block(top: str, module: str, **parameters: int) -> None:
 
 
 def build_and_run(
-    top: str, module: str, build_dir: Path, folders: list[Path], sources: list[Path], args: list[str]
+    top: str,
+    module: str,
+    build_dir: Path,
+    folders: list[Path],
+    sources: list[Path],
+    args: list[str],
+    *,
+    testcase: str | None = None,
+    plusargs: Sequence[str] = (),
 ) -> None:
-    """Build `top` from `sources` and the modules in `folders`, and run the cocotb tests of `module`: all must pass."""
+    """Build `top` from `sources` and the modules in `folders`, and run the cocotb tests of `module`.
+
+    All must pass, or the one `testcase`.
+    """
     build_dir.mkdir(parents=True, exist_ok=True)
     if str(HERE) not in sys.path:  # cocotb imports the bench by its name
         sys.path.append(str(HERE))

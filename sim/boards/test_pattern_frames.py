@@ -1,4 +1,4 @@
-"""pattern_frames: a frame each millisecond, with the time of its cycle, whole nanoseconds or not."""
+"""pattern_frames: a frame each millisecond, of the picture or of images, with the time of its cycle."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,16 @@ from framelane.models.placement.flow import FrameEvent
 from signals import now
 
 WORD = (1 << 64) - 1
+UPPER = 1 << 31
+"""Of an address: an image's."""
+
+
+async def begin_of(dut: Any, images: int) -> Bench:
+    """The block out of its reset, with so many images."""
+    bench = Bench(dut)
+    dut.images_i.value, dut.begin_i.value = images, 0
+    await bench.reset()
+    return bench
 
 
 def frame(tdata: int) -> FrameEvent:
@@ -23,11 +33,11 @@ def frame(tdata: int) -> FrameEvent:
 
 @cocotb.test()
 async def each_frame_has_the_time_of_its_cycle(dut: Any) -> None:
-    bench = Bench(dut)
-    sink = bench.sink("m_axis_frame")
     clock_hz = now(dut.ClockHz)
     period, tenths = clock_hz // 1000, 10**10 // clock_hz
-    await bench.reset()
+    dut.m_axis_frame_tready.value = 0
+    bench = await begin_of(dut, 0)
+    sink = bench.sink("m_axis_frame")
     begin = bench.cycle
     await bench.until(lambda: len(sink.items) == 3, 4 * period)
     stamped = [cycle - begin - 1 for cycle in sink.taken]  # valid a cycle behind its stamp
@@ -38,10 +48,9 @@ async def each_frame_has_the_time_of_its_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def a_frame_that_waits_keeps_its_time_and_none_is_missing(dut: Any) -> None:
-    bench = Bench(dut)
     period = now(dut.ClockHz) // 1000
     dut.m_axis_frame_tready.value = 0
-    await bench.reset()
+    bench = await begin_of(dut, 0)
     for _ in range(2 * period):
         await bench.step()
     first = frame(now(dut.m_axis_frame_tdata))
@@ -50,6 +59,23 @@ async def a_frame_that_waits_keeps_its_time_and_none_is_missing(dut: Any) -> Non
     assert [frame(item["tdata"]).number for item in sink.items] == [0, 1, 2]
     assert frame(sink.items[0]["tdata"]) == first
     assert sink.taken[1] - sink.taken[0] < 4  # the second has been due for long
+
+
+@cocotb.test()
+async def images_follow_each_other_from_the_first_one_on(dut: Any) -> None:
+    period = now(dut.ClockHz) // 1000
+    dut.m_axis_frame_tready.value = 0
+    bench = await begin_of(dut, 3)
+    sink = bench.sink("m_axis_frame")
+    await bench.until(lambda: len(sink.items) == 5, 6 * period)
+    dut.begin_i.value = 1
+    await bench.step()
+    dut.begin_i.value = 0
+    await bench.until(lambda: len(sink.items) == 7, 3 * period)
+    dut.images_i.value = 0
+    await bench.until(lambda: len(sink.items) == 8, 2 * period)
+    shown = [frame(item["tdata"]).address for item in sink.items]
+    assert shown == [*(UPPER + image * STRIDE for image in (0, 1, 2, 0, 1, 0, 1)), 7 * STRIDE]
 
 
 @pytest.mark.parametrize("clock_hz", [9_765_625, 5_120, 62_500])
