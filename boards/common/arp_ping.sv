@@ -94,8 +94,8 @@ module arp_ping (
     logic [1:0] of_ip_at;
     of_mac_at = 3'(place) - 3'(place < AT_SOURCE ? AT_DESTINATION : AT_SOURCE);
     of_ip_at  = 2'(place) - 2'(state_q == RECEIVE ? AT_TARGET_IP : AT_SENDER_IP);
-    mac_byte  = byte_of(80'(mac_i), 6, AT_DESTINATION, place_t'(of_mac_at));
-    ip_byte   = byte_of(80'(ip_i), 4, AT_DESTINATION, place_t'(of_ip_at));
+    mac_byte  = mac_i[8*(6'd5-6'(of_mac_at))+:8];
+    ip_byte   = ip_i[8*(5'd3-5'(of_ip_at))+:8];
   end
 
   // Whether a byte that comes is one that a request has there

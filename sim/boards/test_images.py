@@ -28,7 +28,7 @@ from framelane.models.remote.image_memory import (
 from framelane.models.remote.udp_registers import read, write
 
 UPPER = 1 << 31
-"""Of an address: the image memory's."""
+"""The bit of an address of the image memory."""
 LIMIT_US, LIMIT_S = 100, 300.0
 
 
@@ -41,7 +41,7 @@ class ImagesBench:
         self.model = ImageMemory()
         self.deadline = time.monotonic() + LIMIT_S
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
-        cocotb.start_soon(Clock(dut.clk, 16, unit="ns").start())
+        Clock(dut.clk, 16, unit="ns").start()
         dut.rst.value, dut.frame_ready_i.value = 1, 0
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         self.axi = AxiMasterRead(AxiReadBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst, max_burst_len=16)

@@ -14,7 +14,7 @@ from signals import now
 
 WORD = (1 << 64) - 1
 UPPER = 1 << 31
-"""Of an address: an image's."""
+"""The bit of an image's address."""
 
 
 async def begin_of(dut: Any, images: int) -> Bench:

@@ -23,7 +23,7 @@ CYCLE_NS = 16
 ROW_BYTES = 1024
 BURST_BYTES = 128
 LEAST_SHARE = 0.95
-"""Of the chip's 250 MB/s, in bursts one after the other."""
+"""What bursts one after the other have of the chip's 250 MB/s."""
 LIMIT_S = 300.0
 
 
@@ -35,7 +35,7 @@ class SdramBench:
         self.random = random.Random(SEED)
         self.words: dict[int, int] = {}
         self.deadline = time.monotonic() + LIMIT_S
-        cocotb.start_soon(Clock(dut.clk, CYCLE_NS, unit="ns").start())
+        Clock(dut.clk, CYCLE_NS, unit="ns").start()
         dut.rst.value = 1
         dut.word_valid_i.value = dut.word_write_i.value = dut.word_address_i.value = dut.word_data_i.value = 0
         dut.late_ns_i.value, dut.delay_i.value = late_ns, late_ns // CYCLE_NS
@@ -115,7 +115,7 @@ async def words_are_read_as_they_were_written(dut: Any, late_ns: int) -> None:
 @cocotb.test()
 @cocotb.parametrize(share=[0.0, 0.4])
 async def bursts_have_what_was_written(dut: Any, share: float) -> None:
-    """Of any length and begin, over the ends of rows, while words are written elsewhere, and between refreshes."""
+    """Any length and begin, over the ends of rows, while words are written elsewhere, and between refreshes."""
     bench = SdramBench(dut)
     await bench.begin()
     size = 4 * ROW_BYTES

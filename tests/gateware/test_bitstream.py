@@ -190,7 +190,8 @@ def test_every_pin_has_its_place_and_its_standard(name: str) -> None:
     """The ports of the top against the .lpf: none is left to nextpnr, no place is given twice."""
     top = (BOARDS / name / f"{name}.sv").read_text().partition(") (\n")[2].partition(");")[0]
     pins = set()
-    for width, port in re.findall(r"^ +(?:input|output|inout) +(?:logic|wire) +(?:\[ *(\d+):0\] +)?(\w+)", top, re.MULTILINE):
+    port_line = r"^ +(?:input|output|inout) +(?:logic|wire) +(?:\[ *(\d+):0\] +)?(\w+)"
+    for width, port in re.findall(port_line, top, re.MULTILINE):
         pins |= {f"{port}[{k}]" for k in range(int(width) + 1)} if width else {port}
     lpf = (BOARDS / name / f"{name}.lpf").read_text()
     places = dict(re.findall(r'^LOCATE COMP "(.+)" SITE "(\w+)";$', lpf, re.MULTILINE))
