@@ -153,6 +153,8 @@ module kintex7_10g
   ) u_frames (
       .clk,
       .rst,
+      .images_i           ('0),
+      .begin_i            (1'b0),
       .m_axis_frame_tdata (frame_tdata),
       .m_axis_frame_tvalid(frame_tvalid),
       .m_axis_frame_tready(frame_tready)

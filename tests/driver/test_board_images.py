@@ -144,6 +144,10 @@ def test_the_command_loads_files_and_gives_the_picture_back(
     assert "has no frame 3" in load(str(tmp_path / "frames.h5"), "--first", "3")
     np.save(tmp_path / "other.npy", images.astype(np.int32))
     assert "no raw frames" in load(str(tmp_path / "other.npy"))
+    whole = (tmp_path / "frames.npy").read_bytes()
+    for kept in (0, 20, len(whole) - 1):
+        (tmp_path / "cut.npy").write_bytes(whole[:kept])
+        assert "cannot read" in load(str(tmp_path / "cut.npy"))
     assert "the board's memory holds so many" in load(str(tmp_path / "frames.npy"), "--frames", "5")
 
 

@@ -1,5 +1,5 @@
-// A Colorlight 5A-75B by its pins, with its SDRAM, for a simulation that knows clock edges and no times: its oscillator's pin gets the line's 125 MHz,
-// which the PLL's model takes for what it would make of 25 MHz (WITHOUT_TIMES in EHXPLLL.sv).
+// A Colorlight 5A-75B by its pins, with its SDRAM, for a simulation that knows clock edges and no times: its oscillator's pin
+// gets the line's 125 MHz, which the PLL's model takes for what it would make of 25 MHz (WITHOUT_TIMES in EHXPLLL.sv).
 module colorlight_5a_75b_pins #(
     parameter logic [47:0] Mac  = 48'h02_00_00_00_00_01,
     parameter logic [31:0] Ip   = {8'd192, 8'd168, 8'd1, 8'd50},

@@ -63,8 +63,8 @@ def _frames(path: Path, first: int, most: int) -> NDArray[np.uint16]:
 
 def _of_npy(path: Path) -> NDArray[np.uint16]:
     try:
-        found = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
         raise InputError(f"cannot read {path}: {error}: give a file of numpy.save, or HDF5") from error
     if not isinstance(found, np.ndarray) or found.dtype != np.uint16 or found.ndim not in (2, 3):
         raise InputError(f"{path} has no raw frames: needed is uint16 of (rows, columns) or (frames, rows, columns)")
