@@ -18,9 +18,9 @@ import pattern
 import pytest
 
 from framelane.base.errors import ConfigError
-from framelane.calibration import Calibration, write_calibration
+from framelane.calibration import Calibration, read_calibration, write_calibration
 from framelane.driver.simulated.pins.verilated_pins import BOARDS, PinBoard
-from framelane.models.jungfrau.jf_correct import correct_int16
+from framelane.models.jungfrau.jf_correct import PixelCode, correct_int16
 from framelane.models.jungfrau.jf_fixed import quantize
 from framelane.models.remote.udp_registers import Datagram, Kind, Status, read, write
 from live_recv import FRAMELANE
@@ -78,8 +78,7 @@ def test_the_rehearsal_ends_in_the_photons_of_the_model(tmp_path: Path, name: st
     plan, board = blocks("toml")
     (tmp_path / "plan.toml").write_text(plan)
     (tmp_path / "board.toml").write_text(board)
-    made = calibration()
-    write_calibration(tmp_path / "calibration.h5", made)
+    write_calibration(tmp_path / "calibration.h5", calibration())
     (lines,) = blocks("console")
     script = re.sub("sleep 10 .*", WAIT, lines).replace("--frames 4", "--frames 4 --calibration calibration.h5")
     assert WAIT in script
@@ -93,12 +92,18 @@ def test_the_rehearsal_ends_in_the_photons_of_the_model(tmp_path: Path, name: st
     assert passed["wrong"] == 0
     with h5py.File(tmp_path / "frames.h5") as file:
         data = file["entry/data"]
-        numbers, photons = data["detector_frame"][()].tolist(), data["data"][()]
-    fixed = quantize(made, 0, "photons")
+        numbers, photons, holes = data["detector_frame"][()].tolist(), data["data"][()], data["holes"][()].tolist()
+    # As the file has it, in float32: the last bit of a constant decides about a photon in some frames.
+    fixed = quantize(read_calibration(tmp_path / "calibration.h5"), 0, "photons")
     assert len(numbers) == FRAMES
     assert sorted(set(numbers)) == numbers
-    for number, found in zip(numbers, photons, strict=True):
-        assert np.array_equal(found, correct_int16(pattern.image(number)[:ROWS], fixed)), number
+    for number, found, missing in zip(numbers, photons, holes, strict=True):
+        # A busy machine may lose a packet between its own sockets: then the file says so, pixel for pixel.
+        lost = found == PixelCode.HOLE
+        assert np.count_nonzero(lost) == missing, number
+        expected = np.where(lost, PixelCode.HOLE, correct_int16(pattern.image(number)[:ROWS], fixed))
+        assert np.array_equal(found, expected), number
+    assert holes.count(0) > 0
 
 
 def ask(board: PinBoard, made: Datagram, host: int = 10) -> Datagram | None:
