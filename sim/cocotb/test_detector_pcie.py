@@ -120,7 +120,7 @@ class PcieBench(DetectorBench):
             quiet = quiet + 1 if len(self.host.arrived) == before else 0
 
 
-def weather(bench: PcieBench, frames: int) -> None:
+def send_impaired(bench: PcieBench, frames: int) -> None:
     """Frames whose packets come out of order, are lost, cut, repeated; each module a little ahead of the others."""
     chance = bench.random
     packets = [
@@ -145,7 +145,7 @@ def weather(bench: PcieBench, frames: int) -> None:
 async def each_event_finds_its_frame_as_the_model_has_it(dut: Any, stalls: Stalls) -> None:
     bench = PcieBench(dut, stalls)
     await bench.start()
-    weather(bench, FRAMES)
+    send_impaired(bench, FRAMES)
     await bench.rest()
     for write in bench.expected[bench.waiting :]:
         bench.put(write)

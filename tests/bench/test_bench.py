@@ -32,7 +32,7 @@ from framelane.bench.transmitter import (
     placement_page,
     roce_tx_page,
 )
-from framelane.bench.transmitter.ptp import ptp_weather
+from framelane.bench.transmitter.ptp import ptp_disturbances
 
 RunCli = Callable[..., tuple[int, str, str]]
 
@@ -84,7 +84,7 @@ def test_a_bench_writes_its_rows_and_targets(
     for constant, few in (("CORRECTED_PACKETS", 300), ("CORRECTED_RESETS", 5)):
         monkeypatch.setattr(bench_detector_tx, constant, few)
     monkeypatch.setattr(bench_ptp, "CASES", bench_ptp.CASES[:1])
-    monkeypatch.setattr(bench_ptp, "WEATHER", ptp_weather.WEATHER[:1])
+    monkeypatch.setattr(bench_ptp, "DISTURBANCES", ptp_disturbances.DISTURBANCES[:1])
     monkeypatch.setattr(bench_ptp, "TRIGGERS", 20)
     monkeypatch.setattr(bench_rc, "COST_FRAMES", 8)
     monkeypatch.setattr(bench_rc_store, "DEPTHS", (64,))

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from framelane.bench.transmitter import detector_tx_page, detector_tx_weather
+from framelane.bench.transmitter import detector_tx_impaired, detector_tx_page
 from framelane.bench.transmitter.bench_detector_tx import (
     CORRECTED_RESETS,
     LIMIT_LATENCY,
     MEMORY,
+    impaired_row,
     latency_row,
     rate_row,
-    weather_row,
 )
 from framelane.bench.transmitter.bench_detector_tx import RESETS as RESETS_OF_THE_PAGE
-from framelane.bench.transmitter.detector_tx_weather import LINE_GAP, Memory, weathered
+from framelane.bench.transmitter.detector_tx_impaired import LINE_GAP, Memory, run_impaired
 from framelane.models.detector.det_header import DetFate
 from framelane.models.detector.det_place import DetPlace
 
@@ -25,9 +25,11 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "detector_tx.
 
 
 @pytest.mark.parametrize("memory", [None, MEMORY[-1]], ids=["raw", "corrected"])
-def test_in_bad_weather_memory_and_masks_are_those_of_the_model_and_nothing_is_placed_twice(memory: int | None) -> None:
-    done = weathered(PACKETS, seed=2, memory=memory)
-    row = weather_row(done)
+def test_memory_and_masks_of_impaired_packets_are_the_models_and_nothing_is_placed_twice(
+    memory: int | None,
+) -> None:
+    done = run_impaired(PACKETS, seed=2, memory=memory)
+    row = impaired_row(done)
     assert (row["differences"], row["wrong_masks"], row["most_writes"]) == (0, 0, 1)
     assert done.memory.sums == done.expected.sums
     assert done.memory.masks
@@ -74,12 +76,12 @@ def test_a_model_that_places_twice_or_forgets_is_seen(monkeypatch: pytest.Monkey
         return DetFate.PLACED if found is DetFate.DUPLICATE else found
 
     monkeypatch.setattr(DetPlace, "_fate", careless)
-    row = weather_row(weathered(1500, seed=2))
+    row = impaired_row(run_impaired(1500, seed=2))
     assert row["differences"] > 0
 
 
 def test_a_second_write_of_pixels_is_counted_and_one_behind_holes_is_none() -> None:
-    memory, base = Memory(), detector_tx_weather.TARGET.base
+    memory, base = Memory(), detector_tx_impaired.TARGET.base
     memory.put(base, bytes(4096))
     memory.put(base, b"\0\x80" * 2048)
     memory.put(base, bytes(4096))

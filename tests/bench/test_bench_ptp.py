@@ -10,8 +10,8 @@ from framelane.base.errors import SimulationError
 from framelane.bench.transmitter.bench_ptp import CASES, TRIGGERS, row
 from framelane.bench.transmitter.ptp import ptp_page
 from framelane.bench.transmitter.ptp.ptp_case import Case
+from framelane.bench.transmitter.ptp.ptp_disturbances import DISTURBANCES, disturbance_row
 from framelane.bench.transmitter.ptp.ptp_two_boards import two_boards
-from framelane.bench.transmitter.ptp.ptp_weather import WEATHER, weather_row
 from framelane.driver.simulated.time.verilated_stamps import StampSimulator
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "ptp.md"
@@ -53,9 +53,9 @@ def test_a_clock_of_the_gateware_that_goes_another_way_than_its_model_is_named(m
         two_boards(1)
 
 
-def test_the_weather_in_docs_is_that_of_the_servo() -> None:
-    steps = next(each for each in WEATHER if each.what.startswith("the master steps"))
-    found = weather_row(steps)
+def test_the_disturbances_in_docs_is_that_of_the_servo() -> None:
+    steps = next(each for each in DISTURBANCES if each.what.startswith("the master steps"))
+    found = disturbance_row(steps)
     assert (found["state"], found["steps_after_lock"]) == ("holdover", 0)
     assert found["worst_ns"] < 20
-    assert ptp_page.weather_line(found) in PAGE.read_text(), "run make bench BENCH=ptp"
+    assert ptp_page.disturbance_line(found) in PAGE.read_text(), "run make bench BENCH=ptp"

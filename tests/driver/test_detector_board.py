@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from framelane.base.errors import BoardError, ConfigError
-from framelane.bench.transmitter.detector_tx_weather import (
+from framelane.bench.transmitter.detector_tx_impaired import (
     FIRST_PORT,
     HEADER,
     LOCAL,

@@ -90,16 +90,16 @@ def test_any_line_is_read_or_refused_in_a_short_sentence(make_session: MakeSessi
 def test_hostile_lines_do_no_harm_to_a_receiver_and_its_source(
     make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of them are of strangers, half of a source with the token. The real source has its credit all the while."""
-    monkeypatch.setattr(waiting_room, "BURST", 1e9)  # as quickly as they come: strangers are slowed down otherwise
+    """Half of them have no token, half are of a source that has it. The real source has its credit all the while."""
+    monkeypatch.setattr(waiting_room, "BURST", 1e9)  # or those without a token are slowed down
     chance, sent, tried = random.Random(2), 0, 0
     with SessionServer(make_session(sources=2), "127.0.0.1", 0) as server, SessionClient(*server.address, 0) as good:
         good.report(0, offered=1, dropped=0)
         assert eventually(lambda: 0 in server.reports)
         while sent < LINES:
             begun, tried = time.monotonic(), tried + 1
-            stranger = tried % 2
-            if stranger:
+            has_no_token = tried % 2
+            if has_no_token:
                 raw, asked = connected(server.address)
                 lines = [mutated(chance, hello(LinkKey.random(), asked, 1).rstrip())]
             else:
@@ -110,7 +110,7 @@ def test_hostile_lines_do_no_harm_to_a_receiver_and_its_source(
                     raw.sendall(line)
                 raw.shutdown(socket.SHUT_WR)
                 said = heard(raw)
-                assert not (stranger and b"rkey" in said), lines
+                assert not (has_no_token and b"rkey" in said), lines
             sent += len(lines)
             assert time.monotonic() - begun < MOST_S, lines
             if tried % 20 == 0:

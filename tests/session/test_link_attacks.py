@@ -250,7 +250,7 @@ def test_an_older_source_reads_what_to_do(server: SessionServer) -> None:
         assert b"update framelane here" in raw.recv(80)
 
 
-def test_a_stranger_is_heard_for_1_kib_and_costs_one_recv_at_a_time(server: SessionServer) -> None:
+def test_who_has_no_token_is_heard_for_1_kib_and_costs_one_recv_at_a_time(server: SessionServer) -> None:
     with undisturbed(server):
         raw, _ = connected(server.address)
         with raw:

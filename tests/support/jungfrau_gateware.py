@@ -90,7 +90,7 @@ def packet_of(packet: Sent) -> int:
     return int(np.frombuffer(packet[1], HEADER, 1)["packet_number"][0])
 
 
-def bad_weather(packets: list[Sent], seed: int) -> list[Sent]:
+def impaired(packets: list[Sent], seed: int) -> list[Sent]:
     """One frame is lost, and packets of others; some come twice, and some later than others by less than a frame."""
     rng = random.Random(seed)
     came: list[tuple[float, Sent]] = []

@@ -1,4 +1,4 @@
-"""det_place: each packet has its place once, in any weather, and frames that are over have exact masks."""
+"""det_place: each of impaired packets has its place once, and frames that are over have exact masks."""
 
 import os
 from collections import Counter
@@ -16,7 +16,7 @@ from framelane.models.detector.det_place import DetPlace, Item, Target
 from framelane.models.placement.slots import FREE_RUNNING
 from signals import now
 
-PACKETS_OF_WEATHER = int(os.environ.get("FRAMELANE_WEATHER_PACKETS", "4000"))
+IMPAIRED = int(os.environ.get("FRAMELANE_IMPAIRED_PACKETS", "4000"))
 MODULES, PACKETS, BYTES, UNIT_NS = 3, 16, 8192, 100
 TARGET = Target(
     **{"base": 0x7F00_0000_1000, "slot_bytes": 0x63000, "slots_log2": 3, "first": 1000, "reach": 500},
@@ -73,7 +73,7 @@ class PlaceBench(Bench):
         assert self.fates == self.judged
 
 
-def weather(bench: PlaceBench, count: int) -> None:
+def send_impaired(bench: PlaceBench, count: int) -> None:
     """Packets of frames that go on: out of order, lost, twice, with leaps, restarts, bad ones and foreign ones."""
     chance, sent = bench.random, 0
     base = [chance.randrange(3) for _ in range(MODULES)]
@@ -118,15 +118,15 @@ async def a_frame_is_over_with_its_last_packet_in_any_order(dut: Any, stalls: St
 
 
 @cocotb.test()
-async def in_bad_weather_all_is_as_by_the_model(dut: Any) -> None:
+async def of_impaired_packets_all_is_as_by_the_model(dut: Any) -> None:
     bench = PlaceBench(dut)
     fates: Counter[DetFate] = Counter()
-    for _ in range(max(1, PACKETS_OF_WEATHER // 4000)):
+    for _ in range(max(1, IMPAIRED // 4000)):
         await bench.reset()
         bench.begin(TARGET)
         for kept in (bench.fates, bench.expected, bench.judged):
             kept.clear()
-        weather(bench, min(PACKETS_OF_WEATHER, 4000))
+        send_impaired(bench, min(IMPAIRED, 4000))
         await bench.check()
         fates.update(bench.judged)
     assert set(fates) >= {DetFate.PLACED, DetFate.BAD, DetFate.LATE, DetFate.FOREIGN, DetFate.DUPLICATE}

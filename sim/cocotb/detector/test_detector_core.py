@@ -1,4 +1,4 @@
-"""detector_core: in any weather memory is what the model says, each packet there at most once, every mask exact."""
+"""detector_core: of impaired packets memory is as by the model, each packet there at most once, every mask exact."""
 
 import os
 from collections import Counter
@@ -15,7 +15,7 @@ from framelane.models.placement import trailer
 from receive_bench import ANSWERS_OF_RXE
 from widths import WIDTHS, some_of
 
-WEATHER = int(os.environ.get("FRAMELANE_WEATHER_PACKETS", "600"))
+IMPAIRED = int(os.environ.get("FRAMELANE_IMPAIRED_PACKETS", "600"))
 RESETS = int(os.environ.get("FRAMELANE_PHASES", "60"))
 GAPS = [Stalls.NONE, Stalls.SOURCE]
 
@@ -58,13 +58,13 @@ def storm(bench: CoreBench, count: int) -> list[tuple[bytes, bool]]:
 
 @cocotb.test()
 @cocotb.parametrize(stalls=GAPS)
-async def in_bad_weather_what_is_sent_is_the_models(dut: Any, stalls: Stalls) -> None:
+async def what_is_sent_of_impaired_packets_is_the_models(dut: Any, stalls: Stalls) -> None:
     bench = CoreBench(dut, stalls)
     total: Counter[DetFate] = Counter()
-    for _ in range(max(1, WEATHER // 2000)):
+    for _ in range(max(1, IMPAIRED // 2000)):
         await bench.reset()
         bench.begin()
-        for frame, bad in storm(bench, min(WEATHER, 2000)):
+        for frame, bad in storm(bench, min(IMPAIRED, 2000)):
             bench.send(frame, bad)
         await bench.settle()
         if DetFate.FULL not in bench.fates():  # a line without a gap may bring cut packets faster than they are judged

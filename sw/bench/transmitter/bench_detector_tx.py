@@ -1,4 +1,4 @@
-"""A JUNGFRAU's packets through `detector_tx`: its rate and latency, 100,000 packets in bad weather, 10,000 resets.
+"""A JUNGFRAU's packets through `detector_tx`: its rate and latency, 100,000 impaired packets, 10,000 resets.
 
 Raw, and corrected on their way, with memory for the constants that answers after some cycles.
 """
@@ -9,17 +9,17 @@ from typing import Any
 
 from framelane.bench.runner import Measurement, Target
 from framelane.bench.transmitter import detector_tx_page
-from framelane.bench.transmitter.detector_tx_weather import (
+from framelane.bench.transmitter.detector_tx_impaired import (
     BEATS,
     HEADER,
     LINE_GAP,
     MODULES,
     WIDTH,
-    Weathered,
+    ImpairedRun,
     on_the_line,
     packet,
+    run_impaired,
     simulated,
-    weathered,
 )
 from framelane.models.detector.det_header import DetFate
 from framelane.models.roce_tx import wire
@@ -94,12 +94,12 @@ def longest_memory() -> int:
     return good
 
 
-def weather_row(done: Weathered, memory: int | None = None) -> dict[str, Any]:
-    """What came of bad weather, as numbers: `differences` to the model, and packets that were placed twice."""
+def impaired_row(done: ImpairedRun, memory: int | None = None) -> dict[str, Any]:
+    """What came of impaired packets, as numbers: `differences` to the model, and packets that were placed twice."""
     written, expected = done.memory, done.expected
     differs = len(written.sums.items() ^ expected.sums.items()) + len(written.masks.items() ^ expected.masks.items())
     return {
-        **{"case": "weather", "memory": memory, "packets": done.sent},
+        **{"case": "impaired", "memory": memory, "packets": done.sent},
         **{"masks": len(written.masks), "wrong_masks": written.wrong_masks(), "most_writes": written.most},
         "differences": differs + (done.fates != done.expected_fates),
         "fates": {fate.name: done.fates[fate] for fate in DetFate},
@@ -107,10 +107,10 @@ def weather_row(done: Weathered, memory: int | None = None) -> dict[str, Any]:
 
 
 def measure() -> Measurement:
-    """The rate, the weather, the resets."""
+    """The rate, impaired packets, the resets."""
     rates, corrected_rates = rate_rows(), rate_rows(MEMORY[-1])
-    weather = weather_row(weathered(PACKETS, seed=1))
-    corrected_weather = weather_row(weathered(CORRECTED_PACKETS, seed=1, memory=MEMORY[-1]), MEMORY[-1])
+    impaired = impaired_row(run_impaired(PACKETS, seed=1))
+    corrected_impaired = impaired_row(run_impaired(CORRECTED_PACKETS, seed=1, memory=MEMORY[-1]), MEMORY[-1])
     resets = latency_row(RESETS)
     corrected_resets = [latency_row(CORRECTED_RESETS, memory) for memory in MEMORY]
     targets = [
@@ -130,31 +130,31 @@ def measure() -> Measurement:
             "cycles",
         ),
         none(
-            f"differences of memory, masks and counts to the model, of {PACKETS:,} packets in bad weather",
-            weather["differences"],
+            f"differences of memory, masks and counts to the model, of {PACKETS:,} impaired packets",
+            impaired["differences"],
         ),
-        none(f"the same of {CORRECTED_PACKETS:,} packets that are corrected", corrected_weather["differences"]),
+        none(f"the same of {CORRECTED_PACKETS:,} packets that are corrected", corrected_impaired["differences"]),
         Target(
             what="writes of pixels to one address, without holes between, at most",
-            value=max(weather["most_writes"], corrected_weather["most_writes"]),
+            value=max(impaired["most_writes"], corrected_impaired["most_writes"]),
             unit="",
             limit=1,
             better="lower",
         ),
         none(
             "masks that do not say of which packets there are pixels",
-            weather["wrong_masks"] + corrected_weather["wrong_masks"],
+            impaired["wrong_masks"] + corrected_impaired["wrong_masks"],
         ),
     ]
     longest = longest_memory()
     rates += corrected_rates + [rate_row(LINE_GAP, memory) for memory in (longest, longest + 1)]
     latency = [resets, *corrected_resets]
-    rows = [*rates, weather, corrected_weather, *latency]
+    rows = [*rates, impaired, corrected_impaired, *latency]
     columns = dict.fromkeys(name for row in rows for name in row)
     return Measurement(
         [{name: row.get(name) for name in columns} for row in rows],
         targets,
-        page=detector_tx_page.page(rates, latency, weather, corrected_weather, targets),
+        page=detector_tx_page.page(rates, latency, impaired, corrected_impaired, targets),
     )
 
 

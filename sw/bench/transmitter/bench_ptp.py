@@ -10,8 +10,8 @@ from framelane.base.errors import SimulationError
 from framelane.bench.runner import Measurement, Target
 from framelane.bench.transmitter.ptp import ptp_page
 from framelane.bench.transmitter.ptp.ptp_case import FOLLOWED_S, Case, board
+from framelane.bench.transmitter.ptp.ptp_disturbances import DISTURBANCES, disturbance_row
 from framelane.bench.transmitter.ptp.ptp_two_boards import PAIRS, two_boards
-from framelane.bench.transmitter.ptp.ptp_weather import WEATHER, weather_row
 from framelane.driver.ptp.slave import PtpSlave
 from framelane.models.time.ptp_network import PtpNetwork
 
@@ -91,12 +91,12 @@ def row(case: Case, followed_s: float = FOLLOWED_S) -> dict[str, Any]:
 def measure() -> Measurement:
     """One row a case; the targets are of +-100 ppm, 1 us of jitter, 128 messages a second."""
     rows = [row(case) for case in CASES]
-    weather = [weather_row(each) for each in WEATHER]
+    disturbances = [disturbance_row(each) for each in DISTURBANCES]
     pairs = [two_boards(TRIGGERS, pair) for pair in PAIRS]
     apart = [float(np.abs(stamps.differences).max()) for stamps in pairs]
     promised = [each for each in rows if each["promised"]]
     what = "+-100 ppm, 1 us of jitter, 128 messages a second"
-    steps = sum(each["steps_after_lock"] for each in (*rows, *weather))
+    steps = sum(each["steps_after_lock"] for each in (*rows, *disturbances))
     targets = [
         _target(f"lock, {what}", max(each["lock_s"] for each in promised), "s", LIMIT_LOCK_S),
         _target(f"mean offset after lock, {what}", max(abs(each["mean_ns"]) for each in promised), "ns", LIMIT_MEAN_NS),
@@ -106,7 +106,7 @@ def measure() -> Measurement:
         _target("frame stamps of other pairs, worst of as many each", max(apart[1:]), "ns", ptp_page.CLOCK_NS),
     ]
     shown = [short(each) for each in rows]
-    return Measurement(rows, targets, shown=shown, page=ptp_page.page(rows, weather, pairs))
+    return Measurement(rows, targets, shown=shown, page=ptp_page.page(rows, disturbances, pairs))
 
 
 def _target(what: str, value: float, unit: str, limit: float) -> Target:

@@ -13,13 +13,13 @@ _PIXEL_BYTES = 8192
 Row = dict[str, Any]
 
 
-def page(rates: Iterable[Row], latency: Iterable[Row], weather: Row, corrected: Row, targets: Iterable[Target]) -> str:
-    """The whole page; `corrected` is the weather of corrected pixels."""
+def page(rates: Iterable[Row], latency: Iterable[Row], impaired: Row, corrected: Row, targets: Iterable[Target]) -> str:
+    """The whole page; `corrected` is that of corrected pixels."""
     body = _PARTS["head"] + "".join(map(rate_line, rates))
     body += _PARTS["latency"] + "".join(map(latency_line, latency))
-    body += _PARTS["weather"].format(**weather)
+    body += _PARTS["impaired"].format(**impaired)
     body += _PARTS["corrected"].format(**corrected)
-    both = zip(weather["fates"].items(), corrected["fates"].values(), strict=True)
+    both = zip(impaired["fates"].items(), corrected["fates"].values(), strict=True)
     body += "".join(f"| `{name}` | {count:,} | {of_corrected:,} |\n" for (name, count), of_corrected in both)
     return body + "\n" + "".join(f"- {target}\n" for target in targets)
 

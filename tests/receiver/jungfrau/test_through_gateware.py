@@ -33,11 +33,11 @@ from jungfrau_gateware import (
     FRAMES,
     LINE_GAP,
     MODULES,
-    bad_weather,
     contents,
     correction,
     damaged,
     fpga_of,
+    impaired,
     plan_of,
     raw_images,
     record,
@@ -87,12 +87,12 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detector_transport, "SILENT_S", 60.0)
 
 
-@pytest.mark.parametrize("weather", [None, 1], ids=["fine", "bad"])
+@pytest.mark.parametrize("seed", [None, 1], ids=["whole", "impaired"])
 def test_the_file_is_the_same_byte_for_byte(
-    weather: int | None, sent: tuple[list[Sent], Path], patient: None, tmp_path: Path
+    seed: int | None, sent: tuple[list[Sent], Path], patient: None, tmp_path: Path
 ) -> None:
     packets, _ = sent
-    came = packets if weather is None else bad_weather(packets, weather)
+    came = packets if seed is None else impaired(packets, seed)
     straight(came, tmp_path / "straight.h5")
     fates = through_the_gateware(came, tmp_path / "gateware.h5")
     one, other = contents(tmp_path / "straight.h5"), contents(tmp_path / "gateware.h5")
@@ -102,16 +102,16 @@ def test_the_file_is_the_same_byte_for_byte(
     _, shape, data = one["entry/data/data"]
     holes = np.count_nonzero(np.frombuffer(data, np.uint16) == HOLE_WORD)
     assert shape[0] * MODULES * PACKETS - fates[DetFate.PLACED] == 2 * holes / (PACKET_BYTES - HEADER_BYTES)
-    assert (fates[DetFate.DUPLICATE] > 0) == (weather is not None)
-    assert shape[0] == FRAMES - (weather is not None)
+    assert (fates[DetFate.DUPLICATE] > 0) == (seed is not None)
+    assert shape[0] == FRAMES - (seed is not None)
 
 
-@pytest.mark.parametrize("weather", [None, 2], ids=["fine", "bad"])
+@pytest.mark.parametrize("seed", [None, 2], ids=["whole", "impaired"])
 def test_corrected_on_the_way_its_photons_are_those_of_the_receiver(
-    weather: int | None, sent: tuple[list[Sent], Path], patient: None, tmp_path: Path
+    seed: int | None, sent: tuple[list[Sent], Path], patient: None, tmp_path: Path
 ) -> None:
     packets, path = sent
-    came = packets if weather is None else bad_weather(packets, weather)
+    came = packets if seed is None else impaired(packets, seed)
     fixed = quantize(read_calibration(path))
     straight(came, tmp_path / "straight.h5", Processing(calibration=path, **JUDGING))
     fates = through_the_gateware(came, tmp_path / "gateware.h5", correction(fixed), Processing(**JUDGING))
@@ -121,7 +121,7 @@ def test_corrected_on_the_way_its_photons_are_those_of_the_receiver(
     raw = raw_images(came)
     assert set(np.unique(raw >> STAGE_SHIFT)) >= {0, 1, 3}
     expected = correct_int16(raw, fixed)
-    assert all((expected == code).any() for code in PixelCode if weather or code is not PixelCode.HOLE)
+    assert all((expected == code).any() for code in PixelCode if seed or code is not PixelCode.HOLE)
     assert other["entry/data/data"] == ("<i2", expected.shape, expected.tobytes())
 
 

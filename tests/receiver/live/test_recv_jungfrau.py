@@ -42,7 +42,7 @@ def side_by_side(packets: list[Sent], modules: int, interfaces: int) -> list[Sen
     return [each for turn in zip(*streams, strict=True) for each in turn]
 
 
-def bad_weather(modules: int, interfaces: int, seed: int) -> list[Sent]:
+def impaired(modules: int, interfaces: int, seed: int) -> list[Sent]:
     """Frames 1 to 12, then 1 to 6 of another acquisition, with all that can happen to packets on their way."""
     rng = random.Random(seed)
     packets: list[Sent] = []
@@ -84,7 +84,7 @@ def foreign(packet: bytes) -> list[bytes]:
 def test_photons_are_those_of_a_recording_whatever_happened_to_the_packets(
     modules: int, interfaces: int, rows: int, patient: None, run_cli: RunCli, tmp_path: Path
 ) -> None:
-    packets = bad_weather(modules, interfaces, seed=modules + interfaces)
+    packets = impaired(modules, interfaces, seed=modules + interfaces)
     if rows == 2:
         packets = [each for one in packets for each in (halves([one]) if len(one[1]) == PACKET_BYTES else [one])]
     calibration = tmp_path / "c.h5"

@@ -150,9 +150,9 @@ def test_what_is_longer_than_an_answer_is_not_taken_to_the_board(
     case: Case, link: Link, size: int, taken: bool
 ) -> None:
     link.wire.send([packet.frame for packet in case.make(link.session)])
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-        stranger.sendto(bytes(size), (str(link.session.source.ip), link.port))
-        stranger.sendto(b"last", (str(link.session.source.ip), link.port))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.sendto(bytes(size), (str(link.session.source.ip), link.port))
+        other.sendto(b"last", (str(link.session.source.ip), link.port))
     found: list[bytes] = []
     end = time.monotonic() + PATIENCE_S
     while not any(frame.endswith(b"last") for frame in found) and time.monotonic() < end:

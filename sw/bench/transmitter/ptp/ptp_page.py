@@ -15,15 +15,15 @@ CLOCK_NS = 4.0
 Rows = list[dict[str, Any]]
 
 
-def page(rows: Rows, weather: Rows, pairs: list[Stamps]) -> str:
+def page(rows: Rows, disturbances: Rows, pairs: list[Stamps]) -> str:
     """The whole page."""
     followed = "".join(followed_line(each) for each in rows)
     held = "".join(held_line(each) for each in rows if each["promised"] or each["wander_ppb"])
-    happened = "".join(weather_line(each) for each in weather)
+    happened = "".join(disturbance_line(each) for each in disturbances)
     stamped = "".join(map(boards_line, pairs))
     boards = _PARTS["boards"].format(triggers=len(pairs[0].differences)) + stamped
     end = _PARTS["end"].format(verdict=verdict(pairs))
-    return _PARTS["head"] + followed + _PARTS["held"] + held + _PARTS["weather"] + happened + boards + end
+    return _PARTS["head"] + followed + _PARTS["held"] + held + _PARTS["disturbances"] + happened + boards + end
 
 
 def boards_line(stamps: Stamps) -> str:
@@ -69,8 +69,8 @@ def held_line(each: dict[str, Any]) -> str:
     return f"| {clock} | {each['held_10_s_ns']:+.2f} | {each['held_60_s_ns']:+.2f} |\n"
 
 
-def weather_line(each: dict[str, Any]) -> str:
+def disturbance_line(each: dict[str, Any]) -> str:
     """One line of the table of what may go wrong."""
     error = f"{each['worst_ns']:.0f} | {each['end_ns']:+.0f}"
     said = each["said"] or "nothing"
-    return f"| {each['weather']} | {each['state']} | {error} | {each['steps_after_lock']} | {said} |\n"
+    return f"| {each['disturbance']} | {each['state']} | {error} | {each['steps_after_lock']} | {said} |\n"

@@ -30,7 +30,7 @@ def _one_way(network: PtpNetwork) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weather:
+class Disturbance:
     """One row: masters, the path to them, and what `happens` at `AT_S` beside what the masters do."""
 
     what: str
@@ -41,55 +41,59 @@ class Weather:
     happens: Callable[[PtpNetwork], None] | None = None
 
 
-WEATHER = [
-    Weather(
+DISTURBANCES = [
+    Disturbance(
         what="the way from the master is 400 ns longer, and the slave was told", path=Path(there=900), asymmetry_ns=200
     ),
-    Weather(what="it is, and nobody knows", ppm=-100, path=Path(there=900)),
-    Weather(what="it becomes 1 us longer", happens=_one_way),
-    Weather(what="the master steps by +1 us", masters=(replace(_HONEST, steps=(Step(_AT, 1000 * NS),)),)),
-    Weather(
+    Disturbance(what="it is, and nobody knows", ppm=-100, path=Path(there=900)),
+    Disturbance(what="it becomes 1 us longer", happens=_one_way),
+    Disturbance(what="the master steps by +1 us", masters=(replace(_HONEST, steps=(Step(_AT, 1000 * NS),)),)),
+    Disturbance(
         what="it steps by -1 us, and back 15 s later",
         ppm=-100,
         masters=(replace(_HONEST, steps=(Step(_AT, -1000 * NS), Step(START + round(_BACK_S * SECOND), 1000 * NS))),),
     ),
-    Weather(
+    Disturbance(
         what="it vanishes, and comes back 15 s later",
         masters=(replace(_HONEST, silent=((_AT, START + round(_BACK_S * SECOND)),)),),
     ),
-    Weather(what="it vanishes for good", ppm=-100, masters=(replace(_HONEST, silent=((_AT, START + 1000 * SECOND),)),)),
-    Weather(what="it lies: its rate becomes 2 ppm higher", masters=(replace(_HONEST, rate_ppb=2000, rate_from=_AT),)),
-    Weather(what="a better master comes, of the same time", ppm=-100, masters=(_HONEST, _LATER)),
-    Weather(
+    Disturbance(
+        what="it vanishes for good", ppm=-100, masters=(replace(_HONEST, silent=((_AT, START + 1000 * SECOND),)),)
+    ),
+    Disturbance(
+        what="it lies: its rate becomes 2 ppm higher", masters=(replace(_HONEST, rate_ppb=2000, rate_from=_AT),)
+    ),
+    Disturbance(what="a better master comes, of the same time", ppm=-100, masters=(_HONEST, _LATER)),
+    Disturbance(
         what="a better master comes, and lies by 5 us", masters=(_HONEST, replace(_LATER, steps=(Step(0, 5000 * NS),)))
     ),
-    Weather(what="a leap second", ppm=-100, masters=(replace(_HONEST, leap_at=_AT),)),
-    Weather(what="one that nobody announced", masters=(replace(_HONEST, leap_at=_AT, leap_unannounced=True),)),
+    Disturbance(what="a leap second", ppm=-100, masters=(replace(_HONEST, leap_at=_AT),)),
+    Disturbance(what="one that nobody announced", masters=(replace(_HONEST, leap_at=_AT, leap_unannounced=True),)),
 ]
 
 
-def weather_row(weather: Weather, seed: int = 21) -> dict[str, Any]:
+def disturbance_row(disturbance: Disturbance, seed: int = 21) -> dict[str, Any]:
     """Run one. SimulationError where it is not locked when it happens."""
-    masters = [Grandmaster(each, START) for each in weather.masters]
-    oscillator, us = Oscillator(ppm=weather.ppm), PortIdentity(2)
-    network = PtpNetwork(masters, weather.path, oscillator, start=START, identity=us, seed=seed)
-    settings = PtpSettings(lock_ns=5.0, asymmetry_ns=weather.asymmetry_ns)
+    masters = [Grandmaster(each, START) for each in disturbance.masters]
+    oscillator, us = Oscillator(ppm=disturbance.ppm), PortIdentity(2)
+    network = PtpNetwork(masters, disturbance.path, oscillator, start=START, identity=us, seed=seed)
+    settings = PtpSettings(lock_ns=5.0, asymmetry_ns=disturbance.asymmetry_ns)
     slave = PtpSlave(network.clock, network, settings, monotonic=network.seconds, seed=seed)
     lock_s, worst, steps = math.nan, 0.0, 0
     while network.seconds() < END_S - 1e-6:
-        if weather.happens and abs(network.seconds() - AT_S) < _LOOK_S / 2:
-            weather.happens(network)
+        if disturbance.happens and abs(network.seconds() - AT_S) < _LOOK_S / 2:
+            disturbance.happens(network)
         network.run(_LOOK_S, slave.steer)
         if math.isnan(lock_s) and slave.status.locked:
             lock_s, steps = network.seconds(), slave.status.steps
         if not math.isnan(lock_s):
             worst = max(worst, abs(network.error_ns()))
     if not lock_s < AT_S:
-        raise SimulationError(f"{weather.what}: it was not locked after {AT_S:g} s")
+        raise SimulationError(f"{disturbance.what}: it was not locked after {AT_S:g} s")
     status = slave.status
     return {
-        "weather": weather.what,
-        "ppm": weather.ppm,
+        "disturbance": disturbance.what,
+        "ppm": disturbance.ppm,
         "seed": seed,
         "lock_s": lock_s,
         "state": status.state.value,

@@ -95,7 +95,7 @@ def packet(number: int, index: int, module: int, words: bytes, **others: int) ->
     return HEADER.of.written(numbers | others) + words
 
 
-def weather(packets: int, rng: random.Random) -> Iterator[tuple[int, list[Came]]]:
+def impaired(packets: int, rng: random.Random) -> Iterator[tuple[int, list[Came]]]:
     """So many packets of a detector, and what else comes: a frame's number, and what comes with it.
 
     Some are lost, come twice, later by up to a frame, cut, with a wrong FCS, or are none of this detector's. Frames are
@@ -212,7 +212,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Weathered:
+class ImpairedRun:
     """What came of it: `sent` frames on the line; whether the memory is that of the model; the fates of both."""
 
     sent: int
@@ -222,13 +222,13 @@ class Weathered:
     expected_fates: Counter[DetFate]
 
 
-def weathered(packets: int, seed: int, gap: int = LINE_GAP, memory: int | None = None) -> Weathered:
-    """Send so many packets in bad weather through the gateware and into its model; for `memory` see `simulated`."""
+def run_impaired(packets: int, seed: int, gap: int = LINE_GAP, memory: int | None = None) -> ImpairedRun:
+    """Send so many impaired packets through the gateware and into its model; for `memory` see `simulated`."""
     rng, sent = random.Random(seed), 0
     model = DetectorCore(HEADER, TARGET, LOCAL, FIRST_PORT, None if memory is None else correction())
     written, expected = Memory(), Memory()
     with simulated(memory) as fpga:
-        for last, frames in weather(packets, rng):
+        for last, frames in impaired(packets, rng):
             behind = max(0, last - 1 - rng.randrange(2))
             model.place.window_end = behind if rng.random() < 0.1 else FREE_RUNNING
             fpga.credit(model.place.window_end)
@@ -241,4 +241,4 @@ def weathered(packets: int, seed: int, gap: int = LINE_GAP, memory: int | None =
         expected.put_writes(model.flush())
         written.put_packets(fpga.flush().packets)
         fates = fpga.fates()
-    return Weathered(sent, written, expected, fates, model.fates)
+    return ImpairedRun(sent, written, expected, fates, model.fates)
