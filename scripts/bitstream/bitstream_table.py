@@ -35,8 +35,22 @@ def problems(made: Board, placed: Placed) -> list[str]:
 
 
 def text(made: Board, placements: list[Placed], synthesis: Cost) -> str:
-    """The page with this board's part new, and those of others as they are."""
+    """The page with this board's part new, and those of others as they are.
+
+    Where it has these very bits, of whatever sources, only the line of inputs is new: what the tools took stays that of
+    the run that first made them.
+    """
     tools = ", ".join(f"{tool.removeprefix('yowasp-')} {'.'.join(version(tool).split('.')[:2])}" for tool in TOOLS)
+    head = HEAD.read_text().format(tools=tools, percent=f"{made.cell_percent:g}")
+    part = _parts().get(made.name, "")
+    before, bits = recorded(made.name)
+    same = bits == tuple(placed.digest for placed in placements)
+    part = part.replace(before, inputs(made)) if same else _part(made, placements, synthesis)
+    return head + "\n".join(f"## {name}\n\n{each}" for name, each in sorted((_parts() | {made.name: part}).items()))
+
+
+def _part(made: Board, placements: list[Placed], synthesis: Cost) -> str:
+    """What the page says of a board."""
     first = placements[0]
     lines = ["| | used | of | |\n|---|---|---|---|\n"]
     for kind, name in CELLS.items():
@@ -54,9 +68,7 @@ def text(made: Board, placements: list[Placed], synthesis: Cost) -> str:
     lines.append("\n")
     lines += [f"Seed {placed.seed}: SHA-256 `{placed.digest}`  \n" for placed in placements]
     lines.append(f"Inputs: `{inputs(made)}`\n")
-    parts = _parts() | {made.name: "".join(lines)}
-    head = HEAD.read_text().format(tools=tools, percent=f"{made.cell_percent:g}")
-    return head + "\n".join(f"## {name}\n\n{part}" for name, part in sorted(parts.items()))
+    return "".join(lines)
 
 
 def _parts() -> dict[str, str]:
