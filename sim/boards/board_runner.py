@@ -12,7 +12,7 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import VerilatorControlFile
 
 import bitstream_files
-from bench import ALONE, AT_ONCE, SEED, TopVisible
+from bench import ALONE, AT_ONCE, SEED, TopVisible, modules_of
 from framelane.driver.simulated.toolchain import (
     IN_PIECES,
     gateware_root,
@@ -123,10 +123,11 @@ def build_and_run(
         )
         runner.note()
         log = build_dir.with_suffix(".log")
+        modules = [module] if testcase else modules_of(module, HERE / f"{top}.sv")
         try:
             results = runner.test(
                 hdl_toplevel=top,
-                test_module=module,
+                test_module=modules,
                 build_dir=build_dir,
                 test_dir=build_dir,
                 results_xml=f"{build_dir}.xml",
@@ -138,4 +139,4 @@ def build_and_run(
             )
         except SystemExit:
             pytest.fail(f"the simulation failed: see {log}", pytrace=False)
-        assert get_results(results)[0], "no cocotb test ran"
+        assert get_results(results)[0] >= len(modules), "no cocotb test ran"

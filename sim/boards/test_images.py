@@ -1,19 +1,17 @@
 """board_memory with its SDRAM: registers as the model has them, images and picture by AXI, frames in their order."""
 
 import logging
-import random
 import time
 from typing import Any
 
 import cocotb
 import pattern
 from board_runner import build_and_test_block
-from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, with_timeout
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiMasterRead, AxiReadBus
 from cocotbext.axi.constants import AxiResp
 
-from bench import SEED
+from bench import Bench
 from framelane.models.remote.image_memory import (
     DELAY,
     IMAGE_BYTES,
@@ -32,19 +30,20 @@ UPPER = 1 << 31
 LIMIT_US, LIMIT_S = 100, 300.0
 
 
-class ImagesBench:
+class ImagesBench(Bench):
     """The design behind outside masters, and the model."""
 
+    clock_ns = 16
+
     def __init__(self, dut: Any) -> None:
-        self.dut = dut
-        self.random = random.Random(SEED)
+        super().__init__(dut)
         self.model = ImageMemory()
         self.deadline = time.monotonic() + LIMIT_S
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
-        Clock(dut.clk, 16, unit="ns").start()
-        dut.rst.value, dut.frame_ready_i.value = 1, 0
+        dut.frame_ready_i.value = 0
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         self.axi = AxiMasterRead(AxiReadBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst, max_burst_len=16)
+        self.keep_stepping()
 
     async def begin(self) -> None:
         for _ in range(4):

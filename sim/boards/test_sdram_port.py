@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import random
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -11,13 +10,12 @@ import cocotb
 import numpy as np
 import pytest
 from board_runner import build_and_test_block
-from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiMasterRead, AxiReadBus
 from numpy.typing import NDArray
 
-from bench import SEED
+from bench import Bench
 
 CYCLE_NS = 16
 ROW_BYTES = 1024
@@ -27,21 +25,21 @@ LEAST_SHARE = 0.95
 LIMIT_S = 300.0
 
 
-class SdramBench:
+class SdramBench(Bench):
     """The block behind an outside AXI master, and what its memory must hold: words by their address."""
 
+    clock_ns = CYCLE_NS
+
     def __init__(self, dut: Any, late_ns: int = 4) -> None:
-        self.dut = dut
-        self.random = random.Random(SEED)
+        super().__init__(dut)
         self.words: dict[int, int] = {}
         self.deadline = time.monotonic() + LIMIT_S
-        Clock(dut.clk, CYCLE_NS, unit="ns").start()
-        dut.rst.value = 1
         dut.word_valid_i.value = dut.word_write_i.value = dut.word_address_i.value = dut.word_data_i.value = 0
         dut.late_ns_i.value, dut.delay_i.value = late_ns, late_ns // CYCLE_NS
         self.size = 1 << (int(dut.BankW.value) + 19)
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)  # a line for each burst
         self.axi = AxiMasterRead(AxiReadBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst, max_burst_len=16)
+        self.keep_stepping()
 
     async def begin(self) -> None:
         for _ in range(4):

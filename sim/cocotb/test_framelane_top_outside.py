@@ -25,7 +25,6 @@ from cocotbext.axi import (
 from cocotbext.eth import EthMacRx, EthMacTx
 from scapy.layers.l2 import ARP, Ether
 
-from axi_rules import watch_axi
 from bench import SEED, Stalls, assert_same_packets, run
 from clocks_bench import JITTER, Side
 from detector import CONSTANTS, StreamPlan
@@ -68,7 +67,7 @@ class OutsideBench(TopBench):
             channel.set_pause_generator(self._pauses(1))
         self.mac = EthMacTx(AxiStreamBus.from_prefix(dut, "m_axis"), dut.tx_clk, dut.tx_rst, speed=speed)
         self.line_in = EthMacRx(AxiStreamBus.from_prefix(dut, "s_axis_rx"), dut.rx_clk, dut.rx_rst, speed=speed)
-        self.rules = watch_axi(self.side["register"], "s_axil") + watch_axi(self.side["memory"], r"m_axi\w*")
+        self.rules = [rules for side in self.side.values() for rules in side.rules]
 
     def detect(self, count: int) -> None:
         for _ in range(count):

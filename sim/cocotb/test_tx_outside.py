@@ -25,7 +25,6 @@ from scapy.contrib.roce import BTH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from axi_rules import watch_axi
 from bench import SEED, STALL_SHARE, assert_same_packets, run
 from clocks_bench import Side
 from framelane.driver.simulated.ports import frame_t
@@ -59,7 +58,6 @@ class OutsideBench:
         if stalls:
             for paused in (self.ram.ar_channel, self.ram.r_channel, self.line):
                 paused.set_pause_generator(self._pauses())
-        self.rules = watch_axi(self.side, "s_axil") + watch_axi(self.side, "m_axi")
         self.config = session(rows=12, columns=101, mtu=1024).tx_config()
         self.qp = self.config.qps[0]
         self.model = Tx(self.config, self.ram.read)
@@ -130,7 +128,7 @@ async def frames_leave_between_models_of_other_hands_as_scapy_reads_them(dut: An
         assert bytes(frame) == packet, "scapy computes another ICRC, or another checksum"
     assert await bench.counters("counters.packets", SENT, DROPPED, FAILED) == [len(packets), 2, 0, 0]
     assert bench.line.empty()
-    bursts = {rules.prefix: rules.bursts for rules in bench.rules}
+    bursts = {rules.prefix: rules.bursts for rules in bench.side.rules}
     assert bursts["m_axi"]["ar"] >= 2
     assert min(bursts["s_axil"].values()) > 0
 

@@ -13,7 +13,6 @@ import pytest
 from cocotbext.axi import AxiBus, AxiRam, AxiRamWrite, AxiWriteBus
 
 from axi_lite import AxiLite
-from axi_rules import watch_axi
 from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, assert_same_packets, run
 from detector import CONSTANTS, Frame, StreamPlan
 from framelane.driver.simulated.ports import frame_info_t
@@ -70,7 +69,6 @@ class StreamBench(Bench, StreamPlan):
         bus = AxiWriteBus.from_prefix(dut, "m_axi_corrected")
         corrected = AxiRamWrite(bus, dut.clk, dut.rst, size=MEMORY, mem=self.ram.write_if.mem)
         self.planes = PlaneMemory(self, "m_axi_constant", self.width, CONSTANTS, b"", stalls.source)
-        self.rules = watch_axi(self)
         self.reads = LateReads(self, "m_axi", self.ram.read_if.r_channel)
         self.writers = (self.ram.write_if, corrected)
         self.memory_stands = False

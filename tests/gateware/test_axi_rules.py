@@ -33,6 +33,9 @@ class Signal:
     def __len__(self) -> int:
         return self.width
 
+    def get_signal_val_long(self) -> int:
+        return self.value
+
     def get_signal_val_binstr(self) -> str:
         return f"{self.value:b}"
 

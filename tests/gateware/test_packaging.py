@@ -60,7 +60,7 @@ def test_files_in_a_ring_are_named(tmp_path: Path) -> None:
 
 def fusesoc(folder: Path, *words: str, testcase: str = "") -> str:
     """What a run of FuseSoC prints; the tools are those of this environment. Fails with it."""
-    benches = (ROOT / "sim" / "cocotb" / name for name in ("support", "roce_tx"))
+    benches = (ROOT / "sim" / "cocotb" / name for name in ("support", "support/watching", "roce_tx"))
     environment = verilator_environment() | {
         "GPI_USERS": f"{find_libpython()};{pygpi_entry_point()}",  # which cocotb asks for, and edalize does not set
         "PYTHONPATH": os.pathsep.join(map(str, benches)),

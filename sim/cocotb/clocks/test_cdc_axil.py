@@ -36,6 +36,8 @@ class Axil:
         return (chance.random() < 0.4 for _ in itertools.count())
 
     async def start(self) -> None:
+        self.s.start()
+        self.m.start()
         self.dut.s_rst.value, self.dut.m_rst.value = 1, 1
         await self.s.wait(3)
         await self.m.wait(3)

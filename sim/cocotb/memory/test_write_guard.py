@@ -6,7 +6,6 @@ from typing import Any
 
 import cocotb
 
-from axi_rules import watch_axi
 from bench import ALL_STALLS, STALL_SHARE, Bench, Stalls, run
 from framelane.models.memory.write_guard import WriteGuard
 from signals import now
@@ -45,7 +44,6 @@ class GuardBench(Bench):
         for name, channel in zip(self.stands, self.memory.channels, strict=True):
             channel.queue_occupancy_limit = 2 if name != "b" else -1
             channel.set_pause_generator(self._pauses_of(name, stalls.sink))
-        self.rules = watch_axi(self)
         self.asks: deque[Burst] = deque()
         self.data: deque[Burst] = deque()
         self.waits: deque[Burst] = deque()

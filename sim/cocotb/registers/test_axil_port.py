@@ -59,12 +59,8 @@ class PortBench(Bench):
     async def start(self) -> None:
         self.dut.ack_i.value = 0
         await self.reset()
-        cocotb.start_soon(self._go())
+        self.keep_stepping()
         await self.wait(1)
-
-    async def _go(self) -> None:
-        while True:
-            await self.step()
 
     async def wait(self, cycles: int) -> None:
         for _ in range(cycles):

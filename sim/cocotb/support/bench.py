@@ -14,13 +14,14 @@ import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from enum import Enum
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.handle import Immediate
@@ -28,6 +29,8 @@ from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import Verilator, VerilatorControlFile
 
+from axi_ports import has_ports, watch_ports
+from axi_rules import AxiRules
 from flat_ports import write_wrapper
 from framelane.driver.simulated.toolchain import (
     COMPILED,
@@ -176,11 +179,12 @@ def run(
         )
         runner.note()
         log = build_dir.with_name("_".join([block, *values]) + ".log")
+        modules = modules_of(f"test_{block}", source)
         for start in starts(block, SEED):
             try:
                 results = runner.test(
                     hdl_toplevel=top,
-                    test_module=f"test_{block}",
+                    test_module=modules,
                     build_dir=build_dir,
                     results_xml=f"{build_dir}.xml",
                     seed=SEED,
@@ -190,7 +194,12 @@ def run(
                 )
             except SystemExit:
                 pytest.fail(f"the simulation of {log.stem} (FRAMELANE_START={start}) failed: see {log}", pytrace=False)
-            assert get_results(results)[0], f"no cocotb test ran in test_{block}.py"
+            assert get_results(results)[0] >= len(modules), f"no cocotb test ran in test_{block}.py"
+
+
+def modules_of(bench: str, source: Path) -> list[str]:
+    """A bench of the design in `source`, and behind it the test that the bench looks at all AXI ports, if there are."""
+    return [bench, *(["every_axi_port"] if has_ports(source.read_text()) else [])]
 
 
 def _signals(dut: Any, name: str) -> dict[str, Any]:
@@ -313,7 +322,12 @@ class Sink:
 
 
 class Bench:
-    """One design under test: its clock, reset, streams, and a seeded source of chance."""
+    """One design under test: its clock, reset, streams, AXI ports, and a seeded source of chance."""
+
+    axi_left_out: ClassVar[Mapping[str, str]] = {}
+    """Prefixes of AXI ports, or names of their signals, that no rules are looked at for, and why."""
+    clock_ns = 2
+    """The clock's period."""
 
     def __init__(self, dut: Any, stalls: Stalls = Stalls.NONE, seed: int = SEED, *, side: str = "") -> None:
         """With `side`, one side of a design with several clocks: clock `<side>clk` and reset `<side>rst`."""
@@ -329,6 +343,8 @@ class Bench:
         self._sinks: list[Sink] = []
         self._watchers: list[Callable[[], None]] = []
         self._answers: list[Callable[[], None]] = []
+        self.rules: list[AxiRules] = watch_ports(self, side, self.axi_left_out)
+        """Those of AXI, on each port that has this clock; what breaks one ends the test."""
         # What is in the registers is anything: so no edge before there is a reset.
         self.clk.set(Immediate(0))
         if self.rst is not None:
@@ -337,7 +353,7 @@ class Bench:
 
     def start_clock(self) -> None:
         """Let the clock run."""
-        Clock(self.clk, 2, "ns", impl="gpi").start(start_high=False)
+        Clock(self.clk, self.clock_ns, "ns", impl="gpi").start(start_high=False)
 
     def _pauses(self, stalls: bool) -> Callable[[], bool]:
         chance = random.Random(self.random.random())
@@ -395,6 +411,15 @@ class Bench:
             watcher()
         await RisingEdge(self.clk)
         self.cycle += 1
+
+    def keep_stepping(self) -> None:
+        """Step without end, where what drives the design has a loop of its own."""
+
+        async def steps() -> None:
+            while True:
+                await self.step()
+
+        cocotb.start_soon(steps())
 
     async def until(self, done: Callable[[], bool], limit: int = 100_000) -> None:
         """Run until `done`; fail after `limit` cycles."""

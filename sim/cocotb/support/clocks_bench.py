@@ -38,7 +38,7 @@ class Side(Bench):
         self.period = period
         self.name = side
         self._clock: Task[None] | None = None
-        self._resetting = False
+        self._resetting = self._started = False
         super().__init__(dut, stalls, seed, side=f"{side}_" if side else "")
 
     def start_clock(self) -> None:
@@ -55,13 +55,10 @@ class Side(Bench):
         """None in a reset: there are no handshakes."""
         return [] if self._resetting else super()._streams()
 
-    async def _run(self) -> None:
-        while True:
-            await self.step()
-
     def start(self) -> None:
         """Step without end, beside the other sides."""
-        cocotb.start_soon(self._run())
+        self._started = True
+        self.keep_stepping()
 
     async def reset(self, cycles: int = 2) -> None:
         """Some cycles of reset, at any time: sources forget what they offer and hold, sinks what is offered."""
@@ -77,6 +74,7 @@ class Side(Bench):
 
     async def wait(self, cycles: int) -> None:
         """Let some cycles go by; of a side that was started."""
+        assert self._started or not self.rules, f"nobody looks at the AXI ports of {self.name}_clk: start it"
         for _ in range(cycles):
             await RisingEdge(self.clk)
 

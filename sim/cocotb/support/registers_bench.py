@@ -3,7 +3,6 @@
 import logging
 from typing import Any
 
-import cocotb
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
@@ -62,12 +61,8 @@ class RegistersBench(Bench):
             getattr(self.dut, name).value = 0
         self.dut.idle_i.value = int(idle)
         await self.reset()
-        cocotb.start_soon(self._go())
+        self.keep_stepping()
         await self.ready()
-
-    async def _go(self) -> None:
-        while True:
-            await self.step()
 
     async def wait(self, cycles: int) -> None:
         for _ in range(cycles):

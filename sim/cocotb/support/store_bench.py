@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
+from axi_ports import nobody_behind
 from bench import Bench, Stalls
 from detector import any_info
 from framelane.driver.simulated.ports import frame_info_t, frame_t
@@ -70,6 +71,8 @@ class StoreBench(Bench):
         self.watch(self._watch)
         self.memory = WriteMemory(self, BASE - GUARD, self.random.randbytes(slots * self.slot + 2 * GUARD), stalls.sink)
         self.memory.refuses = self._refuses
+        for prefix in ("m_axi_corrected", "m_axi_constant"):
+            nobody_behind(dut, prefix)
         self.slots = slots
         self.dut.base_i.value, self.dut.slot_bytes_i.value, self.dut.slots_i.value = BASE, self.slot, slots
         self.dut.pixel_cut_i.value = self.dut.pixel_restart_i.value = 0

@@ -9,7 +9,6 @@ import cocotb
 from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam, AxiRamWrite, AxiResp, AxiWriteBus
 
-from axi_rules import watch_axi
 from bench import STALL_SHARE, Stalls, assert_same_packets
 from clocks_bench import Side
 from detector import CONSTANTS, StreamPlan
@@ -64,7 +63,7 @@ class TopBench(StreamPlan):
             for channel in (self.ram.write_if.w_channel, corrected.w_channel, self.ram.write_if.b_channel):
                 channel.set_pause_generator(self._pauses(1))
         self.slow_reads(300 if stalls.source else 1)
-        self.rules = watch_axi(self.side["register"], "s_axil") + watch_axi(self.side["memory"], r"m_axi\w*")
+        self.rules = [rules for side in self.side.values() for rules in side.rules]
 
     def _pauses(self, longest: int) -> Iterator[bool]:
         """Cycle by cycle, pauses of any length up to that."""

@@ -8,7 +8,6 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from axi_lite import AxiLite
-from axi_rules import watch, watch_axi
 from bench import STALL_SHARE, Bench, Stalls, assert_same_packets
 from framelane.driver.simulated import ports
 from framelane.models.cells import axis
@@ -94,7 +93,6 @@ class TxBench(Bench):
         self.released = 0
         self.plan(second_qp(session.tx_config()))
         self.watch(self._watch)
-        self.rules = [*watch_axi(self), *watch(self, "")]
 
     def plan(self, config: TxConfig) -> None:
         """Another configuration, for the next start."""

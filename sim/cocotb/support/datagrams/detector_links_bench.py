@@ -6,6 +6,7 @@ from typing import Any
 import cocotb
 
 from axi_lite import AxiLite
+from axi_ports import nobody_behind
 from bench import Stalls
 from clocks_bench import Side
 from core_bench import BYTES, MODULES, PACKETS
@@ -64,6 +65,8 @@ class LinksBench(Configured, Side):
         if int(dut.Correct.value):
             self.correct = any_correction(self, HEADER)
             self.constants = constants_of(self, self.correct, self.width, stalls=False)
+        else:
+            nobody_behind(dut, "m_axi_constant")
         dut.link_up_i.value, dut.line_up_i.value = 0b101, 1
 
     async def begin(self) -> None:

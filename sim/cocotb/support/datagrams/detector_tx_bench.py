@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from axi_lite import AxiLite
+from axi_ports import nobody_behind
 from bench import Bench, Stalls, assert_same_packets
 from core_bench import BYTES, MODULES, PACKETS, SMALL, TARGET
 from correct_bench import any_correction, constants_of
@@ -96,6 +97,8 @@ class TxBench(Configured):
         if int(dut.Correct.value):
             self.correct = any_correction(self, HEADER)
             self.constants = constants_of(self, self.correct, self.width, stalls=False)
+        else:
+            nobody_behind(dut, "m_axi_constant")
         self.expected: list[bytes] = []
 
     async def begin(self) -> None:

@@ -4,22 +4,43 @@ Numbers are sections of AMBA AXI and ACE Protocol Specification, ARM IHI 0022 H.
 and the model that the bench puts there. Whether a signal is x is no question here: Verilator has two states.
 """
 
-import re
 from collections import deque
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, NoReturn, Protocol
 
-from bench import Bench
-from signals import now
+from signals import reader
 
 PAGE = 4096
 EXCLUSIVE_OKAY = 0b01
 ADDRESS = ("addr", "len", "size", "burst", "cache", "prot", "id", "lock", "qos")
 DATA = ("data", "strb", "last", "id", "resp", "user")
+WIDE = ("data", "user")
+"""What no rule reads, but that it stays while it waits."""
+LAZY = (*WIDE, "strb")
+"""What need not be read of each transfer."""
 FIXED, INCR, WRAP, RESERVED = range(4)
+LOOKED_AT: set[str] = set()
+"""Prefixes of the ports that were looked at in this simulation, outside of resets."""
+
+
+class Watched(Protocol):
+    """What the rules want of a bench (`bench.Bench`): the design, its clock's cycles, and its resets."""
+
+    dut: Any
+    rst: Any
+    cycle: int
+    resets: int
+
+    def watch(self, function: Callable[[], None], /) -> None: ...
 
 
 class Broken(AssertionError):
     """A rule of AXI is broken."""
+
+
+def _part(whole: Callable[[], int], at: int, width: int) -> Callable[[], int]:
+    """Some bits of a packed array."""
+    return lambda: whole() >> at & (1 << width) - 1
 
 
 class _Channel:
@@ -29,37 +50,34 @@ class _Channel:
         prefix = f"{port.prefix}_{name}" if port.prefix else name
         dut: Any = port.dut
         found = {each: getattr(dut, f"{prefix}{each}", None) for each in ("valid", "ready", *payload)}
-        self.signals = {each: handle for each, handle in found.items() if handle is not None}
-        self.widths = {each: len(handle) // port.several for each, handle in self.signals.items()}
+        there = {k: handle for k, handle in found.items() if handle is not None and f"{prefix}{k}" not in port.left_out}
+        self.widths = {each: len(handle) // port.several for each, handle in there.items()}
+        self.get = {each: reader(handle) for each, handle in there.items()}
+        """What gives the value of each signal now."""
+        self.all_valid = self.get.get("valid", lambda: 0)
+        """Of all elements."""
+        if port.several > 1:
+            self.get = {k: _part(whole, port.at * self.widths[k], self.widths[k]) for k, whole in self.get.items()}
+        self._ready = self.get.get("ready", lambda: 1)
+        self._payload = [(each, self.get[each]) for each in there if each not in ("valid", "ready")]
+        self._short = [(name, get) for name, get in self._payload if name not in LAZY]
         self.name, self.from_manager = name, from_manager
         self._port = port
-        self.offered: dict[str, int] | None = None
-        """What is offered in this cycle, whether it passes or not."""
-        self._held: dict[str, int] | None = None
+        self.passes = False
+        """Whether there is a handshake in this cycle."""
+        self.held: dict[str, int] | None = None
 
-    def get(self, name: str) -> int:
-        """The value of a signal now."""
-        width = self.widths[name]
-        value = now(self.signals[name])
-        return value if self._port.several == 1 else value >> self._port.at * width & (1 << width) - 1
-
-    def take(self) -> dict[str, int] | None:
-        """What passes in this cycle."""
-        self.offered = None
-        if not self.get("valid"):
-            self._port.check(self._held is None, f"{self.name}valid fell before {self.name}ready", "A3.2.1")
-            return None
-        offered = {name: self.get(name) for name in self.signals if name not in ("valid", "ready")}
-        held, ready = self._held, self.get("ready")
-        self._port.check(held in (None, offered), f"{self.name}: changed before {self.name}ready", "A3.2.1")
-        self.offered, self._held = offered, None if ready else offered
-        return offered if ready else None
-
-    def is_waiting(self) -> bool:
-        return self._held is not None
-
-    def forget(self) -> None:
-        self._held = None
+    def take(self) -> dict[str, int]:
+        """What is offered in this cycle; without what is wide where it has not waited."""
+        held = self.held
+        self.passes = bool(self._ready())
+        if self.passes and held is None:
+            return {name: get() for name, get in self._short}
+        offered = {name: get() for name, get in self._payload}
+        if held is not None and held != offered:
+            self._port.broken(f"{self.name}: changed before {self.name}ready", "A3.2.1")
+        self.held = None if self.passes else offered
+        return offered
 
 
 class AxiRules:
@@ -68,174 +86,193 @@ class AxiRules:
     AXI4-Lite is known by a port without `len`.
     """
 
-    def __init__(self, bench: Bench, prefix: str, *, at: int = 0, several: int = 1) -> None:
-        """Watch port number `at` of `several` in packed arrays. `bench` must have the port's clock."""
-        self.dut, self.prefix, self.at, self.several = bench.dut, prefix, at, several
+    def __init__(
+        self, bench: Watched, prefix: str, *, at: int = 0, several: int = 1, left_out: Collection[str] = ()
+    ) -> None:
+        """Watch port number `at` of `several` in packed arrays, but signals named in `left_out`.
+
+        `bench` must have the port's clock.
+        """
+        self.dut, self.prefix, self.at, self.several, self.left_out = bench.dut, prefix, at, several, left_out
         self._bench = bench
-        names = (
-            ("aw", ADDRESS, True),
-            ("w", DATA, True),
-            ("b", DATA, False),
-            ("ar", ADDRESS, True),
-            ("r", DATA, False),
+        # Answers first: what they answer passed in an earlier cycle.
+        names: tuple[tuple[str, tuple[str, ...], bool, Callable[[_Channel], None]], ...] = (
+            ("r", DATA, False, self._read),
+            ("b", DATA, False, self._answer),
+            ("aw", ADDRESS, True, self._address),
+            ("ar", ADDRESS, True, self._address),
+            ("w", DATA, True, self._beat),
         )
-        there = (_Channel(self, *each) for each in names)
-        self.channels = {channel.name: channel for channel in there if "valid" in channel.signals}
-        self.is_lite = not any("len" in channel.signals for channel in self.channels.values())
-        self._lanes = next(c.widths["data"] for c in self.channels.values() if "data" in c.signals) // 8
+        there = [(_Channel(self, *each), see) for *each, see in names]
+        self._looks = [(channel, channel.get["valid"], see) for channel, see in there if "valid" in channel.get]
+        self.channels = {channel.name: channel for channel, _, _ in self._looks}
+        self.is_lite = not any("len" in channel.get for channel in self.channels.values())
+        self._lanes = next(c.widths["data"] for c in self.channels.values() if "data" in c.get) // 8
         burst = getattr(self.dut, "MaxBurst", None)
         self._most = 256 if burst is None or prefix.startswith("s_") else int(burst.value)
         """Beats of the longest burst that the design may ask for."""
-        self._was_reset, self._resets = False, bench.resets
+        self._was_reset, self._resets = False, -1
         self._writes: deque[dict[str, int]] = deque()
         """Addresses whose data are not over."""
-        self._written: deque[dict[str, int]] = deque()
-        """Last beats of data; their address may come later."""
+        self._written: deque[int] = deque()
+        """Beats of data whose address may come later."""
         self._due: dict[int, int] = {}
         """Answers to writes that may come, by ID."""
         self._reads: dict[int, deque[int]] = {}
         """Beats that are left of each read, by ID."""
-        self._beats: list[dict[str, int]] = []
-        """Beats of the write under way."""
+        self._beats = 0
+        """Those that have passed of the write under way."""
         self.bursts = {"aw": 0, "ar": 0}
         """Addresses that passed."""
         self.longest = {"aw": 0, "ar": 0}
         """Beats of the longest burst among them."""
 
-    def check(self, holds: bool, says: str, section: str) -> None:
-        """Raise Broken unless the rule holds."""
-        if not holds:
-            port = f"{self.prefix}[{self.at}]" if self.several > 1 else self.prefix or "AXI"
-            raise Broken(f"{port}: {says} (IHI 0022, {section}), cycle {self._bench.cycle}")
+    def broken(self, says: str, section: str) -> NoReturn:
+        """Raise Broken, with the place in the specification."""
+        port = f"{self.prefix}[{self.at}]" if self.several > 1 else self.prefix or "AXI"
+        raise Broken(f"{port}: {says} (IHI 0022, {section}), cycle {self._bench.cycle}")
 
     def is_waiting(self) -> bool:
         """Whether something was offered and not taken."""
-        return any(channel.is_waiting() for channel in self.channels.values())
+        return any(channel.held is not None for channel in self.channels.values())
 
     def rest(self) -> None:
         """A cycle, not of a reset, in which nothing is offered, nor was before."""
+        self._was_reset = False
         if self._resets != self._bench.resets:
+            self._resets = self._bench.resets
             self._forget()
-        self._was_reset, self._resets = False, self._bench.resets
+            LOOKED_AT.add(self.prefix)
 
     def look(self) -> None:
-        """A cycle."""
-        if self._bench.rst is not None and now(self._bench.rst):
-            self._reset()
-            return
+        """A cycle that is not of a reset."""
         self.rest()
-        passed = {name: channel.take() for name, channel in self.channels.items()}
-        # Answers first: what they answer passed in an earlier cycle.
-        for name, see in (("r", self._read), ("b", self._answer)):
-            if name in self.channels and (answer := self.channels[name].offered) is not None:
-                see(answer, passed[name] is not None)
-        for name in ("aw", "ar"):
-            if (address := passed.get(name)) is not None:
-                self._address(name, address)
-        if (beat := passed.get("w")) is not None:
-            self._beat(beat)
-        self._match()
+        for channel, valid, see in self._looks:
+            if valid():
+                see(channel)
+            elif channel.held is not None:
+                self.broken(f"{channel.name}valid fell before {channel.name}ready", "A3.2.1")
 
-    def _reset(self) -> None:
+    def look_in_reset(self) -> None:
         """All that was under way is forgotten; from the second cycle on nothing may be offered."""
         for channel in self.channels.values():
-            wrong = self._was_reset and channel.from_manager and channel.get("valid")
-            self.check(not wrong, f"{channel.name}valid in reset", "A3.1.2")
+            if self._was_reset and channel.from_manager and channel.get["valid"]():
+                self.broken(f"{channel.name}valid in reset", "A3.1.2")
         self._was_reset = True
         self._forget()
 
     def _forget(self) -> None:
         for channel in self.channels.values():
-            channel.forget()
+            channel.held = None
         self._writes.clear()
         self._written.clear()
         self._due.clear()
         self._reads.clear()
-        self._beats.clear()
+        self._beats = 0
 
-    def _address(self, name: str, address: dict[str, int]) -> None:
+    def _address(self, channel: _Channel) -> None:
+        address = channel.take()
+        if not channel.passes:
+            return
+        name = channel.name
         self.bursts[name] += 1
         beats, size = address.get("len", 0) + 1, 1 << address.get("size", (self._lanes - 1).bit_length())
         burst, at = address.get("burst", INCR), address["addr"]
         self.longest[name] = max(self.longest[name], beats)
-        self.check(beats <= self._most, f"{name}len of {beats} beats, MaxBurst is {self._most}", "A3.4.1")
-        self.check(size <= self._lanes, f"{name}size is wider than the bus", "A3.4.1")
-        self.check(burst != RESERVED, f"{name}burst is reserved", "A3.4.1")
-        self.check(burst == INCR or beats <= 16, f"{name}len of {beats} beats, not INCR", "A3.4.1")
-        if burst == WRAP:
-            self.check(beats in (2, 4, 8, 16), f"{name}len of {beats} beats that wrap", "A3.4.1")
-            self.check(at % size == 0, f"{name}addr {at:#x} wraps and is not aligned", "A3.4.1")
         end = at // size * size + beats * size - 1
-        self.check(burst != INCR or at // PAGE == end // PAGE, f"{name}: {at:#x} to {end:#x} crosses 4 KiB", "A3.4.1")
         cache = address.get("cache", 0)
-        self.check(cache & 2 != 0 or cache & 0b1100 == 0, f"{name}cache {cache:#06b} is reserved", "A4.4")
+        if beats > self._most:
+            self.broken(f"{name}len of {beats} beats, MaxBurst is {self._most}", "A3.4.1")
+        if size > self._lanes:
+            self.broken(f"{name}size is wider than the bus", "A3.4.1")
+        if burst == RESERVED:
+            self.broken(f"{name}burst is reserved", "A3.4.1")
+        if burst != INCR and beats > 16:
+            self.broken(f"{name}len of {beats} beats, not INCR", "A3.4.1")
+        if burst == WRAP and beats not in (2, 4, 8, 16):
+            self.broken(f"{name}len of {beats} beats that wrap", "A3.4.1")
+        if burst == WRAP and at % size:
+            self.broken(f"{name}addr {at:#x} wraps and is not aligned", "A3.4.1")
+        if burst == INCR and at // PAGE != end // PAGE:
+            self.broken(f"{name}: {at:#x} to {end:#x} crosses 4 KiB", "A3.4.1")
+        if cache & 0b1100 and not cache & 2:
+            self.broken(f"{name}cache {cache:#06b} is reserved", "A4.4")
         if name == "aw":
             self._writes.append(address)
+            self._match()
         else:
             self._reads.setdefault(address.get("id", 0), deque()).append(beats)
 
-    def _beat(self, beat: dict[str, int]) -> None:
-        self._beats.append(beat)
-        if self.is_lite or beat["last"]:
-            self._written.append({"beats": len(self._beats)})
-            self._check_strobes(final=True)
-            self._beats.clear()
-        else:
-            self._check_strobes(final=False)
+    def _beat(self, channel: _Channel) -> None:
+        beat = channel.take()
+        if not channel.passes:
+            return
+        self._beats += 1
+        final = self.is_lite or bool(beat["last"])
+        self._check_strobes(channel, final=final)
+        if final:
+            self._written.append(self._beats)
+            self._beats = 0
+            self._match()
 
-    def _check_strobes(self, *, final: bool) -> None:
+    def _check_strobes(self, channel: _Channel, *, final: bool) -> None:
         """Check the strobes of the beat just taken if its address is known: data may precede their address (A3.3)."""
-        if len(self._writes) < len(self._written) + (not final) or self.is_lite:
+        if len(self._writes) <= len(self._written) or self.is_lite:
             return
-        address = self._writes[len(self._written) - final]
-        beat = len(self._beats)
+        address = self._writes[len(self._written)]
+        beat = self._beats
         beats = address.get("len", 0) + 1
-        self.check(beat < beats or final, f"wlast is not with beat {beats}", "A3.2.2")
-        if address.get("burst", INCR) != INCR:
-            return
+        if beat >= beats and not final:
+            self.broken(f"wlast is not with beat {beats}", "A3.2.2")
         size = 1 << address.get("size", (self._lanes - 1).bit_length())
+        if address.get("burst", INCR) != INCR or (beat > 1 and size == self._lanes):
+            return
         aligned = address["addr"] // size * size
         first = address["addr"] if beat == 1 else aligned + (beat - 1) * size
         upto = aligned + beat * size
         low, high = first % self._lanes, (upto - 1) % self._lanes
         lanes = (1 << high + 1) - (1 << low)
-        strobes = self._beats[-1]["strb"]
-        self.check(strobes & ~lanes == 0, f"wstrb {strobes:#x} in lanes outside {lanes:#x}", "A3.4.3")
+        strobes = channel.get["strb"]()
+        if strobes & ~lanes:
+            self.broken(f"wstrb {strobes:#x} in lanes outside {lanes:#x}", "A3.4.3")
 
     def _match(self) -> None:
         """Addresses and data that are both over: their answer is due."""
         while self._writes and self._written:
             address, data = self._writes.popleft(), self._written.popleft()
             beats = address.get("len", 0) + 1
-            self.check(data["beats"] == beats, f"wlast with beat {data['beats']} of {beats}", "A3.2.2")
+            if data != beats:
+                self.broken(f"wlast with beat {data} of {beats}", "A3.2.2")
             of = address.get("id", 0)
             self._due[of] = self._due.get(of, 0) + 1
 
-    def _answer(self, answer: dict[str, int], passes: bool) -> None:
+    def _answer(self, channel: _Channel) -> None:
+        answer = channel.take()
         of = answer.get("id", 0)
-        self.check(self._due.get(of, 0) > 0, f"bvalid with ID {of}, of which no write is over", "A3.3.1")
-        self._due[of] -= passes
+        due = self._due.get(of, 0)
+        if not due:
+            self.broken(f"bvalid with ID {of}, of which no write is over", "A3.3.1")
+        self._due[of] = due - channel.passes
         self._check_response("b", answer)
 
-    def _read(self, answer: dict[str, int], passes: bool) -> None:
+    def _read(self, channel: _Channel) -> None:
+        answer = channel.take()
         of = answer.get("id", 0)
         waiting = self._reads.get(of)
-        self.check(bool(waiting), f"rvalid with ID {of}, which asked for nothing", "A3.3.1")
-        assert waiting is not None
-        over = waiting[0] == 1
-        if not self.is_lite:
-            self.check(bool(answer["last"]) == over, f"rlast {answer['last']}, {waiting[0]} beats are due", "A3.2.2")
-        if passes:
-            waiting[0] -= 1
-        if passes and over:
+        if not waiting:
+            self.broken(f"rvalid with ID {of}, which asked for nothing", "A3.3.1")
+        left = waiting[0]
+        if "last" in answer and bool(answer["last"]) != (left == 1):
+            self.broken(f"rlast {answer['last']}, {left} beats are due", "A3.2.2")
+        if channel.passes and left == 1:
             waiting.popleft()
+        elif channel.passes:
+            waiting[0] = left - 1
         self._check_response("r", answer)
 
     def _check_response(self, name: str, answer: dict[str, int]) -> None:
-        exclusive = answer.get("resp", 0) == EXCLUSIVE_OKAY
-        self.check(
-            not exclusive, f"{name}resp EXOKAY, to no exclusive access", "A7.2.5" if not self.is_lite else "B1.1.1"
-        )
+        if answer.get("resp", 0) == EXCLUSIVE_OKAY:
+            self.broken(f"{name}resp EXOKAY, to no exclusive access", "B1.1.1" if self.is_lite else "A7.2.5")
 
     @property
     def outstanding(self) -> int:
@@ -243,17 +280,20 @@ class AxiRules:
         return sum(map(len, self._reads.values())) + len(self._writes) + sum(self._due.values())
 
 
-def watch(bench: Bench, prefix: str, several: int = 1) -> list[AxiRules]:
-    """The rules on the ports `<prefix>_*` of a bench's design, from now on in every cycle.
+def watch(bench: Watched, prefix: str, several: int = 1, left_out: Collection[str] = ()) -> list[AxiRules]:
+    """The rules on the ports `<prefix>_*` of a bench's design, from now on in every cycle; `left_out`: not on those.
 
     Most cycles of most ports are idle: those cost a look at each valid.
     """
-    rules = [AxiRules(bench, prefix, at=k, several=several) for k in range(several)]
-    valids = [channel.signals["valid"] for channel in rules[0].channels.values()]
+    rules = [AxiRules(bench, prefix, at=k, several=several, left_out=left_out) for k in range(several)]
+    valids = [channel.all_valid for channel in rules[0].channels.values()]
+    in_reset = reader(bench.rst) if bench.rst is not None else lambda: 0
 
     def look() -> None:
-        in_reset = bench.rst is not None and now(bench.rst)
-        if in_reset or any(map(now, valids)) or any(each.is_waiting() for each in rules):
+        if in_reset():
+            for each in rules:
+                each.look_in_reset()
+        elif several == 1 or any(valid() for valid in valids) or any(each.is_waiting() for each in rules):
             for each in rules:
                 each.look()
         else:
@@ -262,14 +302,3 @@ def watch(bench: Bench, prefix: str, several: int = 1) -> list[AxiRules]:
 
     bench.watch(look)
     return rules
-
-
-def watch_axi(bench: Bench, names: str = r"[sm]_axi\w*") -> list[AxiRules]:
-    """The same on every AXI port whose prefix is as the expression `names` says."""
-    found = {}
-    for handle in bench.dut:
-        port = re.fullmatch(rf"({names}?)_(aw|ar)valid", handle._name)
-        if port:
-            found[port[1]] = len(handle)
-    assert found, f"no AXI port is called {names}"
-    return [each for name, several in sorted(found.items()) for each in watch(bench, name, several)]

@@ -1,0 +1,72 @@
+"""The AXI ports that a bench sees at the top of its design, and the rules of AXI on each of them.
+
+`Bench` calls `watch_ports`. `every_axi_port.py` fails a bench that has ports at which nobody looked.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from axi_rules import LOOKED_AT, AxiRules, Watched, watch
+
+LEFT_OUT: dict[str, str] = {}
+"""Prefixes and signals that no rule holds for in some bench, and why."""
+
+_VALID = re.compile(r"(?:([sm]_\w+)_)?a[wr]valid")
+"""Signals of ports, and those without a prefix: others are inside."""
+_CLOCKS = {"s": ("register_", "s_"), "m": ("memory_", "m_")}
+"""Sides of a design with several clocks that its ports `s_*` and `m_*` may have."""
+
+
+def has_ports(source: str) -> bool:
+    """Whether a design's text has any."""
+    return re.search(rf"\b{_VALID.pattern}\b", source) is not None
+
+
+@cache
+def ports(dut: Any) -> dict[str, int]:
+    """How many AXI ports each prefix has: more than one in packed arrays."""
+    found = {}
+    for handle in dut:
+        if match := _VALID.fullmatch(handle._name):
+            found[match[1] or ""] = len(handle)
+    return dict(sorted(found.items()))
+
+
+def side_of(dut: Any, prefix: str) -> str:
+    """Which clock and reset `<side>clk`, `<side>rst` a port has."""
+    return next((side for side in _CLOCKS.get(prefix[:1], ()) if _has_clock(dut, side)), "")
+
+
+def _has_clock(dut: Any, side: str) -> bool:
+    """`framelane_top` has clocks that a parameter switches off, such as MemoryClock."""
+    switch = getattr(dut, f"{side[:-1].capitalize()}Clock", None)
+    return hasattr(dut, f"{side}clk") and (switch is None or bool(int(switch.value)))
+
+
+def watch_ports(bench: Watched, side: str, left_out: Mapping[str, str]) -> list[AxiRules]:
+    """The rules of AXI on all ports that have a bench's clock, from now on in every cycle.
+
+    `left_out`: prefixes of ports, or names of single signals, that no rule is to hold for, and why.
+    """
+    assert all(left_out.values()), "each port that is left out needs a reason"
+    LEFT_OUT.update(left_out)
+    rules = []
+    for prefix, several in ports(bench.dut).items():
+        if side_of(bench.dut, prefix) == side and prefix not in left_out:
+            rules += watch(bench, prefix, several, left_out)
+    return rules
+
+
+def nobody_behind(dut: Any, prefix: str) -> None:
+    """Keep still at a port of the design's: it takes nothing, and answers nothing."""
+    for name in ("awready", "wready", "bvalid", "arready", "rvalid"):
+        signal = getattr(dut, f"{prefix}_{name}", None)
+        if signal is not None:
+            signal.value = 0
+
+
+def unseen(dut: Any) -> list[str]:
+    """Prefixes of the ports at which nobody looked, and that no bench has left out."""
+    return sorted(set(ports(dut)) - LOOKED_AT - set(LEFT_OUT))
