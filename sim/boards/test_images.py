@@ -43,7 +43,7 @@ class ImagesBench(Bench):
         dut.frame_ready_i.value = 0
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         self.axi = AxiMasterRead(AxiReadBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst, max_burst_len=16)
-        self.keep_stepping()
+        self.look_when_busy()
 
     async def begin(self) -> None:
         for _ in range(4):

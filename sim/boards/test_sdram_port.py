@@ -39,7 +39,7 @@ class SdramBench(Bench):
         self.size = 1 << (int(dut.BankW.value) + 19)
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)  # a line for each burst
         self.axi = AxiMasterRead(AxiReadBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst, max_burst_len=16)
-        self.keep_stepping()
+        self.look_when_busy()
 
     async def begin(self) -> None:
         for _ in range(4):

@@ -52,7 +52,7 @@ class Port:
             setattr(self, f"m_axi_{name}", Signal(several * WIDTHS[name]))
         self.dut = self
         self._watchers: list[Callable[[], None]] = []
-        self.rules = watch(self, "m_axi", several)  # type: ignore[arg-type]
+        self.rules = watch(self, "m_axi", several)
 
     def watch(self, function: Callable[[], None]) -> None:
         self._watchers.append(function)

@@ -25,7 +25,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.handle import Immediate
-from cocotb.triggers import ReadOnly, RisingEdge, Timer
+from cocotb.triggers import FallingEdge, First, ReadOnly, RisingEdge, Timer
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import Verilator, VerilatorControlFile
 
@@ -420,6 +420,27 @@ class Bench:
                 await self.step()
 
         cocotb.start_soon(steps())
+
+    def look_when_busy(self) -> None:
+        """Look at AXI ports in cycles in which one is busy, for benches that do not step.
+
+        In the middle of a cycle, where all has settled that follows the clock's rise.
+        """
+
+        async def looks() -> None:
+            valids = [handle for rules in self.rules for handle in rules.valids]
+            while True:
+                if not any(map(now, valids)):
+                    await First(*map(RisingEdge, valids))
+                is_busy = True
+                while is_busy:
+                    await FallingEdge(self.clk)
+                    for watcher in self._watchers:
+                        watcher()
+                    self.cycle += 1
+                    is_busy = any(rules.is_busy() for rules in self.rules)
+
+        cocotb.start_soon(looks())
 
     async def until(self, done: Callable[[], bool], limit: int = 100_000) -> None:
         """Run until `done`; fail after `limit` cycles."""

@@ -54,6 +54,7 @@ class _Channel:
         self.widths = {each: len(handle) // port.several for each, handle in there.items()}
         self.get = {each: reader(handle) for each, handle in there.items()}
         """What gives the value of each signal now."""
+        self.valid: Any = there.get("valid")
         self.all_valid = self.get.get("valid", lambda: 0)
         """Of all elements."""
         if port.several > 1:
@@ -103,7 +104,7 @@ class AxiRules:
             ("ar", ADDRESS, True, self._address),
             ("w", DATA, True, self._beat),
         )
-        there = [(_Channel(self, *each), see) for *each, see in names]
+        there = [(_Channel(self, name, payload, of_manager), see) for name, payload, of_manager, see in names]
         self._looks = [(channel, channel.get["valid"], see) for channel, see in there if "valid" in channel.get]
         self.channels = {channel.name: channel for channel, _, _ in self._looks}
         self.is_lite = not any("len" in channel.get for channel in self.channels.values())
@@ -135,6 +136,15 @@ class AxiRules:
     def is_waiting(self) -> bool:
         """Whether something was offered and not taken."""
         return any(channel.held is not None for channel in self.channels.values())
+
+    @property
+    def valids(self) -> list[Any]:
+        """The signals valid of all channels."""
+        return [channel.valid for channel in self.channels.values()]
+
+    def is_busy(self) -> bool:
+        """Whether anything was offered or is due."""
+        return self.is_waiting() or bool(self._beats or self._written or self.outstanding)
 
     def rest(self) -> None:
         """A cycle, not of a reset, in which nothing is offered, nor was before."""
