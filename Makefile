@@ -131,7 +131,7 @@ fmax-all: $(VENV)/.dev
 bitstream-check: $(VENV)/.dev
 	status=0; \
 	for board in $(BOARDS); do PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $$board --check || status=1; done; \
-	FRAMELANE_NETLISTS="$(BOARDS)" FRAMELANE_WIDTHS=commit $(RUN) pytest -q -rP sim/boards -k netlist || status=1; \
+	FRAMELANE_NETLISTS="$(BOARDS)" FRAMELANE_WIDTHS=commit $(RUN) pytest -q -rP -o faulthandler_timeout=11400 sim/boards -k netlist || status=1; \
 	exit $$status
 
 faults: $(VENV)/.dev ## single faults in gateware, receiver and doctor must turn tests red, into docs/measured/faults.md (ARGS="--minutes 60"; hours in all)

@@ -9,17 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from cocotb.triggers import RisingEdge, Timer, ValueChange
 from line_judge import LineJudge
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP, Ether
 
+from framelane.driver.registers import udp_registers
 from framelane.models.gmii import gmii
 
 MAC, ADDRESS = "02:00:00:00:00:01", "192.168.1.50"
 HOST, HOST_ADDRESS = "02:00:00:00:00:0a", "192.168.1.10"
 REGISTERS = 4792
+ANSWER_S = 30.0
+"""How long the driver waits for an answer, by the clock of the machine that simulates the board."""
 IPV4, ROCE = bytes.fromhex("0800"), (4791).to_bytes(2, "big")
 LINE = Path("line.txt")
 """What `rgmii_line.sv` writes: times and bytes of all that the board sends."""
@@ -119,12 +123,14 @@ class BoardBench:
                 return answer
         return None
 
-    async def drive(self, program: Callable[[int], None], limit_s: float = 120.0) -> None:
+    async def drive(self, program: Callable[[int], None], limit_s: float = 600.0) -> None:
         """Run a program of the driver in a thread: what its socket sends to the port is put on the line, and back.
 
-        The simulation waits for it: as long as that runs, the program's thread hardly does.
+        The simulation waits for it: as long as that runs, the program's thread hardly does. It has more patience
+        than with a board: a netlist takes a second for some 20 us of its line, and an answer takes that long.
         """
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+        patience = patch.object(udp_registers, "_ANSWER_S", ANSWER_S)
+        with patience, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
             end.bind(("127.0.0.1", 0))
             end.setblocking(False)
             failed: list[BaseException] = []

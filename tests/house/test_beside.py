@@ -103,3 +103,4 @@ def test_make_test_runs_every_check_and_nightly_what_is_sampled() -> None:
     assert "--check --all" in recipe("formal-all")
     assert "--check --all" in recipe("synth-all")
     assert "--check --all" in recipe("fmax-all")
+    assert "-o faulthandler_timeout=11400" in recipe("bitstream-check"), "a netlist's test may take three hours"

@@ -194,7 +194,8 @@ def run(
                 )
             except SystemExit:
                 pytest.fail(f"the simulation of {log.stem} (FRAMELANE_START={start}) failed: see {log}", pytrace=False)
-            assert get_results(results)[0] >= len(modules), f"no cocotb test ran in test_{block}.py"
+            least = 1 if "COCOTB_TEST_FILTER" in os.environ else len(modules)
+            assert get_results(results)[0] >= least, f"no cocotb test ran in test_{block}.py"
 
 
 def modules_of(bench: str, source: Path) -> list[str]:

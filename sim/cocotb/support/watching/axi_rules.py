@@ -56,7 +56,7 @@ class _Channel:
         """What gives the value of each signal now."""
         self.valid: Any = there.get("valid")
         self.all_valid = self.get.get("valid", lambda: 0)
-        """Of all elements."""
+        """The valid signals of all elements, as one number."""
         if port.several > 1:
             self.get = {k: _part(whole, port.at * self.widths[k], self.widths[k]) for k, whole in self.get.items()}
         self._ready = self.get.get("ready", lambda: 1)
