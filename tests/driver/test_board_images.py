@@ -94,7 +94,12 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(board: Datagram
     memory.images = 1
     with open_board(f"udp:127.0.0.1:{board.port}") as opened:
         loaded = opened.images()
-        for images, sentence in (([], "0 images do not fit"), ([small] * 5, "holds 1 to 4"), ([large], "fewer rows")):
+        for images, sentence in (
+            ([], "0 images do not fit"),
+            ([small] * 5, "holds 1 to 4"),
+            ([large], "fewer rows"),
+            ([small, small[:0]], "image 1 has no pixels"),
+        ):
             with pytest.raises(ConfigError, match=sentence):
                 loaded.load(images)
         with pytest.raises(ConfigError, match="5 images cannot be sent"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ import pytest
 from cryptography import x509
 
 from framelane.base.errors import InputError, TransportError
-from framelane.session import waiting_room
+from framelane.session import link_key, waiting_room
 from framelane.session.link_key import VARIABLE, LinkKey
 from framelane.session.link_tls import server_context
 from framelane.session.session import Session
@@ -43,6 +44,23 @@ def test_a_receivers_token_is_its_users_alone_and_goes_with_it(make_session: Mak
     assert not list(links.iterdir())
     assert len({server.key.token, LinkKey.random().token, LinkKey.random().token}) == 3
     assert len(server.key.token) * 8 >= 128
+
+
+def test_whoever_can_connect_finds_the_token(
+    make_session: MakeSession, links: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = link_key._write
+
+    def late(path: Path, key: LinkKey) -> None:
+        """A slow disk: until the token is there nobody can connect."""
+        address = path.name.partition("@")[0].rsplit(":", 1)
+        with pytest.raises(ConnectionRefusedError), socket.create_connection((address[0], int(address[1])), 5):
+            pass
+        write(path, key)
+
+    monkeypatch.setattr(link_key, "_write", late)
+    with SessionServer(make_session(), "127.0.0.1", 0) as server:
+        SessionClient(*server.address).close()
 
 
 def test_where_no_token_is_the_source_says_how_to_bring_it(

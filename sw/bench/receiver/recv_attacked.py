@@ -23,7 +23,8 @@ PROCESSES = 4
 FOLDER = Path("build")
 SHAPE = 128, 256
 _SLOTS = 16
-_PATIENCE_S = 60.0
+_PATIENCE_S = 240.0
+"""A receiver that starts for the first time compiles its loops: a minute on a machine that does much else."""
 _LEAST_MS = 1e-3
 """Clocks of processes count in steps of 10 ms: in a short trial they may stand still."""
 

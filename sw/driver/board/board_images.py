@@ -77,8 +77,8 @@ class BoardImages:
     def load(self, images: Sequence[NDArray[np.uint16]], told: Told = lambda _done, _all: None) -> None:
         """Write images of uint16, read them back, and have them sent from the next frame on, the first one first.
 
-        Until then the board sends its own picture. ConfigError for more or larger ones than the memory holds;
-        BoardError where something else is read back.
+        Until then the board sends its own picture. ConfigError for more or larger ones than the memory holds, and for
+        one without pixels; BoardError where something else is read back.
         """
         data = [image.astype("<u2").tobytes() for image in images]
         self._check(data)
@@ -100,6 +100,8 @@ class BoardImages:
     def _check(self, data: list[bytes]) -> None:
         if not 0 < len(data) <= self.room:
             raise ConfigError(f"{len(data)} images do not fit: the board's memory holds 1 to {self.room}")
+        if not all(data):
+            raise ConfigError(f"image {data.index(b'')} has no pixels: give images of at least one row")
         largest = max(map(len, data))
         if largest > IMAGE_BYTES:
             raise ConfigError(
