@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+import every_axi_port
 from axi_ports import LEFT_OUT, ports, side_of, unseen
-from axi_rules import LOOKED_AT, Broken
+from axi_rules import RULES, Broken
 from bench import Bench, modules_of
+from clocks_bench import Side
 
 READ = {"arvalid": 1, "arready": 1, "araddr": 32, "arlen": 8, "rvalid": 1, "rready": 1, "rdata": 64, "rlast": 1}
 
@@ -40,6 +42,7 @@ class Design:
         self.signals = [Signal(f"{side}{name}") for side in clocks for name in ("clk", "rst")]
         self.signals += [Signal(f"m_axi_{name}", several * width) for name, width in READ.items()]
         self.signals += [Signal(f"s_axil_{name}", READ[name]) for name in READ if name not in ("arlen", "rlast")]
+        self.signals += [Signal("m_axi_arid", several), Signal("m_axi_arburst", 2 * several, (1 << 2 * several) // 3)]
         self.signals += [Signal(name, 32, value) for name, value in parameters.items()]
         for signal in self.signals:
             setattr(self, signal._name, signal)
@@ -64,7 +67,7 @@ class OrdinaryBench(Bench):
 
 @pytest.fixture(autouse=True)
 def nothing_looked_at() -> None:
-    LOOKED_AT.clear()
+    RULES.clear()
     LEFT_OUT.clear()
 
 
@@ -100,6 +103,40 @@ def test_a_port_at_which_nobody_looked_is_named() -> None:
     assert unseen(design) == ["m_axi"]
     memory.cycle_of(memory_rst=0)
     assert unseen(design) == []
+    OrdinaryBench(design, side="memory_")  # of a later test, which does not step
+    assert unseen(design) == ["m_axi"]
+
+
+def test_the_last_test_of_a_bench_fails_where_a_port_was_not_looked_at() -> None:
+    design = Design("")
+    with pytest.raises(AssertionError, match=r"nobody has looked at \['m_axi', 's_axil'\]"):
+        every_axi_port.the_rules_of_axi_were_looked_at_on_every_port.func(design).send(None)
+    OrdinaryBench(design).cycle_of()
+    with pytest.raises(StopIteration):
+        every_axi_port.the_rules_of_axi_were_looked_at_on_every_port.func(design).send(None)
+
+
+def test_a_side_with_a_port_that_nobody_has_started_does_not_wait() -> None:
+    class Standing(Side):
+        def start_clock(self) -> None:
+            """None: there is no simulator."""
+
+    design = Design("register_", "memory_")
+    with pytest.raises(AssertionError, match="nobody looks at the AXI ports of memory_clk: start it"):
+        Standing(design, "memory", 2000).wait(1).send(None)
+
+
+def test_a_memory_gets_the_bursts_it_was_promised_and_a_crossing_passes_on_any() -> None:
+    bursts: dict[str, int] = {"m_axi_arvalid": 1, "m_axi_arready": 1}
+    bench = OrdinaryBench(Design(""))
+    bench.cycle_of(**bursts)
+    with pytest.raises(Broken, match=re.escape("are (1, 8, 1, 3) (docs/integrating/README.md#memory)")):
+        bench.cycle_of(m_axi_arid=1)
+    crossing = Design("")
+    crossing.signals += [Signal(f"s_axi_{name}", width) for name, width in READ.items()]
+    for signal in crossing.signals:
+        setattr(crossing, signal._name, signal)
+    OrdinaryBench(crossing).cycle_of(**bursts, m_axi_arid=1, m_axi_arburst=0)
 
 
 def test_what_a_bench_leaves_out_may_break_rules_and_nothing_else_may() -> None:
@@ -115,6 +152,12 @@ def test_what_a_bench_leaves_out_may_break_rules_and_nothing_else_may() -> None:
         bench.cycle_of()
     assert unseen(design) == []
     assert Careless.axi_left_out == LEFT_OUT
+
+    class Mistaken(OrdinaryBench):
+        axi_left_out: ClassVar = {"m_axi_rlasts": "a reason"}
+
+    with pytest.raises(AssertionError, match="m_axi_rlasts is left out, and the design has nothing of that name"):
+        Mistaken(design)
 
 
 def test_a_run_asks_at_its_end_whether_all_ports_were_looked_at(tmp_path: Path) -> None:

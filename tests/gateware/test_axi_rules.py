@@ -16,9 +16,10 @@ WIDTHS = {
     **dict.fromkeys(("awsize", "arsize"), 3),
     **dict.fromkeys(("awburst", "arburst", "bresp", "rresp"), 2),
     **dict.fromkeys(("awcache", "arcache", "awid", "arid", "bid", "rid"), 4),
+    **dict.fromkeys(("awlock", "arlock"), 1),
     **dict.fromkeys(("wdata", "rdata"), 64),
 }
-LITE = "len|size|burst|cache|id|last"
+LITE = "len|size|burst|cache|id|last|lock"
 """What AXI4-Lite does not have."""
 ONE: dict[str, int] = {"addr": 0x1000, "len": 0, "size": 3, "burst": 1, "cache": 3}
 """An address of a single beat."""
@@ -43,16 +44,19 @@ class Signal:
 class Port:
     """A port and the bench that looks at it, a cycle a call."""
 
-    def __init__(self, *, lite: bool = False, several: int = 1) -> None:
-        self.several, self.at = several, 0
+    def __init__(
+        self, *, lite: bool = False, several: int = 1, prefix: str = "m_axi", without: str = "", own: bool = False
+    ) -> None:
+        self.several, self.at, self.prefix = several, 0, prefix
         self.cycle = self.resets = 0
         self.rst = Signal(1)
         names = (n for n in WIDTHS if not (lite and re.fullmatch(rf"(aw|w|b|ar|r)({LITE})", n)))
         for name in names:
-            setattr(self, f"m_axi_{name}", Signal(several * WIDTHS[name]))
+            if name != without:
+                setattr(self, f"{prefix}_{name}", Signal(several * WIDTHS[name]))
         self.dut = self
         self._watchers: list[Callable[[], None]] = []
-        self.rules = watch(self, "m_axi", several)
+        self.rules = watch(self, prefix, several, own=own)
 
     def watch(self, function: Callable[[], None]) -> None:
         self._watchers.append(function)
@@ -63,7 +67,7 @@ class Port:
             fields = channels.get(channel)
             given = {"ready": 1} | fields | {"valid": 1} if fields is not None else {"valid": 0, "ready": 0}
             for name, value in given.items():
-                signal: Any = getattr(self, f"m_axi_{channel}{name}", None)
+                signal: Any = getattr(self, f"{self.prefix}_{channel}{name}", None)
                 if signal is not None:
                     signal.value = value << self.at * (len(signal) // self.several)
         self.cycle += 1
@@ -90,13 +94,18 @@ def test_what_keeps_the_rules_passes() -> None:
     write(port, 256)
     read(port, 256, addr=0x1800)
     write(port, 4, burst=2, addr=0x1FF8, len=3)
+    for at, strobes in ((0x1004, 0xF0), (0x1000, 0x0F)):  # 4 lanes of 8, from 0x1004 to 0x1007 and then from 0x1000 on
+        port(w={"data": 1, "strb": strobes, "last": int(at == 0x1000)})
+    port(aw=ONE | {"addr": 0x1004, "len": 1, "size": 2, "burst": 2})
+    port(b={})
+    write(port, 2, burst=0)
     port(w={"data": 1, "strb": 0xF0, "last": 1})
     port(aw=ONE | {"addr": 0x1004}, ar=ONE | {"id": 2})
     port(b={"ready": 0}, r={"id": 2, "last": 1, "ready": 0})
     port(b={}, r={"id": 2, "last": 1}, ar=ONE)
     port(r={"last": 1})
     assert port.rules[0].outstanding == 0
-    assert port.rules[0].bursts == {"aw": 3, "ar": 3}
+    assert port.rules[0].bursts == {"aw": 5, "ar": 3}
 
 
 def test_reads_of_several_ids_may_pass_each_other() -> None:
@@ -141,6 +150,22 @@ BROKEN: list[tuple[str, str, Steps]] = [
     ("wlast with beat 1 of 2", "A3.2.2", [{"w": {"strb": 0xFF, "last": 1}}, {"aw": ONE | {"len": 1}}]),
     ("wstrb 0xff in lanes outside 0xf0", "A3.4.3", [{"aw": ONE | {"addr": 0x1004}}, {"w": {"strb": 0xFF, "last": 1}}]),
     ("wstrb 0x10 in lanes outside 0xf", "A3.4.3", [{"aw": ONE | {"size": 2}}, {"w": {"strb": 0x10, "last": 1}}]),
+    ("wstrb 0xff in lanes outside 0xf0", "A3.4.3", [{"w": {"strb": 0xFF, "last": 1}}, {"aw": ONE | {"addr": 0x1004}}]),
+    (
+        "wstrb 0xff in lanes outside 0xf",
+        "A3.4.3",
+        [
+            {"aw": ONE | {"addr": 0x1004, "len": 1, "size": 2, "burst": 2}},
+            {"w": {"strb": 0xF0}},
+            {"w": {"strb": 0xFF, "last": 1}},
+        ],
+    ),
+    (
+        "wstrb 0xff in lanes outside 0xf0",
+        "A3.4.3",
+        [{"aw": ONE | {"addr": 0x1004, "len": 1, "burst": 0}}, {"w": {"strb": 0xF0}}, {"w": {"strb": 0xFF, "last": 1}}],
+    ),
+    ("arlock: no design here has exclusive accesses", "A7.2", [{"ar": ONE | {"lock": 1}}]),
     ("bvalid with ID 0, of which no write is over", "A3.3.1", [{"aw": ONE}, {"b": {"ready": 0}}]),
     ("bvalid with ID 0, of which no write is over", "A3.3.1", [{"aw": ONE}, {"w": {"last": 1}, "b": {}}]),
     ("bvalid with ID 3, of which no write is over", "A3.3.1", [{"aw": ONE}, {"w": {"last": 1}}, {"b": {"id": 3}}]),
@@ -181,11 +206,19 @@ def test_a_reset_forgets_what_is_under_way_and_offers_nothing() -> None:
     port = Port()
     port(ar=ONE, aw=ONE | {"ready": 0})
     port.rst.value = 1
+    for _ in range(3):
+        port(r={"ready": 0})  # of a model, which may have another reset
+    port.rst.value = 0
+    port()
     port(aw=ONE | {"ready": 0})
+    port.rst.value = 1
+    port(aw=ONE | {"ready": 0})
+    port(aw=ONE | {"ready": 0})  # where the reset comes a cycle late
     with pytest.raises(Broken, match=r"awvalid in reset \(IHI 0022, A3\.1\.2\)"):
         port(aw=ONE | {"ready": 0})
     port.rst.value = 0
     assert port.rules[0].outstanding == 0
+    port()
     read(port)
     port(ar=ONE | {"ready": 0})
     port.resets += 1  # of which the bench shows no cycle
@@ -203,3 +236,30 @@ def test_ports_of_an_array_are_looked_at_each_for_itself() -> None:
     port()
     with pytest.raises(Broken, match=r"^m_axi\[2\]: rvalid with ID 0, which asked for nothing"):
         port(r={"last": 1})
+
+
+def test_registers_answer_nothing_in_reset() -> None:
+    port = Port(lite=True, prefix="s_axil")
+    port.rst.value = 1
+    for _ in range(3):
+        port(ar={"addr": 8, "ready": 0})
+    with pytest.raises(Broken, match=r"s_axil: rvalid in reset \(IHI 0022, A3\.1\.2\)"):
+        port(r={"ready": 0})
+    port.rst.value = 0
+    with pytest.raises(Broken, match=r"s_axil: rvalid in the first cycle after a reset \(IHI 0022, A3\.1\.2\)"):
+        port(r={"ready": 0})
+
+
+@pytest.mark.parametrize(("without", "section"), [("wlast", "A2.3"), ("rlast", "A2.6")])
+def test_a_port_without_the_last_beat_s_signal_is_none_of_axi4(without: str, section: str) -> None:
+    with pytest.raises(Broken, match=rf"m_axi: there is no {without} \(IHI 0022, {section}\)"):
+        Port(without=without)
+
+
+@pytest.mark.parametrize("other", [{"burst": 0}, {"size": 2}, {"id": 1}, {"cache": 0}])
+def test_a_memory_is_promised_whole_beats_of_one_id(other: dict[str, int]) -> None:
+    port = Port(own=True)
+    read(port, 4)
+    write(port, 4)
+    with pytest.raises(Broken, match=r"aw: burst, bytes of a beat, ID and cache are .* \(docs/integrating/README\.md"):
+        write(port, **other)

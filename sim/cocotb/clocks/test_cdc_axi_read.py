@@ -10,14 +10,13 @@ import cocotb
 from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiMasterRead, AxiProt, AxiReadBus, AxiResp, AxiSlaveRead
 
+from axi_rules import CACHES
 from bench import run
 from clocks_bench import JITTER, RATIOS, Side
 from signals import now
 
 SIZE = 1 << 14
 ADDRESS = ("araddr", "arlen", "arsize", "arburst", "arcache", "arprot")
-CACHE = (0b0000, 0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1010, 0b1011, 0b1110, 0b1111)
-"""Those that are not reserved (AMBA IHI 0022, A4.4)."""
 
 
 class Memory:
@@ -69,7 +68,7 @@ class Reads:
 
     async def read(self, address: int, length: int) -> None:
         """Any of it, and what it must be."""
-        prot, cache = AxiProt(self.random.randrange(8)), self.random.choice(CACHE)
+        prot, cache = AxiProt(self.random.randrange(8)), self.random.choice(CACHES)
         answer = await with_timeout(self.master.read(address, length, arid=0, cache=cache, prot=prot), 200, "us")
         broken = any(at in self.memory.broken for at in range(address, address + length))
         assert AxiResp(answer.resp) is (AxiResp.SLVERR if broken else AxiResp.OKAY)

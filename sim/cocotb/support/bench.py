@@ -26,6 +26,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.handle import Immediate
 from cocotb.triggers import FallingEdge, First, ReadOnly, RisingEdge, Timer
+from cocotb.utils import get_sim_time
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import Verilator, VerilatorControlFile
 
@@ -194,8 +195,12 @@ def run(
                 )
             except SystemExit:
                 pytest.fail(f"the simulation of {log.stem} (FRAMELANE_START={start}) failed: see {log}", pytrace=False)
-            least = 1 if "COCOTB_TEST_FILTER" in os.environ else len(modules)
-            assert get_results(results)[0] >= least, f"no cocotb test ran in test_{block}.py"
+            assert get_results(results)[0] >= least_tests(modules), f"no cocotb test ran in test_{block}.py"
+
+
+def least_tests(modules: list[str]) -> int:
+    """How many cocotb tests of these modules must run: one of each, unless somebody has asked for some."""
+    return 1 if "COCOTB_TEST_FILTER" in os.environ else len(modules)
 
 
 def modules_of(bench: str, source: Path) -> list[str]:
@@ -346,6 +351,7 @@ class Bench:
         self._answers: list[Callable[[], None]] = []
         self.rules: list[AxiRules] = watch_ports(self, side, self.axi_left_out)
         """Those of AXI, on each port that has this clock; what breaks one ends the test."""
+        self._axi_looks = tuple(self._watchers)
         # What is in the registers is anything: so no edge before there is a reset.
         self.clk.set(Immediate(0))
         if self.rst is not None:
@@ -391,8 +397,15 @@ class Bench:
             await Timer(1, "ps")
         self.rst.value = self._reset_on
         for _ in range(cycles):
-            await RisingEdge(self.clk)
+            await self.reset_cycle()
         self.rst.value = 0
+
+    async def reset_cycle(self) -> None:
+        """One cycle of a reset: streams rest, and the AXI ports of the design must."""
+        await ReadOnly()
+        for look in self._axi_looks:
+            look()
+        await RisingEdge(self.clk)
 
     async def step(self) -> None:
         """One clock cycle."""
@@ -430,15 +443,17 @@ class Bench:
 
         async def looks() -> None:
             valids = [handle for rules in self.rules for handle in rules.valids]
+            for rules in self.rules:
+                rules.rest()
             while True:
                 if not any(map(now, valids)):
                     await First(*map(RisingEdge, valids))
                 is_busy = True
                 while is_busy:
                     await FallingEdge(self.clk)
+                    self.cycle = int(get_sim_time("ns") // self.clock_ns)
                     for watcher in self._watchers:
                         watcher()
-                    self.cycle += 1
                     is_busy = any(rules.is_busy() for rules in self.rules)
 
         cocotb.start_soon(looks())

@@ -68,7 +68,7 @@ class Side(Bench):
         self._resetting = True
         self.rst.value = 1
         for _ in range(cycles):
-            await RisingEdge(self.clk)
+            await (RisingEdge(self.clk) if self._started else self.reset_cycle())  # started, it looks by itself
         self.rst.value = 0
         self._resetting = False
 

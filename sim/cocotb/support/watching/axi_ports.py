@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from axi_rules import LOOKED_AT, AxiRules, Watched, watch
+from axi_rules import RULES, AxiRules, Watched, watch
 
 LEFT_OUT: dict[str, str] = {}
 """Prefixes and signals that no rule holds for in some bench, and why."""
@@ -51,12 +51,21 @@ def watch_ports(bench: Watched, side: str, left_out: Mapping[str, str]) -> list[
     `left_out`: prefixes of ports, or names of single signals, that no rule is to hold for, and why.
     """
     assert all(left_out.values()), "each port that is left out needs a reason"
+    found = ports(bench.dut)
+    for name in left_out:
+        assert name in found or hasattr(bench.dut, name), f"{name} is left out, and the design has nothing of that name"
     LEFT_OUT.update(left_out)
     rules = []
-    for prefix, several in ports(bench.dut).items():
+    own = not any(_passes_on(bench.dut, prefix) for prefix in found)
+    for prefix, several in found.items():
         if side_of(bench.dut, prefix) == side and prefix not in left_out:
-            rules += watch(bench, prefix, several, left_out)
+            rules += watch(bench, prefix, several, left_out, own=own and not prefix.startswith("s_"))
     return rules
+
+
+def _passes_on(dut: Any, prefix: str) -> bool:
+    """Whether a port is one at which the design is given bursts, which it passes on: a crossing or a guard."""
+    return prefix.startswith("s_") and any(hasattr(dut, f"{prefix}_{name}") for name in ("awlen", "arlen"))
 
 
 def nobody_behind(dut: Any, prefix: str) -> None:
@@ -68,5 +77,6 @@ def nobody_behind(dut: Any, prefix: str) -> None:
 
 
 def unseen(dut: Any) -> list[str]:
-    """Prefixes of the ports at which nobody looked, and that no bench has left out."""
-    return sorted(set(ports(dut)) - LOOKED_AT - set(LEFT_OUT))
+    """Prefixes of the ports at which no bench looked, or one that has them did not, and that no bench has left out."""
+    looked_at = {rules.prefix for rules in RULES} - {rules.prefix for rules in RULES if not rules.is_looked_at}
+    return sorted(set(ports(dut)) - looked_at - set(LEFT_OUT))

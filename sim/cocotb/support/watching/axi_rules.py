@@ -19,8 +19,15 @@ WIDE = ("data", "user")
 LAZY = (*WIDE, "strb")
 """What need not be read of each transfer."""
 FIXED, INCR, WRAP, RESERVED = range(4)
-LOOKED_AT: set[str] = set()
-"""Prefixes of the ports that were looked at in this simulation, outside of resets."""
+RESET_CYCLES = 2
+"""Cycles of a reset after which all are reset: large blocks have copies of it, a cycle late."""
+BUFFERABLE = 0b0011
+"""Normal memory, not cacheable, bufferable."""
+CACHES = (0b0000, 0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1010, 0b1011, 0b1110, 0b1111)
+"""Those that are not reserved (A4.4)."""
+PROMISE = "docs/integrating/README.md#memory"
+RULES: list["AxiRules"] = []
+"""Those of all ports that benches of this simulation have, or had in an earlier test."""
 
 
 class Watched(Protocol):
@@ -88,14 +95,24 @@ class AxiRules:
     """
 
     def __init__(
-        self, bench: Watched, prefix: str, *, at: int = 0, several: int = 1, left_out: Collection[str] = ()
+        self,
+        bench: Watched,
+        prefix: str,
+        *,
+        at: int = 0,
+        several: int = 1,
+        left_out: Collection[str] = (),
+        own: bool = False,
     ) -> None:
         """Watch port number `at` of `several` in packed arrays, but signals named in `left_out`.
 
-        `bench` must have the port's clock.
+        `bench` must have the port's clock. `own`: the design makes the bursts itself, those that its memory
+        is promised (`PROMISE`).
         """
         self.dut, self.prefix, self.at, self.several, self.left_out = bench.dut, prefix, at, several, left_out
-        self._bench = bench
+        self.is_looked_at = False
+        """Whether anybody has, outside of resets."""
+        self._bench, self._own = bench, own
         # Answers first: what they answer passed in an earlier cycle.
         names: tuple[tuple[str, tuple[str, ...], bool, Callable[[_Channel], None]], ...] = (
             ("r", DATA, False, self._read),
@@ -108,15 +125,22 @@ class AxiRules:
         self._looks = [(channel, channel.get["valid"], see) for channel, see in there if "valid" in channel.get]
         self.channels = {channel.name: channel for channel, _, _ in self._looks}
         self.is_lite = not any("len" in channel.get for channel in self.channels.values())
+        for name, section in (("w", "A2.3"), ("r", "A2.6")):
+            port = self.channels.get(name)
+            if port and not self.is_lite and "last" not in port.get and f"{prefix}_{name}last" not in left_out:
+                self.broken(f"there is no {name}last", section)
         self._lanes = next(c.widths["data"] for c in self.channels.values() if "data" in c.get) // 8
         burst = getattr(self.dut, "MaxBurst", None)
         self._most = 256 if burst is None or prefix.startswith("s_") else int(burst.value)
         """Beats of the longest burst that the design may ask for."""
-        self._was_reset, self._resets = False, -1
+        self._in_reset, self._resets = 0, -1
+        """Cycles of the reset that there is, or was just before; resets of the bench that are known."""
         self._writes: deque[dict[str, int]] = deque()
         """Addresses whose data are not over."""
-        self._written: deque[int] = deque()
-        """Beats of data whose address may come later."""
+        self._early: list[tuple[int, int]] = []
+        """Of the write under way: which of its beats came before its address, and their strobes."""
+        self._written: deque[tuple[int, list[tuple[int, int]]]] = deque()
+        """Beats of data whose address may come later, and those that are early."""
         self._due: dict[int, int] = {}
         """Answers to writes that may come, by ID."""
         self._reads: dict[int, deque[int]] = {}
@@ -130,8 +154,11 @@ class AxiRules:
 
     def broken(self, says: str, section: str) -> NoReturn:
         """Raise Broken, with the place in the specification."""
+        self._raise(says, f"IHI 0022, {section}")
+
+    def _raise(self, says: str, where: str) -> NoReturn:
         port = f"{self.prefix}[{self.at}]" if self.several > 1 else self.prefix or "AXI"
-        raise Broken(f"{port}: {says} (IHI 0022, {section}), cycle {self._bench.cycle}")
+        raise Broken(f"{port}: {says} ({where}), cycle {self._bench.cycle}")
 
     def is_waiting(self) -> bool:
         """Whether something was offered and not taken."""
@@ -148,14 +175,15 @@ class AxiRules:
 
     def rest(self) -> None:
         """A cycle, not of a reset, in which nothing is offered, nor was before."""
-        self._was_reset = False
+        self._in_reset = 0
         if self._resets != self._bench.resets:
             self._resets = self._bench.resets
             self._forget()
-            LOOKED_AT.add(self.prefix)
+            self.is_looked_at = True
 
     def look(self) -> None:
         """A cycle that is not of a reset."""
+        self._check_reset("in the first cycle after a reset")
         self.rest()
         for channel, valid, see in self._looks:
             if valid():
@@ -164,17 +192,25 @@ class AxiRules:
                 self.broken(f"{channel.name}valid fell before {channel.name}ready", "A3.2.1")
 
     def look_in_reset(self) -> None:
-        """All that was under way is forgotten; from the second cycle on nothing may be offered."""
-        for channel in self.channels.values():
-            if self._was_reset and channel.from_manager and channel.get["valid"]():
-                self.broken(f"{channel.name}valid in reset", "A3.1.2")
-        self._was_reset = True
+        """All that was under way is forgotten; the design may offer nothing, but in the first cycles."""
+        self._check_reset("in reset")
+        self._in_reset += 1
         self._forget()
+
+    def _check_reset(self, when: str) -> None:
+        """After `RESET_CYCLES` of reset the design is still; a model of the bench's may have another reset, or none."""
+        if self._in_reset < RESET_CYCLES:
+            return
+        is_manager = not self.prefix.startswith("s_")
+        for channel in self.channels.values():
+            if channel.from_manager == is_manager and channel.get["valid"]():
+                self.broken(f"{channel.name}valid {when}", "A3.1.2")
 
     def _forget(self) -> None:
         for channel in self.channels.values():
             channel.held = None
         self._writes.clear()
+        self._early = []
         self._written.clear()
         self._due.clear()
         self._reads.clear()
@@ -205,8 +241,14 @@ class AxiRules:
             self.broken(f"{name}addr {at:#x} wraps and is not aligned", "A3.4.1")
         if burst == INCR and at // PAGE != end // PAGE:
             self.broken(f"{name}: {at:#x} to {end:#x} crosses 4 KiB", "A3.4.1")
-        if cache & 0b1100 and not cache & 2:
+        if cache not in CACHES:
             self.broken(f"{name}cache {cache:#06b} is reserved", "A4.4")
+        if address.get("lock", 0):
+            self.broken(f"{name}lock: no design here has exclusive accesses", "A7.2")
+        if self._own and not self.is_lite:
+            made = (burst, size, address.get("id", 0), address.get("cache", BUFFERABLE))
+            if made != (INCR, self._lanes, 0, BUFFERABLE):
+                self._raise(f"{name}: burst, bytes of a beat, ID and cache are {made}", PROMISE)
         if name == "aw":
             self._writes.append(address)
             self._match()
@@ -219,40 +261,50 @@ class AxiRules:
             return
         self._beats += 1
         final = self.is_lite or bool(beat["last"])
-        self._check_strobes(channel, final=final)
+        if not self.is_lite and len(self._writes) > len(self._written):
+            address = self._writes[len(self._written)]
+            if self._beats > address.get("len", 0) and not final:
+                self.broken(f"wlast is not with beat {self._beats}", "A3.2.2")
+            if not self._may_have_all(address, self._beats):
+                self._check_strobes(address, self._beats, channel.get["strb"]())
+        elif not self.is_lite:
+            self._early.append((self._beats, channel.get["strb"]()))
         if final:
-            self._written.append(self._beats)
-            self._beats = 0
+            self._written.append((self._beats, self._early))
+            self._beats, self._early = 0, []
             self._match()
 
-    def _check_strobes(self, channel: _Channel, *, final: bool) -> None:
-        """Check the strobes of the beat just taken if its address is known: data may precede their address (A3.3)."""
-        if len(self._writes) <= len(self._written) or self.is_lite:
-            return
-        address = self._writes[len(self._written)]
-        beat = self._beats
-        beats = address.get("len", 0) + 1
-        if beat >= beats and not final:
-            self.broken(f"wlast is not with beat {beats}", "A3.2.2")
-        size = 1 << address.get("size", (self._lanes - 1).bit_length())
-        if address.get("burst", INCR) != INCR or (beat > 1 and size == self._lanes):
-            return
-        aligned = address["addr"] // size * size
-        first = address["addr"] if beat == 1 else aligned + (beat - 1) * size
-        upto = aligned + beat * size
-        low, high = first % self._lanes, (upto - 1) % self._lanes
+    def _size(self, address: dict[str, int]) -> int:
+        return 1 << address.get("size", (self._lanes - 1).bit_length())
+
+    def _may_have_all(self, address: dict[str, int], beat: int) -> bool:
+        """Whether a beat has all lanes, so that its strobes may be any: they need not be read."""
+        return beat > 1 and self._size(address) == self._lanes and address.get("burst", INCR) != FIXED
+
+    def _check_strobes(self, address: dict[str, int], beat: int, strobes: int) -> None:
+        """Lanes of a beat, counted from 1 (A3.4.1, formulas of Lower_Byte_Lane and Upper_Byte_Lane)."""
+        at, size, burst = address["addr"], self._size(address), address.get("burst", INCR)
+        first = aligned = at // size * size
+        if burst == INCR:
+            first += (beat - 1) * size
+        elif burst == WRAP:
+            total = size * (address.get("len", 0) + 1)
+            first = at // total * total + (at % total + (beat - 1) * size) % total
+        low = (at if first == aligned else first) % self._lanes
+        high = (first + size - 1) % self._lanes
         lanes = (1 << high + 1) - (1 << low)
-        strobes = channel.get["strb"]()
         if strobes & ~lanes:
             self.broken(f"wstrb {strobes:#x} in lanes outside {lanes:#x}", "A3.4.3")
 
     def _match(self) -> None:
         """Addresses and data that are both over: their answer is due."""
         while self._writes and self._written:
-            address, data = self._writes.popleft(), self._written.popleft()
+            address, (data, early) = self._writes.popleft(), self._written.popleft()
             beats = address.get("len", 0) + 1
             if data != beats:
                 self.broken(f"wlast with beat {data} of {beats}", "A3.2.2")
+            for beat, strobes in early:
+                self._check_strobes(address, beat, strobes)
             of = address.get("id", 0)
             self._due[of] = self._due.get(of, 0) + 1
 
@@ -290,12 +342,15 @@ class AxiRules:
         return sum(map(len, self._reads.values())) + len(self._writes) + sum(self._due.values())
 
 
-def watch(bench: Watched, prefix: str, several: int = 1, left_out: Collection[str] = ()) -> list[AxiRules]:
+def watch(
+    bench: Watched, prefix: str, several: int = 1, left_out: Collection[str] = (), *, own: bool = False
+) -> list[AxiRules]:
     """The rules on the ports `<prefix>_*` of a bench's design, from now on in every cycle; `left_out`: not on those.
 
     Most cycles of most ports are idle: those cost a look at each valid.
     """
-    rules = [AxiRules(bench, prefix, at=k, several=several, left_out=left_out) for k in range(several)]
+    rules = [AxiRules(bench, prefix, at=k, several=several, left_out=left_out, own=own) for k in range(several)]
+    RULES.extend(rules)
     valids = [channel.all_valid for channel in rules[0].channels.values()]
     in_reset = reader(bench.rst) if bench.rst is not None else lambda: 0
 
