@@ -42,7 +42,7 @@ test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenc
 	$(VENV)/bin/python scripts/beside.py pytest yosys formal-check synth-check $(LINT)
 
 nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
-	$(VENV)/bin/python scripts/beside.py --deadline 21600 pytest-all yosys formal-all synth-all fmax-all bitstream-check $(LINT) oracles wheel faults
+	$(VENV)/bin/python scripts/beside.py --deadline 32400 pytest-all yosys formal-all synth-all fmax-all bitstream-check $(LINT) oracles wheel faults
 
 pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
@@ -190,7 +190,7 @@ $(VENV)/.dev: $(INPUTS) $(VENV)/.python | packages-test
 	$(call install_with_framelane,sim dev hls synth formal regs docs)
 	touch $(VENV)/.sim $@
 
-# yosys compiles itself when it runs first, for a minute: before all that need it, and beside the first tests.
+# yosys compiles itself when it runs first, for a minute: beside the first tests.
 yosys: $(CACHE)/yosys
 
 $(CACHE)/yosys: $(VENV)/.dev

@@ -12,6 +12,8 @@ PAGE = ROOT / "docs" / "measured" / "bitstream.md"
 HEAD = ROOT / "scripts" / "templates" / "bitstream.md"
 CELLS = {"TRELLIS_COMB": "logic cells", "TRELLIS_FF": "flip-flops", "DP16KD": "block RAMs"}
 """What is limited, and said, of what nextpnr counts."""
+_TOOK = re.compile(r"^\| (?:yosys|nextpnr, seed \d+) \|.*$", re.MULTILINE)
+"""A row of what the tools took."""
 
 
 def problems(made: Board, placed: Placed) -> list[str]:
@@ -37,15 +39,14 @@ def problems(made: Board, placed: Placed) -> list[str]:
 def text(made: Board, placements: list[Placed], synthesis: Cost) -> str:
     """The page with this board's part new, and those of others as they are.
 
-    Where it has these very bits, of whatever sources, only the line of inputs is new: what the tools took stays that of
-    the run that first made them.
+    Where it has these very bits, of whatever sources, what the tools took stays that of the run that first made them.
     """
     tools = ", ".join(f"{tool.removeprefix('yowasp-')} {'.'.join(version(tool).split('.')[:2])}" for tool in TOOLS)
     head = HEAD.read_text().format(tools=tools, percent=f"{made.cell_percent:g}")
-    part = _parts().get(made.name, "")
-    before, bits = recorded(made.name)
-    same = bits == tuple(placed.digest for placed in placements)
-    part = part.replace(before, inputs(made)) if same else _part(made, placements, synthesis)
+    before, part = _parts().get(made.name, ""), _part(made, placements, synthesis)
+    if recorded(made.name)[1] == tuple(placed.digest for placed in placements):
+        took = iter(_TOOK.findall(before))
+        part = _TOOK.sub(lambda _: next(took), part)
     return head + "\n".join(f"## {name}\n\n{each}" for name, each in sorted((_parts() | {made.name: part}).items()))
 
 

@@ -107,10 +107,14 @@ def test_the_page_keeps_what_was_made_of_which_sources(tmp_path: Path, monkeypat
     assert (bitstream_table.recorded(made.name), bitstream_table.recorded(other.name)[1]) == (now, ("0" * 64,))
     assert re.findall("^## (.+)$", text, re.MULTILINE) == NAMES
     assert bitstream_table.text(made, placements, COST) == text
-    # The same bits of other sources have their inputs, and what the first run took.
+    # The same bits have the inputs and the wanted clocks as they are now, and what the first run took.
     (tmp_path / "page.md").write_text(text.replace(inputs(made), "5" * 64))
     slow = Cost(9000, 1)
     assert bitstream_table.text(made, placements, slow) == text
+    clock = next(iter(made.clocks))
+    wanted = bitstream_table.text(replace(made, clocks=made.clocks | {clock: 33.0}), placements, slow)
+    assert f"| `{clock}` | 33 |" in wanted
+    assert "| yosys | 1.5 min |" in wanted
     others = [Placed(1, used, clocks, {}, "f" * 64), *placements[1:]]
     assert "| yosys | 150.0 min |" in bitstream_table.text(made, others, slow)
 
