@@ -86,6 +86,19 @@ def test_so_it_is_with_any_of_several_ports() -> None:
         bench.cycle_of(m_axi_arvalid=0b000001)
 
 
+def test_one_that_writes_beside_several_that_read_has_its_own_widths() -> None:
+    design = Design("", several=2)
+    write = {"awvalid": 1, "awready": 1, "awaddr": 32, "awlen": 8, "wvalid": 1, "wready": 1, "wdata": 64, "wlast": 1}
+    design.signals += [Signal(f"m_axi_{name}", width) for name, width in write.items()]
+    design.signals += [Signal(f"m_axi_{name}") for name in ("bvalid", "bready")]
+    for signal in design.signals:
+        setattr(design, signal._name, signal)
+    bench = OrdinaryBench(design)
+    bench.cycle_of(m_axi_awvalid=1, m_axi_awready=1, m_axi_awaddr=0xFFC0, m_axi_awlen=7, m_axi_arvalid=0b10)
+    with pytest.raises(Broken, match=re.escape("m_axi: aw: 0xffc8 to 0x10007 crosses 4 KiB")):
+        bench.cycle_of(m_axi_awaddr=0xFFC8)
+
+
 def test_each_side_of_a_design_looks_at_the_ports_of_its_clock() -> None:
     design = Design("", "register_", "memory_", MemoryClock=1)
     found = {side: [r.prefix for r in OrdinaryBench(design, side=side).rules] for side in ("", "register_", "memory_")}

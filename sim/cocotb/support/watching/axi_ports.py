@@ -13,8 +13,9 @@ from axi_rules import RULES, AxiRules, Watched, watch
 LEFT_OUT: dict[str, str] = {}
 """Prefixes and signals that no rule holds for in some bench, and why."""
 
-_VALID = re.compile(r"(?:([sm]_\w+)_)?a[wr]valid")
+_VALID = re.compile(r"(?:([sm]_\w+)_)?a([wr])valid")
 """Signals of ports, and those without a prefix: others are inside."""
+CHANNELS = {"w": ("b", "aw", "w"), "r": ("r", "ar")}
 _CLOCKS = {"s": ("register_", "s_"), "m": ("memory_", "m_")}
 """Sides of a design with several clocks that its ports `s_*` and `m_*` may have."""
 
@@ -25,12 +26,12 @@ def has_ports(source: str) -> bool:
 
 
 @cache
-def ports(dut: Any) -> dict[str, int]:
-    """How many AXI ports each prefix has: more than one in packed arrays."""
-    found = {}
+def ports(dut: Any) -> dict[str, dict[str, int]]:
+    """By the prefix of AXI ports, how many write ("w") and read ("r"): more than one in packed arrays."""
+    found: dict[str, dict[str, int]] = {}
     for handle in dut:
         if match := _VALID.fullmatch(handle._name):
-            found[match[1] or ""] = len(handle)
+            found.setdefault(match[1] or "", {})[match[2]] = len(handle)
     return dict(sorted(found.items()))
 
 
@@ -57,9 +58,14 @@ def watch_ports(bench: Watched, side: str, left_out: Mapping[str, str]) -> list[
     LEFT_OUT.update(left_out)
     rules = []
     own = not any(_passes_on(bench.dut, prefix) for prefix in found)
-    for prefix, several in found.items():
+    for prefix, counts in found.items():
         if side_of(bench.dut, prefix) == side and prefix not in left_out:
-            rules += watch(bench, prefix, several, left_out, own=own and not prefix.startswith("s_"))
+            is_own = own and not prefix.startswith("s_")
+            if len(set(counts.values())) == 1:
+                rules += watch(bench, prefix, next(iter(counts.values())), left_out, own=is_own)
+            else:  # one writes, and several read
+                for way, several in counts.items():
+                    rules += watch(bench, prefix, several, left_out, own=is_own, channels=CHANNELS[way])
     return rules
 
 

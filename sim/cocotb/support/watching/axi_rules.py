@@ -18,6 +18,7 @@ WIDE = ("data", "user")
 """What no rule reads, but that it stays while it waits."""
 LAZY = (*WIDE, "strb")
 """What need not be read of each transfer."""
+ALL_CHANNELS = ("r", "b", "aw", "ar", "w")
 FIXED, INCR, WRAP, RESERVED = range(4)
 RESET_CYCLES = 2
 """Cycles of a reset after which all are reset: large blocks have copies of it, a cycle late."""
@@ -58,6 +59,7 @@ class _Channel:
         dut: Any = port.dut
         found = {each: getattr(dut, f"{prefix}{each}", None) for each in ("valid", "ready", *payload)}
         there = {k: handle for k, handle in found.items() if handle is not None and f"{prefix}{k}" not in port.left_out}
+        assert not any(len(handle) % port.several for handle in there.values()), f"{prefix}: not {port.several} ports"
         self.widths = {each: len(handle) // port.several for each, handle in there.items()}
         self.get = {each: reader(handle) for each, handle in there.items()}
         """What gives the value of each signal now."""
@@ -103,6 +105,7 @@ class AxiRules:
         several: int = 1,
         left_out: Collection[str] = (),
         own: bool = False,
+        channels: Collection[str] = ALL_CHANNELS,
     ) -> None:
         """Watch port number `at` of `several` in packed arrays, but signals named in `left_out`.
 
@@ -121,7 +124,11 @@ class AxiRules:
             ("ar", ADDRESS, True, self._address),
             ("w", DATA, True, self._beat),
         )
-        there = [(_Channel(self, name, payload, of_manager), see) for name, payload, of_manager, see in names]
+        there = [
+            (_Channel(self, name, payload, of_manager), see)
+            for name, payload, of_manager, see in names
+            if name in channels
+        ]
         self._looks = [(channel, channel.get["valid"], see) for channel, see in there if "valid" in channel.get]
         self.channels = {channel.name: channel for channel, _, _ in self._looks}
         self.is_lite = not any("len" in channel.get for channel in self.channels.values())
@@ -138,7 +145,7 @@ class AxiRules:
         self._writes: deque[dict[str, int]] = deque()
         """Addresses whose data are not over."""
         self._early: list[tuple[int, int]] = []
-        """Of the write under way: which of its beats came before its address, and their strobes."""
+        """The beats of the write under way that came before its address, and their strobes."""
         self._written: deque[tuple[int, list[tuple[int, int]]]] = deque()
         """Beats of data whose address may come later, and those that are early."""
         self._due: dict[int, int] = {}
@@ -343,13 +350,22 @@ class AxiRules:
 
 
 def watch(
-    bench: Watched, prefix: str, several: int = 1, left_out: Collection[str] = (), *, own: bool = False
+    bench: Watched,
+    prefix: str,
+    several: int = 1,
+    left_out: Collection[str] = (),
+    *,
+    own: bool = False,
+    channels: Collection[str] = ALL_CHANNELS,
 ) -> list[AxiRules]:
     """The rules on the ports `<prefix>_*` of a bench's design, from now on in every cycle; `left_out`: not on those.
 
     Most cycles of most ports are idle: those cost a look at each valid.
     """
-    rules = [AxiRules(bench, prefix, at=k, several=several, left_out=left_out, own=own) for k in range(several)]
+    rules = [
+        AxiRules(bench, prefix, at=k, several=several, left_out=left_out, own=own, channels=channels)
+        for k in range(several)
+    ]
     RULES.extend(rules)
     valids = [channel.all_valid for channel in rules[0].channels.values()]
     in_reset = reader(bench.rst) if bench.rst is not None else lambda: 0
