@@ -21,7 +21,7 @@ mtu = 1024
 source = {{ mac = "{source_mac}", ip = "{source_ip}" }}
 receiver = {{ mac = "{receiver_mac}", ip = "{receiver_ip}" }}
 """
-PATIENCE_S = 840
+PATIENCE_S = 720
 """An emulated processor takes 330 s on a machine that does nothing else."""
 FRAMES, HOLES = 20, 512
 """A packet has 512 pixels; the emulator loses two, of frames 0 and 3: a frame has 32 and a trailer."""

@@ -8,7 +8,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -81,17 +80,15 @@ class SessionServer:
         self.attempts = Attempts()
         """Who was turned away."""
         self._room = WaitingRoom()
-        self._socket = socket.socket()
+        try:
+            self._socket = socket.create_server((host, port), backlog=_BACKLOG)
+        except OSError as error:
+            raise TransportError(f"cannot serve the session on TCP {host}:{port}: {_advice(error, port)}") from error
+        self._socket.setblocking(False)
         self._held = contextlib.ExitStack()
         with contextlib.ExitStack() as opened:
             opened.callback(self._socket.close)
-            with _serving(host, port):
-                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                self._socket.bind((host, port))
             opened.enter_context(kept(self.key, self.address))
-            with _serving(host, port):
-                self._socket.listen(_BACKLOG)  # who can connect finds the token
-            self._socket.setblocking(False)
             self._selector = opened.enter_context(selectors.DefaultSelector())
             self._waker, self._woken = socket.socketpair()
             opened.callback(self._waker.close)
@@ -341,15 +338,6 @@ class SessionServer:
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(channel.socket)
         channel.close()
-
-
-@contextlib.contextmanager
-def _serving(host: str, port: int) -> Iterator[None]:
-    """TransportError with what to do for any OSError of the socket."""
-    try:
-        yield
-    except OSError as error:
-        raise TransportError(f"cannot serve the session on TCP {host}:{port}: {_advice(error, port)}") from error
 
 
 def _advice(error: OSError, port: int) -> str:

@@ -40,6 +40,9 @@ def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
 def test_what_a_commit_changes_is_not_left() -> None:
     nodeids = ["sim/test_arp.py::x", "tests/test_demo.py::x", "tests/test_demo.py::y", "tests/test_other.py::x"]
     assert in_turn.of_changes(nodeids, []) == set()
+    benches = ["sim/test_rc.py::x", "sim/test_rc_careless.py::x", "sim/test_rcx.py::x", "tests/test_rc_live.py::x"]
+    assert in_turn.of_changes(benches, ["hw/rtl/rc/rc.sv"]) == set(benches[:2])
+    assert in_turn.of_changes(benches, ["models/rc.py"]) == set(benches[:1])
     assert in_turn.of_changes(nodeids, ["hw/rtl/arp.sv"]) == {"sim/test_arp.py::x"}
     assert in_turn.of_changes(nodeids, ["docs/demo.md", "tests/test_other.py"]) == set(nodeids[1:])
 

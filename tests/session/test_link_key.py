@@ -2,18 +2,19 @@
 
 import json
 import os
-import socket
 import ssl
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 
 from framelane.base.errors import InputError, TransportError
-from framelane.session import link_key, waiting_room
-from framelane.session.link_key import VARIABLE, LinkKey
+from framelane.session import link_key, session_client, waiting_room
+from framelane.session.link_key import VARIABLE, LinkKey, find_keys
 from framelane.session.link_tls import server_context
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
@@ -46,21 +47,33 @@ def test_a_receivers_token_is_its_users_alone_and_goes_with_it(make_session: Mak
     assert len(server.key.token) * 8 >= 128
 
 
-def test_whoever_can_connect_finds_the_token(
+def test_a_source_that_connects_before_the_token_is_kept_finds_it(
     make_session: MakeSession, links: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = link_key._write
+    write, looked = link_key._write, threading.Event()
+    sources: list[threading.Thread] = []
+    let_in: list[SessionClient] = []
+
+    def looking(*given: Any) -> list[LinkKey]:
+        try:
+            return find_keys(*given)
+        finally:
+            looked.set()
 
     def late(path: Path, key: LinkKey) -> None:
-        """A slow disk: until the token is there nobody can connect."""
-        address = path.name.partition("@")[0].rsplit(":", 1)
-        with pytest.raises(ConnectionRefusedError), socket.create_connection((address[0], int(address[1])), 5):
-            pass
+        """A slow disk: the port listens already, and a source looks for the token."""
+        host, port = path.name.partition("@")[0].rsplit(":", 1)
+        sources.append(threading.Thread(target=lambda: let_in.append(SessionClient(host, int(port)))))
+        sources[0].start()
+        assert looked.wait(10)
         write(path, key)
 
+    monkeypatch.setattr(session_client, "find_keys", looking)
     monkeypatch.setattr(link_key, "_write", late)
-    with SessionServer(make_session(), "127.0.0.1", 0) as server:
-        SessionClient(*server.address).close()
+    with SessionServer(make_session(), "127.0.0.1", 0):
+        sources[0].join(20)
+        (client,) = let_in
+        client.close()
 
 
 def test_where_no_token_is_the_source_says_how_to_bring_it(

@@ -115,7 +115,8 @@ def _receiving() -> Iterator[tuple[int, SessionClient, int]]:
         files = ["--plan", folder / "plan.toml", "--publish", folder / "session.json", "--output", folder / "frames.h5"]
         ports = ["--transport", "udp", "--port", port, "--link-port", link_port]
         receiver = stack.enter_context(_run("recv", *files, *ports))
-        link = stack.enter_context(_connected(receiver, link_port))
+        _wait(receiver, (folder / "session.json").is_file, "it publishes no session")
+        link = stack.enter_context(SessionClient("127.0.0.1", link_port))
         stack.enter_context(_run("emulate", "--to", f"127.0.0.1:{link_port}", "--port", port))
         _wait(receiver, lambda: link.window_end > 8 * _SLOTS, "no frames come")
         yield receiver.pid, link, link_port
@@ -146,18 +147,6 @@ def _run(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.kill()
-
-
-def _connected(receiver: subprocess.Popen[bytes], port: int) -> SessionClient:
-    """A reader of the receiver's link, once it listens."""
-
-    def listens() -> bool:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return True
-        return False
-
-    _wait(receiver, listens, "it does not listen")
-    return SessionClient("127.0.0.1", port)
 
 
 def _wait(receiver: subprocess.Popen[bytes], true: Callable[[], bool], why: str) -> None:

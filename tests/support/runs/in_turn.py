@@ -45,10 +45,19 @@ def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], number: int) -
 
 
 def of_changes(nodeids: Iterable[str], changed: Iterable[str]) -> set[str]:
-    """The tests in the files `changed`, and in `test_<name>.py` where a file `<name>` of any kind is among them."""
-    stems = {PurePath(path).stem for path in changed}
-    modules = {f"test_{stem}" for stem in stems} | {stem for stem in stems if stem.startswith("test_")}
-    return {nodeid for nodeid in nodeids if PurePath(nodeid.partition("::")[0]).stem in modules}
+    """The tests in the files `changed`; where a file `<name>` of any kind is among them, in `test_<name>.py` too.
+
+    And in `test_<name>_<what>.py` for RTL: some blocks have several benches.
+    """
+    paths = [PurePath(path) for path in changed]
+    modules = {f"test_{path.stem}" for path in paths} | {p.stem for p in paths if p.stem.startswith("test_")}
+    several = tuple(f"test_{path.stem}_" for path in paths if path.suffix == ".sv")
+
+    def is_of_them(nodeid: str) -> bool:
+        name = PurePath(nodeid.partition("::")[0]).stem
+        return name in modules or (nodeid.startswith("sim/") and name.startswith(several))
+
+    return {nodeid for nodeid in nodeids if is_of_them(nodeid)}
 
 
 def changes(commit: str) -> list[str]:
