@@ -102,7 +102,7 @@ fmax: $(VENV)/.dev ## clocks on an ECP5, placed and routed, into docs/measured/f
 constraints: $(VENV)/.dev ## of what crosses clocks in a block, for Vivado and Quartus (BLOCK=cdc_axis ARGS="--period s_clk=4 ...")
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py --constraints $(BLOCK) $(ARGS)
 
-bitstream: $(VENV)/.dev ## for a board's FPGA by open tools, into build/bitstream, docs/measured/bitstream.md (BOARD=colorlight_5a_75b or ecpix_5, ARGS="--seeds 1"; 14 and 20 minutes on two cores)
+bitstream: $(VENV)/.dev ## for a board's FPGA by open tools, into build/bitstream, docs/measured/bitstream.md (BOARD=colorlight_5a_75b or ecpix_5, ARGS="--seeds 1"; about 20 minutes on two cores)
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/bitstream/bitstream.py $(BOARD) $(ARGS)
 
 program: $(VENV)/.dev ## loads what make bitstream has made, by openFPGALoader, until power goes (BOARD=colorlight_5a_75b ARGS="--cable ft232"; ARGS="--write-flash ..." to stay)

@@ -180,15 +180,14 @@ class SessionClient:
         """Show the token on a new connection, behind those that were `tried`, and take the session."""
         try:
             address = channel.socket.getpeername()[:2]
-        except OSError as error:  # it has gone already
-            raise _TurnedAway(_ENDS_ALL) from error
-        try:
             keys = find_keys(address, *self._files)
         except InputError:  # what is not to be believed of something else than a receiver
             with contextlib.suppress(TimeoutError, _TurnedAway):
                 self._challenge(channel, monotonic() + _ATTEMPT_S)
             find_keys(address, *self._files)  # a receiver that has just begun keeps its token, and then says something
             raise _TurnedAway(_NO_TIME) from None
+        except OSError as error:  # it has gone already
+            raise _TurnedAway(_ENDS_ALL) from error
         self._keys = len(keys)
         key = keys[min(tried, len(keys) - 1)]
         if key.certificate is not None:

@@ -139,6 +139,24 @@ def test_a_side_with_a_port_that_nobody_has_started_does_not_wait() -> None:
         Standing(design, "memory", 2000).wait(1).send(None)
 
 
+def test_a_bench_that_resets_its_design_looks_at_the_ports_in_each_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Trigger:
+        def __init__(self, *_: Any) -> None:
+            """There is no simulator: it comes at once."""
+
+        def __await__(self) -> Iterator[None]:
+            yield
+
+    for name in ("ReadOnly", "RisingEdge"):
+        monkeypatch.setattr(f"bench.{name}", Trigger)
+    ordinary = OrdinaryBench(Design(""))
+    ordinary.dut.rst.value = ordinary.dut.m_axi_arvalid.value = 1
+    for _ in range(2):
+        list(ordinary.reset_cycle().__await__())
+    with pytest.raises(Broken, match="m_axi: arvalid in reset"):
+        list(ordinary.reset_cycle().__await__())
+
+
 def test_a_memory_gets_the_bursts_it_was_promised_and_a_crossing_passes_on_any() -> None:
     bursts: dict[str, int] = {"m_axi_arvalid": 1, "m_axi_arready": 1}
     bench = OrdinaryBench(Design(""))
