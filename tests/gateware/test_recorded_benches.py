@@ -1,0 +1,160 @@
+"""A bench is left out only if it passed on exactly the inputs that it has now, and read nothing else."""
+
+import ast
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bench_inputs
+import cdc
+import files_read
+import lint_rtl
+import recorded_benches
+import records
+from recorded_benches import BENCHES, INPUTS, SAMPLE_RUNS, Looking
+from records import Made
+
+ROOT = records.ROOT
+JOIN = ROOT / "sim" / "cocotb" / "roce_tx" / "test_roce_join.py"
+RING = ROOT / "sim" / "cocotb" / "rc" / "test_rc_ring.py"
+
+
+def named(paths: frozenset[Path]) -> set[str]:
+    return {str(path.relative_to(ROOT)) for path in paths}
+
+
+def test_a_bench_depends_on_its_block_what_is_in_it_its_model_and_its_helpers() -> None:
+    join, ring = named(bench_inputs.files(JOIN)), named(bench_inputs.files(RING))
+    both = {"sim/cocotb/support/bench.py", "sim/cocotb/support/watching/axi_rules.py", "hw/roce_tx/roce_pkg.sv"}
+    assert both <= join & ring
+    assert {"hw/roce_tx/roce_join.sv", "models/roce_tx/roce_join.py", "models/cells/axis.py"} <= join
+    assert "hw/rtl/rc/rc_ring.sv" in ring
+    assert "hw/roce_tx/roce_join.sv" not in ring
+    assert not {name for name in join if name.startswith(("hw/rtl/rc/rc_r", "sw/receiver/", "sim/softroce/"))}
+
+
+def test_the_top_of_a_harness_is_found_by_its_name() -> None:
+    tx = named(bench_inputs.files(ROOT / "sim" / "cocotb" / "test_tx.py"))
+    assert {"sim/dpi/tx_board.sv", "hw/rtl/tx.sv", "hw/roce_tx/roce_join.sv"} <= tx
+
+
+def test_any_change_of_an_input_is_another_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_inputs, "ROOT", tmp_path)
+    gateware, python = tmp_path / "block.sv", tmp_path / "test_block.py"
+    monkeypatch.setattr(bench_inputs, "files", lambda module: frozenset({gateware, python}))
+
+    def digest(sv: str, py: str, nodeid: str = "test") -> str:
+        bench_inputs._contents.cache_clear()
+        gateware.write_text(sv)
+        python.write_text(py)
+        return bench_inputs.digest(python, nodeid)
+
+    before = digest("assign a = b;", "x = 7 // 2")
+    assert digest("assign  a = b;  // why", "x = 7 // 2") == before, "comments and spaces of gateware do not count"
+    others = {
+        digest("assign a = c;", "x = 7 // 2"),
+        digest("assign a = b;", "x = 7 // 3"),
+        digest("assign a = b;", "x = 7 // 2", "test[64]"),
+    }
+    assert len(others | {before}) == 4
+
+
+def test_a_file_of_the_type_checker_alone_is_not_imported() -> None:
+    source = "if TYPE_CHECKING:\n    from a import b\nelse:\n    import c\ndef f():\n    from d.e import g\n"
+    assert list(bench_inputs._names([ast.parse(source)])) == ["c", "d.e.g"]
+
+
+@pytest.fixture
+def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Twenty recorded tests, of the digests of their names."""
+    names = [f"{BENCHES}test_{k}.py::test" for k in range(20)]
+    monkeypatch.setattr(recorded_benches, "RECORD", tmp_path / "benches.json")
+    monkeypatch.setattr(recorded_benches, "digest", lambda nodeid: f"of {nodeid}")
+    record = {name: Made(f"of {name}", 1000) for name in names}
+    monkeypatch.setattr(records, "ROOT", tmp_path)
+    records.write(tmp_path / "benches.json", {}, record)
+    return names
+
+
+def test_what_is_recorded_is_left_out_but_for_a_sample(benches: list[str]) -> None:
+    left = recorded_benches.left([*benches, f"{BENCHES}test_new.py::test", "tests/test_other.py::test"])
+    assert left < set(benches)
+    assert len(left) == len(benches) - SAMPLE_RUNS
+
+
+def test_a_bench_of_changed_inputs_runs(benches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded_benches, "digest", lambda nodeid: "" if nodeid in benches[:15] else f"of {nodeid}")
+    assert recorded_benches.left(benches) == set()
+
+
+class Item:
+    """As much of a test as is looked at."""
+
+    def __init__(self, module: Path) -> None:
+        self.path = module
+        self.nodeid = f"{module.relative_to(ROOT)}::test"
+        self.user_properties: list[tuple[str, str]] = []
+
+
+def run(item: Any, *read: Path) -> list[tuple[str, str]]:
+    """Run a bench that reads these files; the properties that the plugin gives it."""
+    call = Looking().pytest_runtest_call(item)
+    next(call)
+    files_read.note(map(str, read))
+    with pytest.raises(StopIteration):
+        call.send(None)
+    assert files_read.VARIABLE not in os.environ
+    return list(item.user_properties)
+
+
+def test_a_bench_that_reads_its_inputs_is_recorded() -> None:
+    item = Item(JOIN)
+    ours = (JOIN, ROOT / "hw" / "roce_tx" / "roce_join.sv", ROOT / "build" / "x", Path("/proc/self/status"))
+    assert run(item, *ours) == [(INPUTS, recorded_benches.digest(item.nodeid))]
+
+
+@pytest.mark.parametrize("other", ["hw/rtl/rc/rc_ring.sv", "sw/receiver/__init__.py"])
+def test_a_bench_that_reads_anything_else_fails(other: str) -> None:
+    with pytest.raises(pytest.fail.Exception, match=rf"read {other}, not among its inputs"):
+        run(Item(JOIN), JOIN, ROOT / other)
+
+
+def test_a_bench_of_which_nothing_is_known_fails() -> None:
+    with pytest.raises(pytest.fail.Exception, match="nothing is known of the files that it read"):
+        run(Item(JOIN))
+
+
+def test_inputs_that_change_in_the_run_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = iter(["before", "after"])
+    monkeypatch.setattr(recorded_benches, "digest", lambda nodeid: next(digests))
+    assert run(Item(JOIN), JOIN) == []
+
+
+def test_bytecode_is_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files_read.VARIABLE, str(tmp_path / "read"))
+    cached = JOIN.parent / "__pycache__"
+    files_read.note(
+        [str(cached / f"{JOIN.stem}.cpython-311.pyc"), str(cached / f"{JOIN.stem}.cpython-311-pytest-9.pyc")]
+    )
+    assert files_read.read(tmp_path / "read") == {JOIN}
+
+
+def test_lint_looks_at_what_has_changed_and_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lint_rtl, "CLEAN", tmp_path / "none.json")
+    made = {f"hw/{k}.sv": str(k) for k in range(50)}
+    record = {name: Made(number, 1) for name, number in made.items()} | {"hw/0.sv": Made("old", 1)}
+    done = lint_rtl.known(made, record)
+    assert len(done) == 49 - lint_rtl.SAMPLE_RUNS
+    assert "hw/0.sv" not in done
+    (tmp_path / "none.json").write_text('{"hw/0.sv": "0", "hw/1.sv": "old"}')
+    assert {"hw/0.sv"} <= lint_rtl.known(made, {}) == {"hw/0.sv"}
+
+
+def test_crossings_are_looked_at_where_anything_has_changed_and_of_a_sample() -> None:
+    wanted = [("cdc_axis", {"DataW": width}) for width in (8, 16, 32, 64)]
+    record = {cdc.named(block, built): Made(cdc.inputs(block, built), 1) for block, built in wanted}
+    assert len(cdc.recorded(wanted, record)) == len(wanted) - cdc.SAMPLE_RUNS
+    assert cdc.recorded(wanted, {name: Made("old", 1) for name in record}) == {}
+    assert len({made.inputs for made in record.values()}) == 4
