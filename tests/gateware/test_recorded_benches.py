@@ -2,6 +2,8 @@
 
 import ast
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from records import Made
 
 ROOT = records.ROOT
 JOIN = ROOT / "sim" / "cocotb" / "roce_tx" / "test_roce_join.py"
+DET_END = ROOT / "sim" / "cocotb" / "detector" / "test_det_end.py"
 RING = ROOT / "sim" / "cocotb" / "rc" / "test_rc_ring.py"
 
 
@@ -32,11 +35,13 @@ def test_a_bench_depends_on_its_block_what_is_in_it_its_model_and_its_helpers() 
     assert {"hw/roce_tx/roce_join.sv", "models/roce_tx/roce_join.py", "models/cells/axis.py"} <= join
     assert "hw/rtl/rc/rc_ring.sv" in ring
     assert "hw/roce_tx/roce_join.sv" not in ring
+    assert "sim/cocotb/support/watching/files_read.py" not in join
     assert not {name for name in join if name.startswith(("hw/rtl/rc/rc_r", "sw/receiver/", "sim/softroce/"))}
 
 
-def test_the_top_of_a_harness_is_found_by_its_name() -> None:
+def test_the_top_of_a_harness_and_data_of_a_model_are_found() -> None:
     tx = named(bench_inputs.files(ROOT / "sim" / "cocotb" / "test_tx.py"))
+    assert "sw/packets/detectors/jungfrau.toml" in named(bench_inputs.files(DET_END))
     assert {"sim/dpi/tx_board.sv", "hw/rtl/tx.sv", "hw/roce_tx/roce_join.sv"} <= tx
 
 
@@ -158,3 +163,18 @@ def test_crossings_are_looked_at_where_anything_has_changed_and_of_a_sample() ->
     assert len(cdc.recorded(wanted, record)) == len(wanted) - cdc.SAMPLE_RUNS
     assert cdc.recorded(wanted, {name: Made("old", 1) for name in record}) == {}
     assert len({made.inputs for made in record.values()}) == 4
+
+
+def test_what_a_simulation_imports_and_opens_is_noted_and_not_what_is_read_for_a_stamp(tmp_path: Path) -> None:
+    opened = ROOT / "sw" / "packets" / "detectors" / "jungfrau.toml"
+    program = (
+        "import framelane.models.cells.axis, files_read; files_read.note_python()\n"
+        f"import framelane.packets.pcap; open({str(opened)!r}).close()"
+    )
+    variables = {files_read.VARIABLE: str(tmp_path / "read"), "COCOTB_TEST_MODULES": "test_any"}
+    path = {"PYTHONPATH": str(Path(files_read.__file__).parent)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | variables | path)
+    read = named(frozenset(files_read.read(tmp_path / "read")))
+    assert {"models/cells/axis.py", "sw/packets/pcap.py", "sw/packets/_pcap_records.py"} < read
+    assert str(opened.relative_to(ROOT)) in read
+    assert not {name for name in read if name.startswith("sw/control/")}, "all sources, for numba's cache"

