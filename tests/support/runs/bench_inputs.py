@@ -1,8 +1,8 @@
 """All that the result of a testbench depends on in this tree: its Python, the gateware, and files beside them.
 
-What Python imports is followed through the sources. A module of gateware belongs to a bench if a string of the bench,
-or of a helper in `sim/`, has its name, or if one of those has it inside. So it is rather too much than too little, and
-`recorded_benches.py` keeps no record of a bench that read anything else.
+What Python imports is followed through the sources. A module of gateware, or a diagram of signals, belongs to a bench
+if a string of the bench, or of a helper in `sim/`, has its name; so does what is inside such a module. It is rather too
+much than too little, and `recorded_benches.py` keeps no record of a bench that read anything else.
 """
 
 import ast
@@ -56,7 +56,8 @@ def files(module: Path) -> frozenset[Path]:
     sources = {f"{name}.sv": path.read_text() for name, path in _gateware().items()}
     gateware = {_gateware()[Path(name).stem] for name in records.parts(names, sources)}
     data = set().union(*(_data(path.parent) for path in python if path.name != "__init__.py"))
-    return frozenset({*python, *gateware, *data, *_beside()})
+    diagrams = {path for path in (ROOT / "docs" / "integrating").glob("*.json") if path.stem in words}
+    return frozenset({*python, *gateware, *data, *diagrams, *_beside()})
 
 
 @cache
