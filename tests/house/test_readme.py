@@ -17,7 +17,7 @@ IMAGE_BYTES = 8 * 512 * 1024 * 2
 @cache
 def page(name: str) -> str:
     """A page of docs/, or of docs/measured/."""
-    (path,) = (ROOT / "docs").rglob(f"{name}.md")
+    (path,) = [path for path in (ROOT / "docs").rglob("*.md") if path.as_posix().endswith(f"/{name}.md")]
     return path.read_text()
 
 
@@ -143,6 +143,12 @@ def ranks() -> list[str]:
     return [f"two H200: {cells('ranks', 'pipeline')[3]} times one"]
 
 
+def over_pcie() -> list[str]:
+    links = ("two gen4 x8, two engines", "gen3 x16")
+    two, one = (number("measured/pcie", rf"(?m)^\| {link} \| 256 \| ([\d.]+) \|") for link in links)
+    return [f"two gen4 x8 links: {two:.1f} GB/s", f"gen3 x16 {one:.2f} GB/s"]
+
+
 @pytest.mark.parametrize(
     ("name", "figures"),
     [
@@ -153,6 +159,7 @@ def ranks() -> list[str]:
         ("RC rc_requester, dcqcn", reliable),
         ("GPU pipeline", on_a_gpu),
         ("several receivers", ranks),
+        ("PCIe pcie_tx, behind the frame store pcie_stream", over_pcie),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -189,6 +196,14 @@ def test_the_figures_of_the_readme_are_those_of_the_blocks() -> None:
     figures = [figure.strip() for row in rows for figure in plain(row[1]).split(";") if re.search(r"\d", figure)]
     assert len(figures) >= 8
     assert [figure for figure in figures if figure not in said] == []
+
+
+def test_the_line_of_a_board_is_as_full_as_its_packets_let_it_be() -> None:
+    around = 8 + 14 + 20 + 8 + 12 + 16 + 4 + 4 + 12  # preamble to gap (IEEE 802.3, RoCEv2), all but the payload
+    most = 1000 * 4096 / (4096 + around)
+    (row,) = [line for line in README.splitlines() if line.startswith("| [board designs]")]
+    assert f"| {most:.1f} Mb/s of payload in WRITEs |" in row
+    assert f"at most: {most:.2f} Mb/s with an MTU of 4096" in (ROOT / "boards/colorlight_5a_75b/README.md").read_text()
 
 
 def test_what_was_never_run_is_said_in_the_readme_as_in_the_status() -> None:
