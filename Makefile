@@ -53,7 +53,8 @@ pytest-all: $(VENV)/.dev
 	  $(RUN) pytest $(TESTS)
 
 sim: $(VENV)/.dev ## all cocotb testbenches (ARGS="-k roce_icrc", RECORD=1: into docs/records)
-	FRAMELANE_RECORD=$(RECORD) $(RUN) pytest $(XDIST) sim/cocotb $(ARGS)
+	$(if $(filter 1,$(RECORD)),rm -f build/sim/*/built.json)
+	FRAMELANE_RECORD=$(filter 1,$(RECORD)) $(RUN) pytest $(XDIST) sim/cocotb $(ARGS)
 
 oracles: $(VENV)/.dev ## 100,000 packets of the packetizer against its model, scapy and tshark (2 minutes)
 	FRAMELANE_ORACLE_PACKETS=100000 $(RUN) pytest $(XDIST) -rP tests/gateware/test_roce_oracles.py $(ARGS)
@@ -81,7 +82,7 @@ lint-python: $(VENV)/.dev
 	scripts/lint-types.sh $(VENV)
 
 # What has changed since it was recorded, and a sample (RECORD=1 writes the records); `lint-rtl-all` looks at everything.
-lint-rtl: LOOK = $(if $(RECORD),--record)
+lint-rtl: LOOK = $(if $(filter 1,$(RECORD)),--record)
 lint-rtl-all: LOOK = --all
 lint-rtl lint-rtl-all: $(VENV)/.dev
 	$(VENV)/bin/python scripts/lint_rtl.py $(LOOK)

@@ -115,10 +115,14 @@ def main() -> int:
     results = [style.result(), *elaborated]
     wrong = {str(top) for top, result in zip(again, elaborated, strict=True) if result.returncode}
     CLEAN.parent.mkdir(parents=True, exist_ok=True)
-    good = {name: number for name, number in made.items() if name not in wrong}
-    CLEAN.write_text(json.dumps(good, indent=1))
+    # Of those that were looked at now, not one that changed meanwhile.
+    right = {str(top) for top in again if digest(needed[top]) == made[str(top)]} - wrong
+    here = {name: number for name, number in clean().items() if made.get(name) == number and name not in wrong}
+    here |= {name: made[name] for name in right}
+    CLEAN.write_text(json.dumps(here, indent=1))
     if options.record:
-        records.write(RECORD, record, {name: Made(number, 1) for name, number in good.items()})
+        old = {name: each for name, each in record.items() if made.get(name) == each.inputs and name not in wrong}
+        records.write(RECORD, record, old | {name: Made(number, 1) for name, number in here.items()})
     bad = [result for result in results if result.returncode != 0]
     for result in bad:
         print(result.stdout, end="")

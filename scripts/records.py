@@ -57,8 +57,8 @@ def _named(text: str) -> list[str]:
 
 @cache
 def code(text: str) -> str:
-    """A source of Verilog without its comments."""
-    return re.sub(r"//.*|/\*.*?\*/", "", text)
+    """A source of Verilog without its comments, but with those that Verilator obeys."""
+    return re.sub(r"//(?!\s*verilator\b).*|/\*(?!\s*verilator\b).*?\*/", "", text)
 
 
 def digest(files: Mapping[str, str], programs: Iterable[Path], tools: Iterable[str], *settings: object) -> str:
@@ -90,7 +90,9 @@ def write(path: Path, old: Mapping[str, Made], new: Mapping[str, Made]) -> None:
     kept = {name: old[name] if name in old and old[name].inputs == made.inputs else made for name, made in new.items()}
     lines = (f'  {json.dumps(name)}: ["{made.inputs}", {made.seconds}]' for name, made in sorted(kept.items()))
     path.parent.mkdir(exist_ok=True)
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    part = path.with_suffix(".part")
+    part.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    part.replace(path)
 
 
 def _commit() -> str:

@@ -34,8 +34,8 @@ DESIGNS: dict[str, dict[str, int]] = {
 }
 """What is routed, with what is other than the default: the packetizer, the top `tx`, and large blocks.
 
-Those have one clock and 2,000 LUTs or more at 512 bits, and are in no other of this list; `frame_store` and `registers`
-have more than others of their size in memories.
+Those have one clock and 2,000 LUTs or more at 512 bits, but for those that are only ever a part of one of them, and
+for `guarded_store`, which wires others; `frame_store` and `registers` are smaller, and have large memories.
 """
 
 RECORD = records.FOLDER / "fmax.json"

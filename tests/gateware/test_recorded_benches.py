@@ -12,10 +12,11 @@ import pytest
 import bench_inputs
 import cdc
 import files_read
+import in_turn
 import lint_rtl
 import recorded_benches
 import records
-from recorded_benches import BENCHES, INPUTS, SAMPLE_RUNS, Looking
+from recorded_benches import BENCHES, INPUTS, SAMPLE_RUNS, Looking, Recording
 from records import Made
 
 ROOT = records.ROOT
@@ -73,27 +74,64 @@ def test_a_file_of_the_type_checker_alone_is_not_imported() -> None:
     assert list(bench_inputs._names([ast.parse(source)])) == ["c", "d.e.g"]
 
 
+NAMES = [f"{BENCHES}test_{k}.py::test" for k in range(20)]
+
+
 @pytest.fixture
-def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Twenty recorded tests, of the digests of their names."""
-    names = [f"{BENCHES}test_{k}.py::test" for k in range(20)]
-    monkeypatch.setattr(recorded_benches, "RECORD", tmp_path / "benches.json")
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Twenty recorded tests, with the digests of their names; the file of the record."""
+    path = tmp_path / "benches.json"
+    monkeypatch.setattr(recorded_benches, "RECORD", path)
     monkeypatch.setattr(recorded_benches, "digest", lambda nodeid: f"of {nodeid}")
-    record = {name: Made(f"of {name}", 1000) for name in names}
-    monkeypatch.setattr(records, "ROOT", tmp_path)
-    records.write(tmp_path / "benches.json", {}, record)
-    return names
+    monkeypatch.setattr(recorded_benches, "_is_there", lambda nodeid: True)
+    records.write(path, {}, {name: Made(f"of {name}", 1000) for name in NAMES})
+    return path
 
 
-def test_what_is_recorded_is_left_out_but_for_a_sample(benches: list[str]) -> None:
-    left = recorded_benches.left([*benches, f"{BENCHES}test_new.py::test", "tests/test_other.py::test"])
-    assert left < set(benches)
-    assert len(left) == len(benches) - SAMPLE_RUNS
+def test_what_is_recorded_is_left_out_but_for_a_sample(record: Path) -> None:
+    fits = recorded_benches.fitting()
+    left = recorded_benches.left([*NAMES, f"{BENCHES}test_new.py::test", "tests/test_other.py::test"], fits)
+    assert left < set(NAMES)
+    assert len(left) == len(NAMES) - SAMPLE_RUNS
 
 
-def test_a_bench_of_changed_inputs_runs(benches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded_benches, "digest", lambda nodeid: "" if nodeid in benches[:15] else f"of {nodeid}")
-    assert recorded_benches.left(benches) == set()
+def test_a_bench_of_changed_inputs_runs(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded_benches, "digest", lambda nodeid: "" if nodeid in NAMES[:15] else f"of {nodeid}")
+    fits = recorded_benches.fitting()
+    assert fits.keys() == set(NAMES[15:])
+    assert recorded_benches.left(NAMES, fits) == set()
+
+
+def test_a_bench_of_a_file_that_the_commit_changes_runs(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = recorded_benches.fitting()
+    for k in range(20):
+        monkeypatch.setattr(in_turn, "changes", lambda commit, k=k: [f"hw/rtl/{k}.sv"])
+        assert NAMES[k] not in recorded_benches.left(NAMES, fits)
+
+
+def test_a_bench_that_fails_leaves_the_record(record: Path) -> None:
+    recording = Recording()
+    for name, when, outcome in (
+        (NAMES[0], "call", "failed"),
+        (NAMES[1], "call", "passed"),
+        (NAMES[1], "teardown", "failed"),
+        (NAMES[2], "call", "skipped"),
+        ("sim/cocotb/test_new.py::test", "call", "passed"),
+    ):
+        report = pytest.TestReport(name, ("", 0, ""), {}, outcome, None, when, user_properties=[(INPUTS, "new")])  # type: ignore[arg-type]
+        recording.pytest_runtest_logreport(report)
+    recording.pytest_sessionfinish()
+    assert records.read(record).keys() == {*NAMES[2:], "sim/cocotb/test_new.py::test"}
+
+
+@pytest.mark.parametrize("name", ["COCOTB_TEST_FILTER", "FRAMELANE_SEED", "FRAMELANE_EVENTS"])
+def test_a_variable_that_changes_benches_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in recorded_benches.others_set():
+        monkeypatch.delenv(each)
+    monkeypatch.setenv("FRAMELANE_WIDTHS", "commit")
+    assert recorded_benches.others_set() == []
+    monkeypatch.setenv(name, "1")
+    assert recorded_benches.others_set() == [name]
 
 
 class Item:
@@ -156,6 +194,35 @@ def test_lint_looks_at_what_has_changed_and_a_sample(tmp_path: Path, monkeypatch
     assert "hw/0.sv" not in done
     (tmp_path / "none.json").write_text('{"hw/0.sv": "0", "hw/1.sv": "old"}')
     assert {"hw/0.sv"} <= lint_rtl.known(made, {}) == {"hw/0.sv"}
+
+
+def test_lint_calls_clean_only_what_it_has_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[Path] = []
+
+    def elaborate(top: Path, sources: list[Path]) -> subprocess.CompletedProcess[str]:
+        looked_at.append(top)
+        return subprocess.CompletedProcess([], int(top.stem == "roce_join"), "", "")
+
+    def run(*arguments: str) -> set[Path]:
+        looked_at.clear()
+        monkeypatch.setattr(sys, "argv", ["lint_rtl.py", *arguments])
+        assert lint_rtl.main() == int("roce_join" in {top.stem for top in looked_at})
+        return set(looked_at)
+
+    monkeypatch.setattr(lint_rtl, "elaborate", elaborate)
+    monkeypatch.setattr(lint_rtl, "verible", lambda sources: subprocess.CompletedProcess([], 0, "", ""))
+    monkeypatch.setattr(lint_rtl, "CLEAN", tmp_path / "clean.json")
+    monkeypatch.setattr(lint_rtl, "RECORD", tmp_path / "lint.json")
+    (broken,) = {top for top in run("--record") if top.stem == "roce_join"}
+    assert run() == {broken}, "all others are clean here"
+    (tmp_path / "clean.json").unlink()
+    sample = run()
+    assert len(sample) == lint_rtl.SAMPLE_RUNS + 1
+    everything = run("--all")
+    (tmp_path / "clean.json").unlink()
+    assert run() == sample
+    (tmp_path / "lint.json").unlink()
+    assert run() == everything - sample | {broken}
 
 
 def test_crossings_are_looked_at_where_anything_has_changed_and_of_a_sample() -> None:

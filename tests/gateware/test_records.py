@@ -53,6 +53,8 @@ def test_a_comment_and_spaces_change_no_digest() -> None:
     text = TEXTS["leaf.sv"]
     assert records.digest(TEXTS | {"leaf.sv": f"// what it is\n\n{text}  /* all */ // of it\n"}, [], []) == before
     assert records.digest(TEXTS | {"leaf.sv": text.replace("module leaf", "moduleleaf")}, [], []) != before
+    for obeyed in ("// verilator lint_off WIDTH", "/* verilator lint_off WIDTH */"):
+        assert records.digest(TEXTS | {"leaf.sv": f"{obeyed}\n{text}"}, [], []) != before
 
 
 def test_a_digest_is_of_the_tools_our_programs_and_the_settings(

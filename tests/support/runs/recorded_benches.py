@@ -1,19 +1,22 @@
 """Leaves out benches that are recorded to have passed on exactly the inputs that they have now, but for a sample.
 
-With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. The sample is another one with each commit, as
-with proofs and areas (`scripts/records.py`). `make sim RECORD=1` runs benches and writes the record. What a bench read
-must be among its inputs by `bench_inputs.py` there: otherwise it fails, and is not recorded.
+With FRAMELANE_WIDTHS=commit (`make test`), where there is a commit and no variable that changes benches. The sample is
+another one with each commit, as with proofs and areas (`scripts/records.py`). `make sim RECORD=1` runs benches and
+writes the record. What a bench read must be among its inputs by `bench_inputs.py` there: otherwise it fails, and is not
+recorded.
 """
 
 import os
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bench_inputs
 import files_read
+import in_turn
 import records
 import widths
 from records import Made
@@ -24,6 +27,13 @@ SAMPLE_S = 240.0
 SAMPLE_RUNS = 8
 INPUTS = "inputs"
 """The property of a report that has the digest."""
+FITTING = "recorded benches"
+"""What the workers of pytest-xdist are told, so that all have the same tests: seconds by test."""
+NO_MATTER = {
+    *("FRAMELANE_DATA", "FRAMELANE_NETLISTS", "FRAMELANE_RECORD", "FRAMELANE_SOFTROCE", "FRAMELANE_WIDTHS"),
+    *("COCOTB_TEST_MODULES", "COCOTB_TRUST_INERTIAL_WRITES"),
+}
+"""Variables that change nothing of what a bench tests. With any other a bench may be another, or a part of one."""
 
 
 def digest(nodeid: str) -> str:
@@ -31,22 +41,40 @@ def digest(nodeid: str) -> str:
     return bench_inputs.digest(records.ROOT / nodeid.partition("::")[0], nodeid)
 
 
-def left(nodeids: list[str]) -> set[str]:
-    """The tests that need not run."""
+def fitting() -> dict[str, int]:
+    """The recorded tests whose inputs are as they were, with their seconds."""
     record = records.read(RECORD)
-    there = [name for name in nodeids if name.startswith(BENCHES) and name in record]
-    same = {name for name in there if record[name].inputs == digest(name)}
-    return same - set(records.sample(same, record, SAMPLE_S, SAMPLE_RUNS))
+    return {name: made.seconds for name, made in record.items() if _is_there(name) and made.inputs == digest(name)}
+
+
+def left(nodeids: list[str], fits: Mapping[str, int]) -> set[str]:
+    """The tests that need not run: recorded, not in the sample, and not of what the commit itself changes."""
+    same = {name: Made("", fits[name]) for name in nodeids if name.startswith(BENCHES) and name in fits}
+    changed = in_turn.of_changes(nodeids, in_turn.changes(widths.commit_of_checkout()))
+    return same.keys() - set(records.sample(same, same, SAMPLE_S, SAMPLE_RUNS)) - changed
+
+
+def others_set() -> list[str]:
+    """The variables that are set and may change a bench."""
+    return sorted(name for name in os.environ if name.startswith(("COCOTB_", "FRAMELANE_")) and name not in NO_MATTER)
 
 
 class Leaving:
     """The plugin of a run that leaves them out."""
 
+    def __init__(self, fits: Mapping[str, int]) -> None:
+        self._fits = fits
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker which they are."""
+        node.workerinput[FITTING] = dict(self._fits)
+
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
         """Take out what is not to run, when all others have taken out theirs."""
         yield
-        others = left([item.nodeid for item in items])
+        others = left([item.nodeid for item in items], self._fits)
         if others:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
             items[:] = [item for item in items if item.nodeid not in others]
@@ -80,16 +108,20 @@ class Recording:
 
     def __init__(self) -> None:
         self._made: dict[str, Made] = {}
+        self._failed: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         inputs = dict(report.user_properties).get(INPUTS)
-        if report.when == "call" and report.passed and inputs:
+        if report.failed:
+            self._failed.add(report.nodeid)
+        elif report.when == "call" and report.passed and inputs:
             self._made[report.nodeid] = Made(str(inputs), round(report.duration))
 
     def pytest_sessionfinish(self) -> None:
+        fits = fitting()
         old = records.read(RECORD)
-        kept = {name: made for name, made in old.items() if _is_there(name) and made.inputs == digest(name)}
-        records.write(RECORD, old, kept | self._made)
+        new = {name: made for name, made in old.items() if name in fits} | self._made
+        records.write(RECORD, old, {name: made for name, made in new.items() if name not in self._failed})
 
 
 def _is_there(nodeid: str) -> bool:
@@ -98,9 +130,13 @@ def _is_there(nodeid: str) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Leave out in a run of one commit, record where that is asked for."""
+    worker = getattr(config, "workerinput", None)
     if os.environ.get("FRAMELANE_RECORD"):
+        if others := others_set():
+            raise pytest.UsageError(f"a bench may be another with {', '.join(others)}: unset them to record benches")
         config.pluginmanager.register(Looking(), "inputs of benches")
-        if not hasattr(config, "workerinput"):
+        if worker is None:
             config.pluginmanager.register(Recording(), "record of benches")
-    elif os.environ.get("FRAMELANE_WIDTHS") == "commit" and widths.commit_of_checkout():
-        config.pluginmanager.register(Leaving(), "recorded benches")
+    elif os.environ.get("FRAMELANE_WIDTHS") == "commit" and widths.commit_of_checkout() and not others_set():
+        fits = fitting() if worker is None else worker.get(FITTING, {})
+        config.pluginmanager.register(Leaving(fits), "recorded benches")
