@@ -85,10 +85,11 @@ OF_DOCTOR: dict[str, tuple[str, ...]] = {
     ),
 }
 """The doctor's modules, by the first pattern that fits, and the test files of each."""
-ALSO: dict[str, tuple[str, ...]] = {"framelane_top": ("tx_stream",)}
+ALSO: dict[str, tuple[str, ...]] = {"framelane_top": ("tx_stream",), "detector_tx": ("det_registers",)}
 """Blocks that the benches of other blocks build in another way than their own do: these benches see what is only there.
 
-`test_tx_stream` has a `framelane_top` of one clock and without a MAC port.
+`test_tx_stream` has a `framelane_top` of one clock and without a MAC port, `test_det_registers` reads the counters of
+`detector_tx`.
 """
 
 
