@@ -244,6 +244,10 @@ module tx_core
   );
 
   if (Rc) begin : gen_rc
+    logic left_q;  // a packet has left, a cycle ago: whoever takes packets says so late
+
+    always_ff @(posedge clk) left_q <= m_axis_tvalid && m_axis_tready && m_axis_tlast;
+
     tx_rc #(
         .DataW  (DataW),
         .NumQp  (NumQp),
@@ -286,7 +290,7 @@ module tx_core
         .failed_i             (status_o != OK),
         .ended_qp_i           (status_qp),
         .in_line_i            (in_line),
-        .left_i               (m_axis_tvalid && m_axis_tready && m_axis_tlast),
+        .left_i               (left_q),
         .m_axis_count_tdata   (ledger_count_tdata),
         .m_axis_count_tvalid  (ledger_count_tvalid),
         .m_axis_count_tready  (ledger_count_tready),

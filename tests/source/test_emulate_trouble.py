@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from emulation import receiving, saved
+from framelane.base.stopping import stop_on_signals
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.models.tx import tx
 from framelane.packets.pcap import PcapWriter
@@ -32,6 +33,10 @@ def after(delay_s: float, action: Callable[[], object]) -> threading.Timer:
 
 
 def interrupt(number: int = signal.SIGINT) -> None:
+    """Send the signal when the run takes it, however long the command needs until then."""
+    end = time.monotonic() + 60
+    while getattr(signal.getsignal(number), "__module__", "") != stop_on_signals.__module__ and time.monotonic() < end:
+        time.sleep(0.01)
     os.kill(os.getpid(), number)
 
 

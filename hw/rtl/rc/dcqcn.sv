@@ -1,5 +1,5 @@
 // DCQCN, the sender's side (SIGCOMM 2015, section 3): the rate of a QP falls with every congestion notification, and rises
-// again. QPs are looked at in turn, six cycles each; at most one thing happens to a QP in its turn, beside alpha's decay.
+// again. QPs are looked at in turn, seven cycles each; at most one thing happens to a QP in its turn, beside alpha's decay.
 module dcqcn
   import dcqcn_pkg::*;
 #(
@@ -70,9 +70,10 @@ module dcqcn
 
   typedef enum logic [2:0] {
     LOOK,   // the QP's books
+    SINCE,  // how much has passed
     AGE,    // what is due
     SCALE,  // how much it is cut, how many rounds are over
-    RISE,   // its new target
+    RISE,   // its new target, what a cut leaves
     STEP,   // its new rate
     STORE   // waits until the new rate is taken
   } state_e;
@@ -80,24 +81,25 @@ module dcqcn
   state_e state_q;
   index_t index_q;
   books_t books_q, aged, stepped, stepped_q;
-  logic [15:0] now_q;
-  logic [31:0] spent_q;
-  logic [23:0] own_q, line, line_q, slower_q, least;
+  logic [15:0] now_q, alpha_since_q, rise_since_q;
+  logic [31:0] spent_q, bytes_since_q;
+  logic [23:0] own_q, line, line_q, cut_by_q, slower_q, least;
   logic fresh_now_q, notified_now_q, enabled_q;
   logic alpha_due, time_due, bytes_due, time_due_q, bytes_due_q;
   logic [ALPHA_BITS:0] decayed;
   logic [40:0] product;
   logic [24:0] target;
   logic [23:0] target_q, halfway;
-  logic [3:0] time_rounds_q, byte_rounds_q, most, fewest;
+  logic [3:0] time_rounds, byte_rounds, time_rounds_q, byte_rounds_q;
+  logic hyper_q, additive_q;
 
   assign line = own_q == '0 ? settings_i.line : own_q;
   assign least = settings_i.minimum < line_q ? settings_i.minimum : line_q;
 
   // Due: in AGE, from the books as they were.
-  assign alpha_due = now_q - books_q.alpha_at >= settings_i.alpha_period;
-  assign time_due = now_q - books_q.rise_at >= settings_i.rise_period;
-  assign bytes_due = ((spent_q - books_q.bytes_at) >> settings_i.bytes_log2) != '0;
+  assign alpha_due = alpha_since_q >= settings_i.alpha_period;
+  assign time_due = rise_since_q >= settings_i.rise_period;
+  assign bytes_due = (bytes_since_q >> settings_i.bytes_log2) != '0;
 
   assign decayed = books_q.alpha - (books_q.alpha >> settings_i.gain_log2);
 
@@ -121,7 +123,7 @@ module dcqcn
     end
   end
 
-  // The cut: half of alpha's share.
+  // The cut: half of alpha's share. SCALE multiplies, RISE subtracts.
   assign product = books_q.current * books_q.alpha;
 
   // A round: the way to the target is halved, and later the target rises.
@@ -129,14 +131,14 @@ module dcqcn
     return due && rounds != MOST_ROUNDS ? rounds + 1'b1 : rounds;
   endfunction
 
-  assign most = time_rounds_q > byte_rounds_q ? time_rounds_q : byte_rounds_q;
-  assign fewest = time_rounds_q > byte_rounds_q ? byte_rounds_q : time_rounds_q;
+  assign time_rounds = one_more(books_q.time_rounds, time_due_q);
+  assign byte_rounds = one_more(books_q.byte_rounds, bytes_due_q && !time_due_q);
   assign halfway = 24'((26'(books_q.current) + 26'(target_q) + 26'd1) >> 1);
 
   always_comb begin
     target = 25'(books_q.target);
-    if (fewest > settings_i.fast_rounds) target += 25'(settings_i.hyper);
-    else if (most >= settings_i.fast_rounds) target += 25'(settings_i.additive);
+    if (hyper_q) target += 25'(settings_i.hyper);
+    else if (additive_q) target += 25'(settings_i.additive);
     if (target > 25'(line_q)) target = 25'(line_q);
   end
 
@@ -187,6 +189,12 @@ module dcqcn
         notified_now_q <= notified_q[index_q] && !fresh_q[index_q];
         fresh_q[index_q] <= 1'b0;
         notified_q[index_q] <= 1'b0;
+        state_q <= SINCE;
+      end
+      SINCE: begin
+        alpha_since_q <= now_q - books_q.alpha_at;
+        rise_since_q <= now_q - books_q.rise_at;
+        bytes_since_q <= spent_q - books_q.bytes_at;
         state_q <= AGE;
       end
       AGE: begin
@@ -197,13 +205,16 @@ module dcqcn
         state_q <= SCALE;
       end
       SCALE: begin
-        slower_q <= books_q.current - 24'(product >> (ALPHA_BITS + 1));
-        time_rounds_q <= one_more(books_q.time_rounds, time_due_q);
-        byte_rounds_q <= one_more(books_q.byte_rounds, bytes_due_q && !time_due_q);
+        cut_by_q <= 24'(product >> (ALPHA_BITS + 1));
+        time_rounds_q <= time_rounds;
+        byte_rounds_q <= byte_rounds;
+        hyper_q <= time_rounds > settings_i.fast_rounds && byte_rounds > settings_i.fast_rounds;
+        additive_q <= time_rounds >= settings_i.fast_rounds || byte_rounds >= settings_i.fast_rounds;
         state_q <= RISE;
       end
       RISE: begin
         target_q <= target[23:0];
+        slower_q <= books_q.current - cut_by_q;
         state_q  <= STEP;
       end
       STEP: begin

@@ -149,13 +149,10 @@ package rc_pkg;
     return exponent > 5'd20 ? ticks_t'(4) << 20 : ticks_t'(4) << exponent;
   endfunction
 
-  // IBA table 45, in units of 10.24 us: 1, 2, 3, 4, 6, 8, 12, 16 ...; code 0 is what 32 would be.
+  // IBA table 45, in units of 10.24 us: 1, 2, 3, 4, 6, 8, 12, 16 ...; code 0 is what 32 would be. So from code 2 on a
+  // code's half is an exponent of 2, and an odd code's time half as long again.
   function automatic ticks_t rnr_ticks(input logic [4:0] code);
-    ticks_t steps;
-    steps = code[0] ? ticks_t'(3) << ((code - 5'd3) >> 1) : ticks_t'(1) << (code >> 1);
-    if (code == 5'd0) steps = ticks_t'(1) << 16;
-    if (code == 5'd1) steps = ticks_t'(1);
-    return (steps << 3) + (steps << 1);
+    return ticks_t'(code[0] && code != 5'd1 ? 15 : 10) << (code == 5'd0 ? 5'd16 : code >> 1);
   endfunction
 
 endpackage

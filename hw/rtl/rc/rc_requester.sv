@@ -142,9 +142,8 @@ module rc_requester
   logic entry_tvalid, entry_tready, through_tvalid, lets_through, is_rc, complete, accepted, passing_q;
   set_t expected, of_rc;
   rc_context_t in_context;
-  logic [31:0] by_mtu;
-  logic [15:0] whole;
-  logic rest, many;
+  logic [32:0] by_mtu;
+  logic [15:0] packets;
 
   assign in_context = contexts_q[index_t'(s_axis_bd_tdata.qp)];
   assign is_rc = exists(s_axis_bd_tdata.qp) && !passing_q && of_rc[index_t'(s_axis_bd_tdata.qp)];
@@ -163,20 +162,15 @@ module rc_requester
   end
 
   always_comb begin
-    // One sum, of what the MTU chooses: that comes late, and chooses one at most.
-    whole = '0;
-    rest  = 1'b0;
+    // A sum for each MTU: which one the QP has is known late.
+    packets = '0;
     for (int unsigned log2 = 32'(MTU_LOG2_MIN); log2 <= 32'(MTU_LOG2_MAX); log2++) begin
-      by_mtu = s_axis_bd_tdata.length >> log2;
-      many = by_mtu[31:16] != '0 || by_mtu[15:0] == PACKETS_MAX;
-      if (in_context.mtu_log2 == 4'(log2)) begin
-        whole |= many ? PACKETS_MAX : by_mtu[15:0];
-        rest |= !many && (s_axis_bd_tdata.length & ((32'd1 << log2) - 1'b1)) != '0;
-      end
+      by_mtu = (33'(s_axis_bd_tdata.length) + (33'd1 << log2) - 33'd1) >> log2;
+      packets |= {16{in_context.mtu_log2 == 4'(log2)}} & (by_mtu[32:16] != '0 ? PACKETS_MAX : by_mtu[15:0]);
     end
     entry = '{
         tag: tag_i,
-        packets: whole + 16'(rest),
+        packets: packets,
         trailer: s_axis_trailer_tdata,
         bd: s_axis_bd_tdata
     };
