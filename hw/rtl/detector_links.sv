@@ -161,6 +161,12 @@ module detector_links
   neighbour_config_t station;
   logic announce;
 
+  // The reset a cycle later: copies, always equal, for each stream, for what joins them.
+  localparam int unsigned RESETS = STREAMS + 1;
+  (* keep, dont_merge *)logic [RESETS-1:0] rst_q = '1;
+
+  always_ff @(posedge clk) for (int unsigned c = 0; c < RESETS; c++) if (rst_q[c] != rst) rst_q[c] <= rst;
+
   for (genvar k = 0; k < Links; k++) begin : gen_link
     mac_station #(
         .DataW   (DataW),
@@ -169,7 +175,7 @@ module detector_links
         .MaxBytes(LinkBytes)
     ) u_link (
         .clk,
-        .rst,
+        .rst               (rst_q[k]),
         .config_i          (station),
         .announce_i        (announce),
         .link_up_i         (link_up_i[k]),
@@ -213,7 +219,7 @@ module detector_links
       .GapCycles(GapCycles)
   ) u_line (
       .clk,
-      .rst,
+      .rst             (rst_q[Links]),
       .s_axis_tdata    (out_tdata),
       .s_axis_tkeep    (out_tkeep),
       .s_axis_tlast    (out_tlast),
@@ -266,7 +272,7 @@ module detector_links
         .Frames(FRAMES)
     ) u_whole (
         .clk,
-        .rst,
+        .rst          (rst_q[s]),
         .s_axis_tdata (in_tdata[s]),
         .s_axis_tkeep (in_tkeep[s]),
         .s_axis_tlast (in_tlast[s]),
@@ -288,7 +294,7 @@ module detector_links
     always_ff @(posedge clk) begin
       bad_q  <= bad_q + 4'(line_bad[s]) + 4'(cut) - 4'(bad[s]);
       lost_q <= lost_q + 4'(line_lost[s]) + 4'(no_room) - 4'(lost[s]);
-      if (rst) begin
+      if (rst_q[s]) begin
         bad_q  <= '0;
         lost_q <= '0;
       end
@@ -300,7 +306,7 @@ module detector_links
       .DataW  (DataW)
   ) u_turns (
       .clk,
-      .rst,
+      .rst          (rst_q[STREAMS]),
       .s_axis_tdata (whole_tdata),
       .s_axis_tkeep (whole_tkeep),
       .s_axis_tlast (whole_tlast),

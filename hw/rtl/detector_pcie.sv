@@ -107,6 +107,12 @@ module detector_pcie
   logic whole_tlast, whole_tvalid, whole_tready;
   logic core_idle, engine_idle, of_packet;
 
+  // The reset a cycle later: copies, always equal, for the core, for the rest.
+  localparam int unsigned RESETS = 2;
+  (* keep, dont_merge *)logic [RESETS-1:0] rst_q = '1;
+
+  always_ff @(posedge clk) for (int unsigned c = 0; c < RESETS; c++) if (rst_q[c] != rst) rst_q[c] <= rst;
+
   axi_pkg::axi_read_request_t [jf_pkg::PLANES-1:0] constant_request;  // packets go raw
   logic constant_error;
 
@@ -132,7 +138,7 @@ module detector_pcie
       .GainCode     (GainCode)
   ) u_core (
       .clk,
-      .rst,
+      .rst             (rst_q[0]),
       .target_i,
       .local_mac_i,
       .local_ip_i,
@@ -179,7 +185,7 @@ module detector_pcie
       .DataW($bits(bd_t))
   ) u_bd (
       .clk,
-      .rst,
+      .rst          (rst_q[1]),
       .s_axis_tdata (bd),
       .s_axis_tvalid(msg_tvalid),
       .s_axis_tready(msg_tready),
@@ -193,7 +199,7 @@ module detector_pcie
       .PacketBytes(PacketBytes)
   ) u_whole (
       .clk,
-      .rst,
+      .rst          (rst_q[1]),
       .s_axis_tdata (payload_tdata),
       .s_axis_tkeep (payload_tkeep),
       .s_axis_tlast (payload_tlast),
@@ -212,7 +218,7 @@ module detector_pcie
       .Entries(Entries)
   ) u_engine (
       .clk,
-      .rst,
+      .rst            (rst_q[1]),
       .mps_i,
       .page_log2_i,
       .pages_i,

@@ -126,7 +126,14 @@ module detector_tx
   neighbour_config_t station;
   qp_write_t qp_tdata;
   det_pulses_t counted;
-  logic core_rst, armed, two_ports, tick, announce, qp_tvalid, qp_tready;
+  // The reset a cycle later: copies, always equal, for registers, for the memories' guards, for the station.
+  localparam int unsigned RESETS = 2 + STATION_RESETS;
+  (* keep, dont_merge *)logic [RESETS-1:0] rst_q = '1;
+
+  always_ff @(posedge clk) for (int unsigned c = 0; c < RESETS; c++) if (rst_q[c] != rst) rst_q[c] <= rst;
+
+  logic [1:0] core_rst;
+  logic armed, two_ports, tick, announce, qp_tvalid, qp_tready;
   logic [15:0] first_port, timeout;
   logic [7:0] modules;
   logic [63:0] window_end;
@@ -159,7 +166,7 @@ module detector_tx
       .Links      (Links)
   ) u_registers (
       .clk,
-      .rst,
+      .rst             (rst_q[0]),
       .s_axil_i        (axil_request),
       .s_axil_o        (axil_response),
       .core_rst_o      (core_rst),
@@ -225,7 +232,7 @@ module detector_tx
       .MaxBurst     (MaxBurst)
   ) u_core (
       .clk,
-      .rst                  (core_rst),
+      .rst                  (core_rst[0]),
       .target_i             (target),
       .local_mac_i          (station.mac),
       .local_ip_i           (station.ip),
@@ -285,7 +292,7 @@ module detector_tx
           .DataW(DataW)
       ) u_guard (
           .clk,
-          .rst,
+          .rst             (rst_q[1]),
           .limit_i    (memory_limit),
           .drain_i    (1'b0),
           .s_axi_i    (core_request[k]),
@@ -322,7 +329,7 @@ module detector_tx
       .NumQp(16)
   ) u_roce_tx (
       .clk,
-      .rst                  (core_rst),
+      .rst                  (core_rst[1]),
       .local_mac_i          (station.mac),
       .local_ip_i           (station.ip),
       .s_axis_qp_tdata      (qp_tdata),
@@ -372,7 +379,7 @@ module detector_tx
       .DataW(DataW)
   ) u_station (
       .clk,
-      .rst                   ({STATION_RESETS{rst}}),
+      .rst                   (rst_q[RESETS-1:2]),
       .config_i              (station),
       .link_up_i,
       .announce_i            (announce),

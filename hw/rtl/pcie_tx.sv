@@ -110,6 +110,13 @@ module pcie_tx
   axil_request_t axil_request, tx_request, pcie_request;
   axil_response_t axil_response, tx_response, pcie_response;
   logic [CORE_RESETS-1:0] core_rst;
+
+  // The reset a cycle later: copies, always equal, two for registers, one for those of the engines, one for the rest.
+  localparam int unsigned RESETS = 4;
+  (* keep, dont_merge *)logic [RESETS-1:0] rst_q = '1;
+
+  always_ff @(posedge clk) for (int unsigned c = 0; c < RESETS; c++) if (rst_q[c] != rst) rst_q[c] <= rst;
+
   logic armed, resetting, aborting, core_idle, quiet;
   logic [15:0] mac_limit, memory_limit;
   logic [1:0][7:0] flow_index;
@@ -168,7 +175,7 @@ module pcie_tx
       .Correct     (Correct)
   ) u_registers (
       .clk,
-      .rst                ({2{rst}}),
+      .rst                (rst_q[1:0]),
       .s_axil_i           (tx_request),
       .s_axil_o           (tx_response),
       .core_rst_o         (core_rst),
@@ -236,16 +243,16 @@ module pcie_tx
       .Packets(PacketBeats != 0)
   ) u_pcie_registers (
       .clk,
-      .rst,
+      .rst      (rst_q[2]),
       .s_axil_i (pcie_request),
       .s_axil_o (pcie_response),
       .control_o(control),
       .report_i (report),
       .pulses_i (engine_pulses),
-      .clear_i  (core_rst[2])
+      .clear_i  (core_rst[CORE_RESETS-1])
   );
 
-  assign store_o.rst = core_rst[0];
+  assign store_o.rst = core_rst[CORE_RESETS-1];
   assign store_o.armed = armed;
   assign store_o.aborting = resetting;
   assign store_o.drain = aborting;
@@ -263,8 +270,8 @@ module pcie_tx
       .PacketBeats (PacketBeats)
   ) u_core (
       .clk,
-      .rst                (core_rst[1:0]),
-      .port_rst           (rst),
+      .rst                (core_rst[Engines+1:0]),
+      .port_rst           (rst_q[3]),
       .armed_i            (armed),
       .aborting_i         (aborting),
       .resetting_i        (resetting),
@@ -334,7 +341,7 @@ module pcie_tx
         .DataW(DataW)
     ) u_read_guard (
         .clk,
-        .rst,
+        .rst        (rst_q[3]),
         .limit_i    (memory_limit),
         .drain_i    (aborting),
         .s_axi_i    (core_request[e]),
@@ -371,7 +378,8 @@ module pcie_tx
 
 `ifndef SYNTHESIS
   always @(posedge clk) begin
-    assert (rst || !(tx_response.bvalid && pcie_response.rvalid) && !(tx_response.rvalid && pcie_response.bvalid))
+    assert (rst || rst_q[0] || !(tx_response.bvalid && pcie_response.rvalid) &&
+      !(tx_response.rvalid && pcie_response.bvalid))
     else $error("%m: one of the registers reads what the other writes");
   end
 `endif

@@ -27,7 +27,7 @@ module det_registers
     output axil_response_t s_axil_o,
 
     // The core
-    output logic              core_rst_o,
+    output logic [       1:0] core_rst_o,  // always equal: for detector_core, for roce_tx
     output logic              armed_o,
     input  logic              idle_i,
     output target_t           target_o,
@@ -146,7 +146,9 @@ module det_registers
       .m_axis_qp_tready
   );
 
-  tx_control u_control (
+  tx_control #(
+      .Copies(2)
+  ) u_control (
       .clk,
       .rst,
       .arm_i       (regs.control.arm.value),

@@ -71,6 +71,14 @@ module mac_station
 
   logic bad, lost;
 
+  // The reset a cycle later: copies, always equal, for each crossing, for the station.
+  localparam int unsigned RESETS = 2 + STATION_RESETS;
+  (* keep, dont_merge *)logic [RESETS-1:0] rx_rst_q = '1;
+
+  always_ff @(posedge rx_clk) begin
+    for (int unsigned c = 0; c < RESETS; c++) if (rx_rst_q[c] != rx_rst) rx_rst_q[c] <= rx_rst;
+  end
+
   mac_rx #(
       .DataW (DataW),
       .MacW  (MacW),
@@ -78,7 +86,7 @@ module mac_station
       .Frames(RX_FRAMES)
   ) u_rx (
       .mac_clk      (rx_clk),
-      .mac_rst      (rx_rst),
+      .mac_rst      (rx_rst_q[0]),
       .s_axis_tdata,
       .s_axis_tkeep,
       .s_axis_tlast,
@@ -155,7 +163,7 @@ module mac_station
       .DataW(MacW)
   ) u_station (
       .clk                   (rx_clk),
-      .rst                   ({STATION_RESETS{rx_rst}}),
+      .rst                   (rx_rst_q[RESETS-1:2]),
       .config_i              (station_config),
       .link_up_i             (link_up),
       .announce_i            (announce),
@@ -196,7 +204,7 @@ module mac_station
       .Depth(TX_DEPTH)
   ) u_tx (
       .clk          (rx_clk),
-      .rst          (rx_rst),
+      .rst          (rx_rst_q[1]),
       .s_axis_tdata (answer_tdata),
       .s_axis_tkeep (answer_tkeep),
       .s_axis_tlast (answer_tlast),

@@ -20,9 +20,9 @@ module pcie_core
     localparam int unsigned KeepW = DataW / 8,
     localparam int unsigned DwordsW = DataW / 32
 ) (
-    input logic       clk,
-    input logic [1:0] rst,      // always equal
-    input logic       port_rst, // of the ports of TLPs, which a reset of the core leaves alone
+    input logic               clk,
+    input logic [Engines+1:0] rst,      // always equal: for bd_gen, for what is between, for each engine
+    input logic               port_rst, // of the ports of TLPs, which a reset of the core leaves alone
 
     // The registers
     input  logic                        armed_i,
@@ -194,7 +194,7 @@ module pcie_core
         .PacketBeats(PacketBeats)
     ) u_lane (
         .clk,
-        .rst                  (rst[1]),
+        .rst                  (rst[2+e]),
         .port_rst,
         .control_i            (control_i[e]),
         .report_o             (report_o[e]),

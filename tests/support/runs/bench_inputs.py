@@ -56,12 +56,17 @@ def files(module: Path) -> frozenset[Path]:
     for path in python:
         if path.is_relative_to(ROOT / "sim"):
             words |= _words(path)
-    names = [name for name in _gateware() if name in words or name.endswith("_pkg")]
+    names = [name for name in _gateware() if name in words]
     sources = {f"{name}.sv": path.read_text() for name, path in _gateware().items()}
     gateware = {_gateware()[Path(name).stem] for name in records.parts(names, sources)}
     data = set().union(*(_data(path.parent) for path in python if path.name != "__init__.py"))
     diagrams = {path for path in (ROOT / "docs" / "integrating").glob("*.json") if path.stem in words}
     return frozenset({*python, *gateware, *data, *diagrams, *_beside()})
+
+
+def packages() -> frozenset[Path]:
+    """What Verilator is given for every bench: a package that no other input names changes nothing."""
+    return frozenset(path for name, path in _gateware().items() if name.endswith("_pkg"))
 
 
 @cache

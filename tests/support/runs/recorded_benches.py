@@ -94,7 +94,7 @@ class Looking:
             patch.setenv(files_read.VARIABLE, str(path))
             result = yield
             read = files_read.read(path)
-        others = read - bench_inputs.files(item.path) - bench_inputs.of_the_run()
+        others = read - bench_inputs.files(item.path) - bench_inputs.of_the_run() - bench_inputs.packages()
         if others:
             names = ", ".join(sorted(str(path.relative_to(records.ROOT)) for path in others))
             pytest.fail(f"{item.nodeid} read {names}, not among its inputs: mend bench_inputs.py")
