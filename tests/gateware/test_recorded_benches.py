@@ -32,10 +32,16 @@ def named(paths: frozenset[Path]) -> set[str]:
 
 def test_a_bench_depends_on_its_block_what_is_in_it_its_model_and_its_helpers() -> None:
     join, ring = named(bench_inputs.files(JOIN)), named(bench_inputs.files(RING))
-    both = {"sim/cocotb/support/bench.py", "sim/cocotb/support/watching/axi_rules.py", "hw/roce_tx/roce_pkg.sv"}
+    both = {"sim/cocotb/support/bench.py", "sim/cocotb/support/watching/axi_rules.py", "hw/rtl/axi_pkg.sv"}
     assert both <= join & ring
-    assert {"hw/roce_tx/roce_join.sv", "models/roce_tx/roce_join.py", "models/cells/axis.py"} <= join
+    assert {
+        "hw/roce_tx/roce_join.sv",
+        "hw/roce_tx/roce_pkg.sv",
+        "models/roce_tx/roce_join.py",
+        "models/cells/axis.py",
+    } <= join
     assert "hw/rtl/rc/rc_ring.sv" in ring
+    assert "hw/rtl/rc/rc_pkg.sv" in ring - join, "a package matters where it is named"
     assert "hw/roce_tx/roce_join.sv" not in ring
     assert "sim/cocotb/support/watching/files_read.py" not in join
     assert not {name for name in join if name.startswith(("hw/rtl/rc/rc_r", "sw/receiver/", "sim/softroce/"))}

@@ -33,10 +33,13 @@ def after(delay_s: float, action: Callable[[], object]) -> threading.Timer:
 
 
 def interrupt(number: int = signal.SIGINT) -> None:
-    """Send the signal when the run takes it, however long the command needs until then."""
+    """Send the signal when frames have been sent for half a second, however long the command needed until then."""
     end = time.monotonic() + 60
-    while getattr(signal.getsignal(number), "__module__", "") != stop_on_signals.__module__ and time.monotonic() < end:
+    while getattr(signal.getsignal(number), "__module__", "") != stop_on_signals.__module__:
+        if time.monotonic() > end:
+            return
         time.sleep(0.01)
+    time.sleep(0.5)
     os.kill(os.getpid(), number)
 
 
@@ -46,7 +49,7 @@ def test_a_signal_ends_an_endless_run_in_order(
 ) -> None:
     session = make_session()
     with receiving(session) as live:
-        timer = after(1.5, lambda: interrupt(number))
+        timer = after(0.0, lambda: interrupt(number))
         status, _, err = run_cli("emulate", "--to", live.to, "--port", live.udp_port, "--rate", 10)
         timer.join()
     assert (status, err) == (0, "")
@@ -57,7 +60,7 @@ def test_a_signal_before_the_last_frame_is_said(
     run_cli: RunCli, make_session: MakeSession, network: tuple[str, str], tmp_path: Path
 ) -> None:
     path = saved(make_session(window_end=FREE_RUNNING), tmp_path)
-    timer = after(1.0, interrupt)
+    timer = after(0.0, interrupt)
     wire = ("--transport", "packet", "--interface", "lo")
     status, out, _ = run_cli("emulate", "--session", path, "--rate", 100, "--frames", 5000, *wire)
     timer.join()
