@@ -30,44 +30,45 @@ from synth_row import Build, row_of
 from synth_table import LEVELS, NOT_YET, TABLE, WIDE_CARRIES, Row, beyond_limits, differences, parse, text
 from yosys import ROOT, TOOL, LongestPath, Mapped, sources_of
 
-WIRING = (
-    *("detector_core", "detector_links", "detector_pcie", "detector_tx", "mac_station", "pcie_core"),
-    *("pcie_lane", "pcie_stream", "pcie_tx", "time_unit", "tx_core", "tx_stream"),
-)
-"""Tops that only wire others of the table, and would take as long again."""
-
 RECORD = records.FOLDER / "area.json"
 SAMPLE_S = 12
 """Seconds of recorded measurements that a check makes again, as one core takes them."""
 SAMPLE_RUNS = 2
 """The least of them, however long they are said to take."""
 
-OTHERS: tuple[Build, ...] = (
-    Build("tx", has_levels=False),
-    Build("framelane_top", has_levels=False),
-    Build("guarded_store", has_levels=False),
-    Build("tx_rc", has_levels=False),
-    Build("tx_station", has_levels=False),
-    Build("det_correct", depth_parameters={"DataW": 64, "Depth": 512}),
-    Build("jf_correct", depth_parameters={"DataW": 64}),
-    Build("image_writer", depth_parameters={"DataW": 64}),
-)
-"""Blocks whose paths would take minutes, or more than an hour: tops, which have no levels, and lanes side by side, of
-which as few are measured as there can be."""
+NARROW, NARROW_PCIE = {"DataW": 64}, {"DataW": 128}
+"""The bus at which paths are measured that would take long at 512 bits. PCIe has none of 64."""
 
-LATER = ("framelane_top",)
+TOPS = (
+    *("detector_core", "detector_links", "detector_tx", "framelane_top", "guarded_store", "mac_station"),
+    *("tx", "tx_core", "tx_rc", "tx_station", "tx_stream"),
+)
+TOPS_PCIE = ("detector_pcie", "pcie_core", "pcie_lane", "pcie_stream", "pcie_tx")
+
+OTHERS: tuple[Build, ...] = (
+    *(Build(top, depth_parameters=NARROW) for top in TOPS),
+    *(Build(top, depth_parameters=NARROW_PCIE) for top in TOPS_PCIE),
+    Build("det_correct", depth_parameters={"DataW": 64, "Depth": 512}),
+    Build("jf_correct", depth_parameters=NARROW),
+    Build("image_writer", depth_parameters=NARROW),
+)
+"""Blocks whose paths are measured at a narrower bus: tops, and lanes side by side, as few as there can be."""
+
+LATER = (
+    *("detector_core", "detector_links", "detector_tx", "framelane_top", "guarded_store"),
+    *("tx_core", "tx_stream", "tx_with_rc", *TOPS_PCIE),
+)
 """Rows that take so long that a check measures them only with all others."""
 
 BUILDS = {build.module: build for build in OTHERS} | {
-    "tx_with_rc": Build("tx", {"Station": 1, "Rc": 1}, has_levels=False),
+    "tx_with_rc": Build("tx", {"Station": 1, "Rc": 1}, depth_parameters=NARROW),
 }
 """Rows that are measured in another way than usual; that of RC and its receive path has a name of its own."""
 
 
 def blocks(folder: str) -> list[str]:
     """List the modules in a folder of hw/ that are measured."""
-    names = [path.stem for path in sorted((ROOT / "hw" / folder).rglob("*.sv")) if not path.stem.endswith("_pkg")]
-    return [name for name in names if name not in WIRING]
+    return [path.stem for path in sorted((ROOT / "hw" / folder).rglob("*.sv")) if not path.stem.endswith("_pkg")]
 
 
 def build(row: str) -> Build:
