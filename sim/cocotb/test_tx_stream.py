@@ -47,6 +47,8 @@ from widths import some_widths
 IMAGES = [f"counters.{name}" for name in ("frames", "frames_bad", "mismatches", "constant_errors")]
 STORED = [f"counters.{name}" for name in ("frames", "frames_lost", "frames_bad")]
 MEMORY = 1 << 20
+RESET_CYCLES = 4
+"""The least that a reset lasts (docs/integrating/README.md)."""
 
 
 class StreamBench(Bench, StreamPlan):
@@ -445,6 +447,34 @@ async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any, 
     assert bench.sent(packets) == {0, 1, 2}
     assert_same_packets(packets, bench.expected({0, 1, 2}))
     assert await bench.counters(*STORED, SENT) == [3, 0, 0, 3]
+
+
+@cocotb.test()
+@cocotb.parametrize(correct=[False, True])
+async def behind_the_shortest_reset_the_next_run_is_as_the_first_one(dut: Any, correct: bool) -> None:
+    """In the middle of frames, bursts and packets; memory is reset with the core, and owes nothing."""
+    bench = StreamBench(dut, Stalls.NONE)
+    bench.reads.latency = 40
+    if correct:
+        bench.correct()
+        bench.planes.delay = 30
+    await bench.start()
+    for _ in range(12):
+        bench.detect(4)
+        await bench.until(lambda: bench.random.random() < 0.01)
+        is_cut = bool(bench.pixels.accepted)
+        await bench.reset(RESET_CYCLES)
+        bench.rule.forget()
+        if is_cut:  # the rest of a frame that had begun
+            bench.pixels.send(bench.random.randbytes(8), bench.width)
+        await bench.ready()
+        await bench.configure()
+        bench.out.clear()
+        bench.detect(2)
+        packets = await bench.finish()
+        assert bench.sent(packets) == {0, 1}
+        assert_same_packets(packets, bench.expected({0, 1}))
+        assert await bench.counters(*STORED, SENT) == [2, 0, 0, 2]
 
 
 @pytest.mark.parametrize("width", some_widths("tx_stream"))

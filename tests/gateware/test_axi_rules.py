@@ -45,7 +45,14 @@ class Port:
     """A port and the bench that looks at it, a cycle a call."""
 
     def __init__(
-        self, *, lite: bool = False, several: int = 1, prefix: str = "m_axi", without: str = "", own: bool = False
+        self,
+        *,
+        lite: bool = False,
+        several: int = 1,
+        prefix: str = "m_axi",
+        without: str = "",
+        left_out: str = "",
+        own: bool = False,
     ) -> None:
         self.several, self.at, self.prefix = several, 0, prefix
         self.cycle = self.resets = 0
@@ -53,10 +60,10 @@ class Port:
         names = (n for n in WIDTHS if not (lite and re.fullmatch(rf"(aw|w|b|ar|r)({LITE})", n)))
         for name in names:
             if name != without:
-                setattr(self, f"{prefix}_{name}", Signal(several * WIDTHS[name]))
+                setattr(self, f"{prefix}_{name}" if prefix else name, Signal(several * WIDTHS[name]))
         self.dut = self
         self._watchers: list[Callable[[], None]] = []
-        self.rules = watch(self, prefix, several, own=own)
+        self.rules = watch(self, prefix, several, {left_out}, own=own)
 
     def watch(self, function: Callable[[], None]) -> None:
         self._watchers.append(function)
@@ -67,7 +74,8 @@ class Port:
             fields = channels.get(channel)
             given = {"ready": 1} | fields | {"valid": 1} if fields is not None else {"valid": 0, "ready": 0}
             for name, value in given.items():
-                signal: Any = getattr(self, f"{self.prefix}_{channel}{name}", None)
+                name_of_port = f"{self.prefix}_" if self.prefix else ""
+                signal: Any = getattr(self, f"{name_of_port}{channel}{name}", None)
                 if signal is not None:
                     signal.value = value << self.at * (len(signal) // self.several)
         self.cycle += 1
@@ -250,10 +258,38 @@ def test_registers_answer_nothing_in_reset() -> None:
         port(r={"ready": 0})
 
 
-@pytest.mark.parametrize(("without", "section"), [("wlast", "A2.3"), ("rlast", "A2.6")])
-def test_a_port_without_the_last_beat_s_signal_is_none_of_axi4(without: str, section: str) -> None:
-    with pytest.raises(Broken, match=rf"m_axi: there is no {without} \(IHI 0022, {section}\)"):
-        Port(without=without)
+@pytest.mark.parametrize(
+    ("prefix", "without", "section"),
+    [("m_axi", "wlast", "A2.3"), ("s_axi", "wlast", "A2.3"), ("", "wlast", "A2.3"), ("s_axi", "rlast", "A2.6")],
+)
+def test_a_port_without_the_last_beat_s_signal_is_none_of_axi4(prefix: str, without: str, section: str) -> None:
+    with pytest.raises(Broken, match=rf"{prefix or 'AXI'}: there is no {without} \(IHI 0022, {section}\)"):
+        Port(prefix=prefix, without=without)
+
+
+def test_a_manager_need_not_look_at_rlast() -> None:
+    port = Port(without="rlast")
+    read(port, 2)
+    assert port.rules[0].outstanding == 0
+
+
+def test_wlast_cannot_be_left_out_alone() -> None:
+    with pytest.raises(Broken, match="AXI: wlast ends each write: leave out the whole port"):
+        Port(prefix="", left_out="wlast")
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_without_wstrb_a_beat_has_all_lanes_and_where_it_is_left_out_any(is_early: bool) -> None:
+    def write_four_bytes(port: Port) -> None:
+        steps: list[dict[str, dict[str, int]]] = [{"aw": ONE | {"size": 2}}, {"w": {"last": 1}}]
+        for step in reversed(steps) if is_early else steps:
+            port(**step)
+
+    for prefix, left_out in (("m_axi", "m_axi_wstrb"), ("", "wstrb")):
+        write(Port(prefix=prefix, without="wstrb"), 2)
+        write_four_bytes(Port(prefix=prefix, left_out=left_out))
+    with pytest.raises(Broken, match="wstrb 0xff in lanes outside 0xf"):
+        write_four_bytes(Port(without="wstrb"))
 
 
 @pytest.mark.parametrize("other", [{"burst": 0}, {"size": 2}, {"id": 1}, {"cache": 0}])

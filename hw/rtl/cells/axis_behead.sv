@@ -12,7 +12,7 @@ module axis_behead #(
     input logic clk,
     input logic rst,
 
-        input logic [DataW-1:0] s_axis_tdata,
+    input logic [DataW-1:0] s_axis_tdata,
     input logic [KeepW-1:0] s_axis_tkeep,
     input logic             s_axis_tlast,
     input logic             s_axis_tuser,   // with tlast

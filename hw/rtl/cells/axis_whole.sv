@@ -41,12 +41,13 @@ module axis_whole #(
   logic [BEAT_W-1:0] in_beat, out_beat;
   count_t write_q, read_q;  // one bit more than an index: equal is empty, Depth apart is full
   count_t whole_q;  // packets whose end is inside
-  logic full, push, pop, too_long_q;
+  logic full, push, pop, too_long_q, empty_q, single;  // single: one beat is inside
 
   assign full = (write_q ^ read_q) == count_t'(Depth);
-  assign empty_o = write_q == read_q;
+  assign empty_o = empty_q;
+  assign single = write_q == read_q + 1'b1;
   assign s_axis_tready = !full;
-  assign m_axis_tvalid = whole_q != '0 || (too_long_q && !empty_o);
+  assign m_axis_tvalid = whole_q != '0 || (too_long_q && !empty_q);
   assign in_beat = {s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata};
   assign {m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata} = out_beat;
   assign push = s_axis_tvalid && s_axis_tready;
@@ -55,12 +56,14 @@ module axis_whole #(
   always_ff @(posedge clk) begin
     write_q <= write_q + count_t'(push);
     read_q  <= read_q + count_t'(pop);
+    empty_q <= !push && (empty_q || (pop && single));
     whole_q <= whole_q + count_t'(push && s_axis_tlast) - count_t'(pop && m_axis_tlast);
     if (full && whole_q == '0) too_long_q <= 1'b1;
     if (pop && m_axis_tlast) too_long_q <= 1'b0;
     if (rst) begin
       write_q <= '0;
       read_q <= '0;
+      empty_q <= 1'b1;
       whole_q <= '0;
       too_long_q <= 1'b0;
     end

@@ -55,13 +55,13 @@ module plane_reader
   logic [7:0] len_q;
   logic ask_q;  // a burst is on offer
   logic [31:0] beats;
-  logic ask, asked, came, gone, whole, buffer_tready;
+  logic whole_q, some_q;  // left_q is more than a burst, is not 0: a cycle late; a burst takes two
+  logic ask, asked, came, gone, buffer_tready;
 
   // A burst at a time, where the buffer has room for the longest one. Asked for is what arvalid offers too.
   assign first = {base_i[AddrW-1:12], PAGE_W'(0)};
-  assign whole = left_q > 32'(MAX_BEATS);
-  assign beats = whole ? 32'(MAX_BEATS) : left_q;
-  assign ask = running_q && run_i && !ask_q && held_q <= count_t'(Depth - MAX_BEATS) && left_q != '0;
+  assign beats = whole_q ? 32'(MAX_BEATS) : left_q;
+  assign ask = running_q && run_i && !ask_q && held_q <= count_t'(Depth - MAX_BEATS) && some_q;
   assign asked = ask_q && m_axi_i.arready;
   assign came = m_axi_i.rvalid && buffer_tready;
   assign gone = m_axis_tvalid && m_axis_tready;
@@ -84,15 +84,19 @@ module plane_reader
       ask_q <= 1'b1;
       address_q <= next_q;
       len_q <= 8'(beats - 1'b1);
-      left_q <= whole ? left_q - 32'(MAX_BEATS) : beats_i;
-      next_q <= whole ? next_q + (AddrW - LANES_W)'(MAX_BEATS) : first;
+      left_q <= whole_q ? left_q - 32'(MAX_BEATS) : beats_i;
+      next_q <= whole_q ? next_q + (AddrW - LANES_W)'(MAX_BEATS) : first;
     end
     awaited_q <= awaited_q + (ask ? count_t'(beats) : '0) - count_t'(came);
     held_q <= held_q + (ask ? count_t'(beats) : '0) - count_t'(gone);
     if (came) due_q <= due_q == 32'd1 ? beats_i : due_q - 1'b1;
 
+    whole_q <= left_q > 32'(MAX_BEATS);
+    some_q <= left_q != '0;
     running_q <= run_i && (running_q || awaited_q == '0);
     if (!running_q) begin
+      whole_q <= beats_i > 32'(MAX_BEATS);
+      some_q <= beats_i != '0;
       held_q <= '0;
       left_q <= beats_i;
       due_q <= beats_i;

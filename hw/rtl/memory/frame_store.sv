@@ -85,7 +85,7 @@ module frame_store
   // change while frames are under way.
   correction_t correction_q, correction;
   beats_t limit_q;
-  logic exact_q, possible_q, ring_idle;
+  logic exact_q, possible_q, one_beat_q, ring_idle;
   logic [KeepW-1:0] last_keep_q;  // of an image
   logic [31:0] image_bytes;
 
@@ -103,6 +103,8 @@ module frame_store
         33'(correction_q.offset) + 33'(image_bytes) <= 33'(slot_bytes_i));
     limit_q <= Correct && correction_q.enabled ? beats_t'((33'(image_bytes) + 33'(KeepW - 1)) >> LANES_W) :
         slot_bytes_i[31:LANES_W];
+    one_beat_q <= Correct && correction_q.enabled ? image_bytes != '0 && image_bytes <= 32'(KeepW) :
+        slot_bytes_i[31:LANES_W] == beats_t'(1);
     last_keep_q <= {KeepW{1'b1}} >> (LANES_W'(0) - image_bytes[LANES_W-1:0]);
   end
 
@@ -111,6 +113,7 @@ module frame_store
   logic in_packet_q = 1'b0;
   logic taking, taking_q, free, beat, begins, taken, fits, ready, cut;
   beats_t left, left_q;  // left: beats that a frame may have, this one included
+  logic none_after, none_after_q;  // it may have no beat after this one: left is 1
 
   assign taking = in_packet_q ? taking_q : armed_i && free;
   assign cut = abort_i && in_packet_q && taking_q;  // an end for the memory; the rest of the packet is swallowed
@@ -119,10 +122,11 @@ module frame_store
   assign begins = beat && !in_packet_q;
   assign taken = begins && taking;
   assign left = in_packet_q ? left_q : limit_q;
+  assign none_after = in_packet_q ? none_after_q : one_beat_q;
 
   always_comb begin
-    fits = s_axis_pixel_tlast || left != beats_t'(1);
-    if (exact_q) fits = s_axis_pixel_tlast == (left == beats_t'(1)) &&
+    fits = s_axis_pixel_tlast || !none_after;
+    if (exact_q) fits = s_axis_pixel_tlast == none_after &&
         (!s_axis_pixel_tlast || s_axis_pixel_tkeep == last_keep_q);
     if (!possible_q || pixel_cut_i) fits = 1'b0;
   end
@@ -132,6 +136,7 @@ module frame_store
       in_packet_q <= !s_axis_pixel_tlast;
       taking_q <= taking && fits;
       left_q <= left - 1'b1;
+      none_after_q <= left == beats_t'(2);
     end
     if (pixel_restart_i) in_packet_q <= 1'b0;
     if (cut && ready) taking_q <= 1'b0;

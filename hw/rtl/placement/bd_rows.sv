@@ -45,6 +45,7 @@ module bd_rows
 
   state_e state_q, state_d;
   (* keep, dont_merge *)logic [1:0] begins_q, looks_q;  // the state is IDLE, LOOK: for the source, the destination
+  (* keep, dont_merge *)logic [1:0] trails_q;  // the state is TRAILER: for both of these, for the rest
   placed_t placed;  // stays until its last step
   logic [63:0] source_q, destination_q, next_source_q, next_destination_q;  // of the transfer, of the next row
   logic [31:0] length_q, rest_q;  // bytes of the transfer, of the row behind it
@@ -82,6 +83,8 @@ module bd_rows
     contents_done_q <= state_q == TRAILER && contents_done;
     if (taken) offered_q <= offered_q + 1'b1;
     for (int unsigned c = 0; c < 2; c++) begin
+      // Each from itself: tools make one of equal ones.
+      trails_q[c] <= trails_q[c] ? !bd_done || !contents_done : state_q == ROWS && taken && row_ends_q && last_row_q;
       begins_q[c] <= begins_q[c] ? !s_axis_placed_tvalid : s_axis_placed_tready;
       looks_q[c]  <= state_q == IDLE && s_axis_placed_tvalid && !placed.over && !looks_q[c];
     end
@@ -127,6 +130,7 @@ module bd_rows
     endcase
     if (rst) begin
       state_q   <= IDLE;
+      trails_q  <= '0;
       begins_q  <= '1;
       looks_q   <= '0;
       offered_q <= '0;
@@ -162,24 +166,15 @@ module bd_rows
   assign idle_o = state_q == IDLE;
 
   assign m_axis_bd_tvalid = state_q == ROWS || (state_q == TRAILER && !bd_done_q);
-  always_comb begin
-    m_axis_bd_tdata = '{
-        imm: '0,
-        last: 1'b0,
-        destination_index: placed.destination_index,
-        qp: placed.qp,
-        length: length_q,
-        destination: destination_q,
-        source: source_q
-    };
-    if (state_q == TRAILER) begin
-      m_axis_bd_tdata.imm = {placed.trailer.source[7:0], placed.trailer.frame_number[23:0]};
-      m_axis_bd_tdata.last = 1'b1;
-      m_axis_bd_tdata.length = TRAILER_BYTES;
-      m_axis_bd_tdata.destination = placed.trailer_at;
-      m_axis_bd_tdata.source = '0;
-    end
-  end
+  assign m_axis_bd_tdata = '{
+          imm: trails_q[1] ? {placed.trailer.source[7:0], placed.trailer.frame_number[23:0]} : '0,
+          last: trails_q[1],
+          destination_index: placed.destination_index,
+          qp: placed.qp,
+          length: trails_q[1] ? TRAILER_BYTES : length_q,
+          destination: trails_q[0] ? placed.trailer_at : destination_q,
+          source: trails_q[0] ? '0 : source_q
+      };
 
   assign m_axis_trailer_tvalid = state_q == TRAILER && !contents_done_q;
   always_comb begin

@@ -1,5 +1,5 @@
 // DCQCN, the sender's side (SIGCOMM 2015, section 3): the rate of a QP falls with every congestion notification, and rises
-// again. QPs are looked at in turn, seven cycles each; at most one thing happens to a QP in its turn, beside alpha's decay.
+// again. QPs are looked at in turn, ten cycles each; at most one thing happens to a QP in its turn, beside alpha's decay.
 module dcqcn
   import dcqcn_pkg::*;
 #(
@@ -34,6 +34,7 @@ module dcqcn
 
   localparam int unsigned INDEX_W = $clog2(NumQp);
   localparam int unsigned ALPHA_BITS = 16;
+  localparam int unsigned DIGIT = 4;  // bits of alpha in a step, the first of which has one more
   localparam logic [ALPHA_BITS:0] ALPHA_ONE = {1'b1, ALPHA_BITS'(0)};
   localparam logic [3:0] MOST_ROUNDS = 4'd15;
 
@@ -72,7 +73,7 @@ module dcqcn
     LOOK,   // the QP's books
     SINCE,  // how much has passed
     AGE,    // what is due
-    SCALE,  // how much it is cut, how many rounds are over
+    SCALE,  // how much it is cut, four bits of alpha at a time; how many rounds are over
     RISE,   // its new target, what a cut leaves
     STEP,   // its new rate
     STORE   // waits until the new rate is taken
@@ -83,11 +84,14 @@ module dcqcn
   books_t books_q, aged, stepped, stepped_q;
   logic [15:0] now_q, alpha_since_q, rise_since_q;
   logic [31:0] spent_q, bytes_since_q;
-  logic [23:0] own_q, line, line_q, cut_by_q, slower_q, least;
+  logic [23:0] own_q, line, line_q, slower_q, least, least_q;
   logic fresh_now_q, notified_now_q, enabled_q;
   logic alpha_due, time_due, bytes_due, time_due_q, bytes_due_q;
   logic [ALPHA_BITS:0] decayed;
-  logic [40:0] product;
+  logic [40:0] product, product_q;
+  logic [ALPHA_BITS:0] digits_q;  // those of alpha that are left
+  logic [DIGIT:0] digit;
+  logic [ALPHA_BITS/DIGIT-1:0] steps_q;
   logic [24:0] target;
   logic [23:0] target_q, halfway;
   logic [3:0] time_rounds, byte_rounds, time_rounds_q, byte_rounds_q;
@@ -124,7 +128,8 @@ module dcqcn
   end
 
   // The cut: half of alpha's share. SCALE multiplies, RISE subtracts.
-  assign product = books_q.current * books_q.alpha;
+  assign digit   = digits_q[ALPHA_BITS-:DIGIT+1];
+  assign product = (product_q << DIGIT) + 41'(books_q.current) * 41'(digit);
 
   // A round: the way to the target is halved, and later the target rises.
   function automatic logic [3:0] one_more(input logic [3:0] rounds, input logic due);
@@ -146,7 +151,7 @@ module dcqcn
     stepped = books_q;
     if (notified_now_q) begin
       stepped = '{
-          current: slower_q < least ? least : slower_q,
+          current: slower_q < least_q ? least_q : slower_q,
           target: books_q.current,
           alpha: decayed + (ALPHA_ONE >> settings_i.gain_log2),
           alpha_at: now_q,
@@ -202,19 +207,25 @@ module dcqcn
         line_q <= line;
         time_due_q <= time_due && !fresh_now_q;
         bytes_due_q <= bytes_due && !fresh_now_q;
+        product_q <= '0;
+        digits_q <= aged.alpha;
+        steps_q <= '1;
         state_q <= SCALE;
       end
       SCALE: begin
-        cut_by_q <= 24'(product >> (ALPHA_BITS + 1));
+        product_q <= product;
+        digits_q <= {1'b0, digits_q[ALPHA_BITS-DIGIT-1:0], DIGIT'(0)};
+        steps_q <= steps_q << 1;
         time_rounds_q <= time_rounds;
         byte_rounds_q <= byte_rounds;
         hyper_q <= time_rounds > settings_i.fast_rounds && byte_rounds > settings_i.fast_rounds;
         additive_q <= time_rounds >= settings_i.fast_rounds || byte_rounds >= settings_i.fast_rounds;
-        state_q <= RISE;
+        if (!steps_q[ALPHA_BITS/DIGIT-2]) state_q <= RISE;
       end
       RISE: begin
         target_q <= target[23:0];
-        slower_q <= books_q.current - cut_by_q;
+        least_q  <= least;
+        slower_q <= books_q.current - 24'(product_q >> (ALPHA_BITS + 1));
         state_q  <= STEP;
       end
       STEP: begin

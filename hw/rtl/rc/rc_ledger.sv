@@ -58,14 +58,14 @@ module rc_ledger
   typedef logic [INDEX_W-1:0] index_t;
 
   // Tags: from the oldest frame that is held to the one whose descriptors come now.
-  index_t oldest_q, newest_q, clear_q;
+  index_t oldest_q, newest_q, next_q, clear_q;  // next_q: the one behind the newest
   logic clearing_q, over;
   logic [15:0] accepted_q;
 
   assign tag_o = tag_t'(newest_q);
   assign ready_o = !clearing_q;
   assign over = s_axis_over_tvalid && s_axis_over_tdata == accepted_q;
-  assign s_axis_over_tready = over && !clearing_q && index_t'(newest_q + 1'b1) != oldest_q;
+  assign s_axis_over_tready = over && !clearing_q && next_q != oldest_q;
 
   // What is under way, in order
   logic out_valid, out_rc, out_last;
@@ -158,13 +158,17 @@ module rc_ledger
     clear_q <= clear_q + 1'b1;
     if (clear_q == '1) clearing_q <= 1'b0;
     if (accepted_i) accepted_q <= accepted_q + 1'b1;
-    if (s_axis_over_tready) newest_q <= newest_q + 1'b1;
+    if (s_axis_over_tready) begin
+      newest_q <= next_q;
+      next_q   <= next_q + 1'b1;
+    end
     if (release_o) oldest_q <= oldest_q + 1'b1;
     if (rst) begin
       clear_q <= '0;
       clearing_q <= 1'b1;
       accepted_q <= '0;
       newest_q <= '0;
+      next_q <= index_t'(1);
       newest_before_q <= '0;
       oldest_q <= '0;
       looks_q <= '0;

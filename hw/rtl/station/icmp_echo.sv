@@ -110,9 +110,11 @@ module icmp_echo
   logic [19:0] header_sum_q;
   logic [25:0] message_sum_q;
   logic [7:0] is_header, is_message;
-  logic [15:0] message_left;  // bytes up to the message's end, this beat's included
+  logic [15:0] message_end_q;  // bytes of the frame up to the message's end: known before its first one is looked at
+  logic [15:0] message_left;  // those from this beat on
 
-  assign message_left = ip.total_length + 16'(ETH_BYTES) - {16'(in1_q) << 3};
+  always_ff @(posedge clk) message_end_q <= ip.total_length + 16'(ETH_BYTES);
+  assign message_left = message_end_q - {16'(in1_q) << 3};
 
   always_comb begin
     for (int unsigned k = 0; k < 8; k++) begin
@@ -173,18 +175,29 @@ module icmp_echo
     return sum[15:0] + 16'(sum[16]);
   endfunction
 
-  assign sums_right = folded(header_folded_q) == '1 && folded(message_folded_q) == '1;
+  // As folded(sum) == '1, without adding
+  function automatic logic folds_to_ones(input logic [16:0] sum);
+    return sum[15:1] == '1 && sum[0] != sum[16];
+  endfunction
 
-  // Judging
-  logic for_us, fragment, fits, good;
+  assign sums_right = folds_to_ones(header_folded_q) && folds_to_ones(message_folded_q);
+
+  // Judging. The header is whole in SUM, which takes longer than a cycle.
+  logic for_us, for_us_q, well_formed, well_formed_q, fragment, fits, good;
 
   assign for_us = enabled_i && eth.dst == local_mac_i && !eth.src[40] && eth.ethertype == ETHERTYPE_IPV4 &&
       ip.protocol == IPV4_PROTOCOL_ICMP && ip.dst == local_ip_i && ip.src != local_ip_i && ip.src != '0 &&
       ip.src[31:28] != 4'he && ip.src != '1;
   assign fragment = (ip.flags_fragment & 16'h3fff) != '0;  // MF or an offset
   assign fits = length >= 11'(HEADER_BYTES) && ip.total_length >= 16'(IP_BYTES_MIN) &&
-      ip.total_length <= 16'(IP_BYTES_MAX) && 16'(length) >= ip.total_length + 16'(ETH_BYTES) &&
+      ip.total_length <= 16'(IP_BYTES_MAX) && 16'(length) >= message_end_q &&
       length <= 11'(FRAME_BYTES_MAX);
+  assign well_formed = ip.version_ihl == IPV4_VERSION_IHL && !fragment && fits;
+
+  always_ff @(posedge clk) begin
+    for_us_q <= for_us;
+    well_formed_q <= well_formed;
+  end
 
   typedef enum logic [1:0] {
     ANSWER,
@@ -198,8 +211,8 @@ module icmp_echo
   always_comb begin
     verdict = ANSWER;
     if (length < 11'(HEADER_BYTES)) verdict = MALFORMED;
-    else if (!for_us) verdict = IGNORED;
-    else if (ip.version_ihl != IPV4_VERSION_IHL || fragment || !fits) verdict = MALFORMED;
+    else if (!for_us_q) verdict = IGNORED;
+    else if (!well_formed_q) verdict = MALFORMED;
     else if (!sums_right) verdict = CHECKSUM;
     else if (echo.kind != ECHO || echo.code != '0) verdict = IGNORED;
   end
@@ -260,7 +273,7 @@ module icmp_echo
   assign go = sending && ready;
   assign out = go ? out_q + 1'b1 : out_q;
   assign out_left = frame_bytes_q - (11'(out_q) << 3);
-  assign data_left = ip.total_length + 16'(ETH_BYTES) - (16'(out_q) << 3);
+  assign data_left = message_end_q - (16'(out_q) << 3);
   assign last = out_left <= 11'd8;
 
   always_comb begin

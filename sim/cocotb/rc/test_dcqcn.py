@@ -10,7 +10,7 @@ from bench import SEED, Bench, run
 from framelane.models.rc.dcqcn import Books, DcqcnSettings, visit, written
 from signals import now
 
-TURN = 7
+TURN = 10
 """Cycles of a QP's turn."""
 
 QUICK = DcqcnSettings(alpha_period=3, rise_period=4, bytes_log2=10, additive=40_000, hyper=300_000)

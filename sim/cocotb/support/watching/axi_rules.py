@@ -55,7 +55,7 @@ class _Channel:
     """One channel: its signals, of element `at` where they are packed arrays, and what is held until its handshake."""
 
     def __init__(self, port: "AxiRules", name: str, payload: tuple[str, ...], from_manager: bool) -> None:
-        prefix = f"{port.prefix}_{name}" if port.prefix else name
+        prefix = port.name_of(name)
         dut: Any = port.dut
         found = {each: getattr(dut, f"{prefix}{each}", None) for each in ("valid", "ready", *payload)}
         there = {k: handle for k, handle in found.items() if handle is not None and f"{prefix}{k}" not in port.left_out}
@@ -132,10 +132,8 @@ class AxiRules:
         self._looks = [(channel, channel.get["valid"], see) for channel, see in there if "valid" in channel.get]
         self.channels = {channel.name: channel for channel, _, _ in self._looks}
         self.is_lite = not any("len" in channel.get for channel in self.channels.values())
-        for name, section in (("w", "A2.3"), ("r", "A2.6")):
-            port = self.channels.get(name)
-            if port and not self.is_lite and "last" not in port.get and f"{prefix}_{name}last" not in left_out:
-                self.broken(f"there is no {name}last", section)
+        if not self.is_lite:
+            self._check_lasts()
         self._lanes = next(c.widths["data"] for c in self.channels.values() if "data" in c.get) // 8
         burst = getattr(self.dut, "MaxBurst", None)
         self._most = 256 if burst is None or prefix.startswith("s_") else int(burst.value)
@@ -158,6 +156,19 @@ class AxiRules:
         """Addresses that passed."""
         self.longest = {"aw": 0, "ar": 0}
         """Beats of the longest burst among them."""
+
+    def name_of(self, signal: str) -> str:
+        """The name in the design of a signal of the port, or the start of a channel's."""
+        return f"{self.prefix}_{signal}" if self.prefix else signal
+
+    def _check_lasts(self) -> None:
+        """Who sends data says which beat is the last. A manager need not look at what it is told of a read."""
+        write, read, is_subordinate = self.channels.get("w"), self.channels.get("r"), self.prefix.startswith("s_")
+        if write and "last" not in write.get:
+            left_out = self.name_of("wlast") in self.left_out
+            self.broken("wlast ends each write: leave out the whole port" if left_out else "there is no wlast", "A2.3")
+        if read and is_subordinate and "last" not in read.get and self.name_of("rlast") not in self.left_out:
+            self.broken("there is no rlast", "A2.6")
 
     def broken(self, says: str, section: str) -> NoReturn:
         """Raise Broken, with the place in the specification."""
@@ -273,13 +284,19 @@ class AxiRules:
             if self._beats > address.get("len", 0) and not final:
                 self.broken(f"wlast is not with beat {self._beats}", "A3.2.2")
             if not self._may_have_all(address, self._beats):
-                self._check_strobes(address, self._beats, channel.get["strb"]())
+                self._check_strobes(address, self._beats, self._strobes(channel))
         elif not self.is_lite:
-            self._early.append((self._beats, channel.get["strb"]()))
+            self._early.append((self._beats, self._strobes(channel)))
         if final:
             self._written.append((self._beats, self._early))
             self._beats, self._early = 0, []
             self._match()
+
+    def _strobes(self, channel: _Channel) -> int:
+        """Those of a beat: all where there are none (A10.3), as none where no rule is to hold for them."""
+        if "strb" in channel.get:
+            return channel.get["strb"]()
+        return 0 if self.name_of("wstrb") in self.left_out else (1 << self._lanes) - 1
 
     def _size(self, address: dict[str, int]) -> int:
         return 1 << address.get("size", (self._lanes - 1).bit_length())
