@@ -34,7 +34,7 @@ module axis_whole_formal #(
     input logic [   PtrW:0] read_q,
     input logic [   PtrW:0] whole_q,
     input logic             too_long_q,
-    input logic             empty_q
+    input logic             empty_o
 );
 
   reset_rule u_reset (.*);
@@ -105,13 +105,13 @@ module axis_whole_formal #(
   always_comb begin
     if (!rst) begin
       a_accepts : assert (s_axis_tready == (count != (PtrW + 1)'(Depth)));
+      a_empty : assert (empty_o == (count == '0));
       if (ends != '0) a_offers : assert (m_axis_tvalid);
       if (m_axis_tvalid && !inside_q && ends == '0) a_only_too_long : assert (was_full_q);
       if (inside_q && whole_began_q) a_without_gap : assert (m_axis_tvalid);
       if (full_q && count == (PtrW + 1)'(Depth)) a_never_stuck : assert (m_axis_tvalid);
       i_in_step : assert (index == read_q[PtrW-1:0]);
       i_ends : assert (whole_q == ends);
-      i_empty : assert (empty_q == (write_q == read_q));
       if (inside_q && whole_began_q) i_end_inside : assert (ends != '0);
       if (too_long_q) i_too_long : assert (was_full_q);
     end

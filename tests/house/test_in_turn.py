@@ -45,6 +45,9 @@ def test_what_a_commit_changes_is_not_left() -> None:
     assert in_turn.of_changes(benches, ["models/rc.py"]) == set(benches[:1])
     assert in_turn.of_changes(nodeids, ["hw/rtl/arp.sv"]) == {"sim/test_arp.py::x"}
     assert in_turn.of_changes(nodeids, ["docs/demo.md", "tests/test_other.py"]) == set(nodeids[1:])
+    tool, other = "tests/gateware/test_mutations.py::x", "tests/gateware/test_mirror.py::x"
+    assert in_turn.of_changes([tool, other], ["scripts/faults/same_netlist.py"]) == {tool}
+    assert in_turn.of_changes([tool, other], ["sw/base/same_netlist.py"]) == set()
 
 
 def test_what_is_asked_for_alone_runs() -> None:

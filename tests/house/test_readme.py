@@ -139,6 +139,14 @@ def on_a_gpu() -> list[str]:
     ]
 
 
+def on_a_cpu() -> list[str]:
+    (one,), (copy,) = (
+        re.findall(rf"(?m)^\| {variant} \| ([\d.]+) \|", page("measured/pipeline"))
+        for variant in ("numba, 1 thread", "copy of the raw words, 8.4 MB")
+    )
+    return [f"{float(one):.1f} ms a 4M image, one thread (copy: {float(copy):.1f} ms)"]
+
+
 def ranks() -> list[str]:
     return [f"two H200: {cells('ranks', 'pipeline')[3]} times one"]
 
@@ -157,6 +165,7 @@ def over_pcie() -> list[str]:
         ("mm2s", memory),
         ("jf_correct", corrected),
         ("RC rc_requester, dcqcn", reliable),
+        ("pipeline", on_a_cpu),
         ("GPU pipeline", on_a_gpu),
         ("several receivers", ranks),
         ("PCIe pcie_tx, behind the frame store pcie_stream", over_pcie),

@@ -83,7 +83,7 @@ module axis_behead_formal #(
 
   always_comb begin
     if (s_axis_tvalid) assume (is_beat(s_axis_tkeep, s_axis_tlast));
-    if (in_q == Behind) assume (more_i == more_q);
+    if (s_axis_tvalid && in_q == Behind) assume (more_i == more_q);
     if (More == 0) assume (!more_i);
   end
 
@@ -139,7 +139,7 @@ module axis_behead_formal #(
   // tuser, in the order of the packets that leave something
   logic [2:0] users_q;  // of those that have not left, the newest first
   logic [1:0] packets_q;
-  logic comes, leaves;
+  logic comes, leaves, came1_q, came2_q;  // one and two cycles ago
 
   assign comes  = in_bytes != '0 && s_axis_tlast;
   assign leaves = m_axis_tvalid && m_axis_tlast;
@@ -147,7 +147,13 @@ module axis_behead_formal #(
   always_ff @(posedge clk) begin
     if (comes) users_q <= {users_q[1:0], s_axis_tuser};
     packets_q <= packets_q + 2'(comes) - 2'(leaves);
-    if (rst) packets_q <= '0;
+    came1_q <= comes;
+    came2_q <= came1_q;
+    if (rst) begin
+      packets_q <= '0;
+      came1_q   <= 1'b0;
+      came2_q   <= 1'b0;
+    end
   end
 
   logic held_last;  // the last beat in stage 1 ends a packet that leaves something
@@ -160,8 +166,10 @@ module axis_behead_formal #(
       if (m_axis_tvalid) a_beat : assert (is_beat(m_axis_tkeep, m_axis_tlast));
       if (leaves) a_user : assert (packets_q != '0 && m_axis_tuser == users_q[packets_q-1'b1]);
       a_leaves : assert (count - offered < count_t'(2 * KeepW));
+      a_soon : assert (packets_q - 2'(leaves) <= 2'(came1_q) + 2'(came2_q));
       i_in_step : assert (in_step);
       i_packets : assert (packets_q == 2'(leaves) + first_held);
+      i_came : assert (held_last == came1_q && (came2_q || !flush_q));
       if (held_last) i_user1 : assert (user1_q == users_q[0]);
       if (flush_q) i_user2 : assert (user2_q == users_q[2'(held_last)]);
       if (valid1_q) i_beat1 : assert (is_beat(keep1_q, last1_q));

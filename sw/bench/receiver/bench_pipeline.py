@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from framelane.bench.page_template import page_parts
 from framelane.bench.runner import Measurement, Target
 from framelane.bench.tiled_frames import tiled_frames
 from framelane.models.jungfrau.jf_correct import correct_int16
@@ -20,6 +21,7 @@ from framelane.receiver.pipeline.judging import Judging
 from framelane.receiver.pipeline.ladder import powers_of_two
 from framelane.receiver.pipeline.pipeline import Pipeline
 
+COPY = "copy of the raw words, 8.4 MB"
 IMAGES = 4
 """Different images in turn, so that the caches hold none of them."""
 
@@ -32,13 +34,13 @@ LIMIT_MS = 5.9
 
 
 def measure() -> Measurement:
-    """One row a variant: median and fastest milliseconds of one image, one frame after the other."""
+    """One row a variant: median and fastest milliseconds of one image, one frame after the other; the page."""
     images, calibration = tiled_frames(IMAGES)
     fixed = quantize(calibration)
     cores = len(os.sched_getaffinity(0))
     raw_copy, floats = np.empty_like(images[0]), (np.empty(images[0].shape, np.float32), images[0].astype(np.float32))
     variants: dict[str, Callable[[NDArray[np.uint16]], object]] = {
-        "copy of the raw words, 8.4 MB": lambda raw: np.copyto(raw_copy, raw),
+        COPY: lambda raw: np.copyto(raw_copy, raw),
         "copy of a float32 image, 16.8 MB": lambda _: np.copyto(*floats),
         "numba, 1 thread": Pipeline(fixed, Judging(), threads=1),
         f"numba, {cores} threads": Pipeline(fixed, Judging(), threads=cores),
@@ -53,19 +55,27 @@ def measure() -> Measurement:
         rows.append({"variant": what, **_time_peaks(photons, threads)})
     medians = {row["variant"]: row["median_ms"] for row in rows}
     one, numpy = medians["numba, 1 thread"], medians["numpy (the golden model)"]
-    return Measurement(
-        rows,
-        [
-            Target(
-                what="correction, counts and verdict of a 4M image, 1 thread",
-                value=one,
-                unit="ms",
-                limit=LIMIT_MS,
-                better="lower",
-            ),
-            Target(what="times faster than numpy", value=numpy / one, unit="", limit=LIMIT_SPEEDUP, better="higher"),
-        ],
-    )
+    targets = [
+        Target(
+            what="correction, counts and verdict of a 4M image, 1 thread",
+            value=one,
+            unit="ms",
+            limit=LIMIT_MS,
+            better="lower",
+        ),
+        Target(what="times faster than numpy", value=numpy / one, unit="", limit=LIMIT_SPEEDUP, better="higher"),
+    ]
+    return Measurement(rows, targets, page=_page(rows, targets))
+
+
+def _page(rows: list[dict[str, Any]], targets: list[Target]) -> str:
+    """The page docs/measured/pipeline.md."""
+    copy = next(row["median_ms"] for row in rows if row["variant"] == COPY)
+    lines = [
+        f"| {row['variant']} | {row['median_ms']:.2f} | {row['fastest_ms']:.2f} | {row['median_ms'] / copy:.1f} |\n"
+        for row in rows
+    ]
+    return "".join([page_parts("pipeline")["head"], *lines, "\n", *(f"- {target}\n" for target in targets)])
 
 
 def _time_peaks(photons: NDArray[np.int16], threads: int) -> dict[str, float]:

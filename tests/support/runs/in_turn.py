@@ -1,14 +1,17 @@
 """Leaves a part of the longest tests to other commits, as `in_turn.toml` says; `make nightly` runs all of them.
 
 With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. What the commit changes itself is not left: the
-tests of a module that it changes, or of a file of that name. The summary says how many were left.
+tests of a module that it changes, or of a file of that name, and those that import a changed tool of `scripts/`. The
+summary says how many were left.
 """
 
+import ast
 import os
 import subprocess
 import tomllib
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -47,17 +50,35 @@ def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], number: int) -
 def of_changes(nodeids: Iterable[str], changed: Iterable[str]) -> set[str]:
     """The tests in the files `changed`; where a file `<name>` of any kind is among them, in `test_<name>.py` too.
 
-    And in `test_<name>_<what>.py` for RTL: some blocks have several benches.
+    And in `test_<name>_<what>.py` for RTL: some blocks have several benches; and in what imports a tool of `scripts/`.
     """
     paths = [PurePath(path) for path in changed]
     modules = {f"test_{path.stem}" for path in paths} | {p.stem for p in paths if p.stem.startswith("test_")}
     several = tuple(f"test_{path.stem}_" for path in paths if path.suffix == ".sv")
+    tools = {path.stem for path in paths if path.suffix == ".py" and path.parts[0] == "scripts"}
 
     def is_of_them(nodeid: str) -> bool:
-        name = PurePath(nodeid.partition("::")[0]).stem
-        return name in modules or (nodeid.startswith("sim/") and name.startswith(several))
+        file = nodeid.partition("::")[0]
+        name = PurePath(file).stem
+        of_block = nodeid.startswith("sim/") and name.startswith(several)
+        return name in modules or of_block or bool(tools and tools & imported(file))
 
     return {nodeid for nodeid in nodeids if is_of_them(nodeid)}
+
+
+@cache
+def imported(file: str) -> frozenset[str]:
+    """The modules that a file of the tree imports itself, by the last parts of their names; none if it is not there."""
+    path = gateware_root() / file
+    if not path.is_file():
+        return frozenset()
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {each.name.rpartition(".")[2] for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {(node.module or "").rpartition(".")[2], *(each.name for each in node.names)}
+    return frozenset(names)
 
 
 def changes(commit: str) -> list[str]:
