@@ -31,7 +31,7 @@ WIDE_CARRIES: dict[str, str] = {
     "det_correct": "that of `jf_correct`",
     "det_place": "a frame's number less the first, or that of the first packet, 64 bits",
     "det_send": "the offset of trailers less that of masks",
-    "dcqcn": "the least rate, of two, compared with that which a notification leaves",
+    "dcqcn": "the bytes that a QP has spent, one packet more; its target, a step more, compared with the line's rate",
     "rc_protocol": "the difference of two PSNs, and the sum in the time of a timer",
     "rc_requester": "packets of a descriptor, one more where the last is short",
     "counters": "the sum of 64 bits, from 0 where a counter is cleared",
@@ -52,11 +52,11 @@ WIDE_CARRIES: dict[str, str] = {
     "detector_links": "the sums over the header of a ping, in `icmp_echo`",
     "detector_pcie": "that of `detector_core`",
     "tx_stream": "that of `guarded_store`",
-    "framelane_top": "that of `guarded_store`",
+    "framelane_top": "that of `rc_protocol`",
     "guarded_store": "the beats that memory owes, in `read_guard`",
     "tx": "that of `counters`",
-    "tx_rc": "that of `dcqcn`",
-    "tx_with_rc": "that of `counters`",
+    "tx_rc": "that of `rc_protocol`",
+    "tx_with_rc": "that of `rc_protocol`",
 }
 """Blocks that have more levels when adders are made of LUTs: the carry chain that is on that path."""
 
