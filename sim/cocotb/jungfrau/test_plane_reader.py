@@ -60,8 +60,9 @@ class Reader:
 
 
 @cocotb.test()
-@cocotb.parametrize(stalls=ALL_STALLS, beats=[1, 2, 65, 257])
+@cocotb.parametrize(stalls=ALL_STALLS, beats=[1, 2, 64, 65, 256, 257])
 async def the_piece_comes_again_and_again(dut: Any, stalls: Stalls, beats: int) -> None:
+    """Also where its last burst is a whole one."""
     reader = Reader(dut, stalls, beats)
     await reader.bench.reset()
     reader.dut.run_i.value = 1
