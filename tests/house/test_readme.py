@@ -79,6 +79,36 @@ def test_the_area_of_the_correction_is_that_of_its_parts() -> None:
     assert rows()["jf_correct"][3] == correction()
 
 
+def cost(block: str, less: str = "") -> str:
+    """What a block has in docs/measured/area.md, or has more than another one, as docs/integrating/ writes it."""
+    row, other = areas()[block], areas()[less] if less else Row("", 0, 0, 0, 0, 0)
+    luts, flops = row.luts - other.luts, row.flops - other.flops
+    brams, dsps = row.brams - other.brams, row.dsps - other.dsps
+    parts = [f"{luts / 1000:.1f}k LUT", f"{flops / 1000:.1f}k FF"]
+    return ", ".join(parts + [f"{n} {unit}" for n, unit in ((brams, "block RAM"), (dsps, "DSP")) if n])
+
+
+def test_what_each_parameter_costs_is_that_of_its_blocks() -> None:
+    text = (ROOT / "docs" / "integrating" / "README.md").read_text()
+    table = text.partition("\n## What each parameter costs\n")[2].partition("\n## ")[0]
+    expected = {
+        "`Rc` and `Station`": cost("tx_with_rc", "tx"),
+        "`Store`": cost("guarded_store", "image_writer"),
+        "`Correct`": cost("image_writer"),
+        "`MacPort`": cost("mac_port"),
+        "`PixelClock`": cost("cdc_axis"),
+        "`RegisterClock`": cost("cdc_axil"),
+        "`Time`": cost("time_unit"),
+    }
+    for parameter, figures in expected.items():
+        assert f"\n| {parameter} | {figures}" in table, parameter
+    for port in ("read", "write"):
+        assert f"{cost(f'cdc_axi_{port}')} (`cdc_axi_{port}`)" in table
+    assert f"block RAM for the rings of descriptors: {areas()['rc_ring'].brams} for 64 times 16" in table
+    assert f"block RAM for the order of the slots: {areas()['slot_ring'].brams} at 1,024" in table
+    assert f"two largest packets each way: {areas()['mac_port'].brams}" in table
+
+
 def test_no_area_is_written_that_no_table_has() -> None:
     blocks = {"roce_tx", "bd_gen", "mm2s", "frame_store", "registers", "tx", "framelane_top", "jf_correct"}
     compared = blocks | {"RC rc_requester, dcqcn"}
