@@ -26,6 +26,12 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
     ("axil_turns", "whose_q <= 1'b0;", "whose_q <= 1'b1;"): (
         "which of two that ask in the same cycle behind a reset has its turn first: the other one has the next"
     ),
+    ("ptp_send", "beat_q  <= '0;", "beat_q  <= '1;"): (
+        "at reset: nothing is sent then, and a cycle in which nothing is sent clears it"
+    ),
+    ("qp_commit", "index_q <= '0;", "index_q <= '1;"): (
+        "at reset: it is idle then, and while it is idle it follows what is asked for"
+    ),
     ("cdc_word", "logic asked_q = 1'b0;", "logic asked_q = 1'b1;"): "the zeros of the start are handed over once",
     ("vlan_insert", "data = {32'd0, held_q};", "data = {32'd1, held_q};"): "bytes without tkeep: nobody reads them",
     ("mac_rx", ".s_axis_tuser (1'b0),", ".s_axis_tuser (1'b1),"): "a mark that is not connected where it comes out",

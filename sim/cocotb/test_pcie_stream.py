@@ -82,13 +82,6 @@ class PcieStreamBench(PcieTxBench):
         self.frames.send(pixels, self.width, tuser=frame_info_t(FrameInfo(number, 7 * number, 9 * number)))
         return pixels
 
-    async def counter(self, name: str) -> int:
-        """A counter of the transmitter, of now."""
-        await self.put("command", snapshot=1)
-        while await self.get("status.snapshot_busy"):
-            pass
-        return await self.get(f"counters.{name}")
-
 
 @cocotb.test()
 @cocotb.parametrize(stalls=[Stalls.NONE, Stalls.BOTH])
@@ -104,6 +97,7 @@ async def raw_and_corrected_images_lie_in_the_slots_of_their_engines(dut: Any, s
             assert (trailer.timestamp_ns, trailer.bunch_id) == (7 * number, 9 * number)
             assert bench.slot(engine, number)[:IMAGE] == image
     await bench.quiet()
+    assert await bench.get("capabilities.frame_store") == 1
     assert await bench.destinations("sent") == [7, 7]
     assert await bench.counter("frames") == 7
     assert await bench.get("errors") == 0

@@ -4,8 +4,10 @@ from typing import Any
 
 import cocotb
 import pytest
+from cocotb.triggers import ClockCycles
 
 from bench import Stalls, run
+from framelane.driver.board.watchdogs import WATCHDOG_CYCLES
 from framelane.models.pcie import pcie_core
 from framelane.models.pcie.event_queue import EventQueue
 from framelane.models.pcie.pcie_core import Lane, PcieTx
@@ -159,6 +161,32 @@ async def memory_that_stands_still_is_said_whichever_it_is(dut: Any) -> None:
     bench.silent = False
     await bench.quiet()
     assert await bench.get("status.memory_stuck") == 0
+
+
+@cocotb.test()
+async def memory_that_is_too_late_is_counted_whichever_it_is(dut: Any) -> None:
+    """The frame memory behind an engine, and what the frame store tells of its own."""
+    bench = PcieTxBench(dut)
+    await bench.start()
+    assert await bench.get("capabilities.frame_store") == 0
+    await bench.put("watchdog", memory=1)
+    bench.silent, bench.dead = True, [True] * ENGINES
+    bench.offer(0)
+    for _ in range(300):  # until all that may be asked for is
+        await bench.step()
+    await ClockCycles(dut.clk, 2 * WATCHDOG_CYCLES)
+    bench.dead = [False] * ENGINES
+    _, status = await bench.next_event(0)
+    assert status is Status.BAD_PAYLOAD
+    assert await bench.counter("memory_timeouts") == 1
+    bench.silent = False
+    await bench.quiet()
+    idle, timeout = 1 << 10, 1
+    dut.store_i.value = idle | timeout
+    await bench.step()
+    dut.store_i.value = idle
+    assert await bench.counter("memory_timeouts") == 2
+    assert await bench.get("errors.memory_timeout") == 1
 
 
 @pytest.mark.parametrize("width", some_widths("pcie_tx", (128, 256, 512)))

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from doctor_cases import make, send, stream
+from framelane.doctor import live
 from framelane.doctor.doctor_run import DoctorOptions, run
 from framelane.packets.pcap import PcapWriter
 from framelane.session.session import Session
@@ -128,6 +129,17 @@ def test_without_a_capture_this_host_is_examined(run_cli: RunCli, tmp_path: Path
     assert {"interface", "mtu", "address", "memlock", "gid", "pyverbs", "counters"} <= {
         finding["check"] for finding in document["host"]
     }
+
+
+def test_that_listening_has_stopped_early_is_said(
+    run_cli: RunCli, session: Session, tmp_path: Path, network: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, far = network
+    monkeypatch.setattr(live, "_MOST_BYTES", 300)
+    thread = send(far, stream(session), 0.3)
+    _, out, _ = run_cli("doctor", "--session", tmp_path / "session.json", "--listen", 20, "--interface", near)
+    thread.join()
+    assert "listening has stopped early, its memory was full" in out
 
 
 def test_what_arrives_now_is_examined_and_may_be_kept(

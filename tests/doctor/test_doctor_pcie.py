@@ -132,7 +132,21 @@ def test_a_healthy_host_gets_nothing_but_ok_and_what_nvidia_does_not_do(check: C
         "16 GT/s x8, of 16 GT/s x8 that the card can: 15.0 GB/s in writes of 512 bytes"
     )  # fmt: skip
     assert found["gpu bar"].text == f"BAR 2 of the GPU {GPU} has 262144 MiB"
+    assert found["mps"].text == "Max_Payload_Size 512, all on the way can 512"
+    assert found["mrrs"].text.startswith("Max_Read_Request_Size 512: ")
     assert len(found) == 11
+
+
+def test_payload_is_not_small_where_a_bridge_can_no_more(check: Check) -> None:
+    of_all = {f"sys/{PATHS[name]}/config": config(mps=256) for name in (BOARD, ROOT, UP)}
+    found = check(of_all | {f"{SLOT}/config": config(mps=256, supported=256)})
+    assert (found["mps"].level, found["mps"].text) == (Level.OK, "Max_Payload_Size 256, all on the way can 256")
+
+
+def test_acs_of_one_bridge_of_two_sends_writes_round_by_the_root(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PATHS, GPU, f"{BUS}/{ROOT}/{GPU}")
+    found = check({f"{SLOT}/config": config(redirect=True)})
+    assert (found["gpu acs"].level, f"ACS of {DOWN} sends" in found["gpu acs"].text) == (Level.WARNING, True)
 
 
 def test_without_translation_nvidias_addresses_pass(check: Check) -> None:

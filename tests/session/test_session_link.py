@@ -1,6 +1,9 @@
 """The session link: what a receiver publishes its sources hear, and what they report it knows."""
 
 import contextlib
+import hashlib
+import hmac
+import json
 import socket
 import subprocess
 import threading
@@ -12,6 +15,7 @@ import pytest
 
 from framelane.base.errors import InputError, TransportError
 from framelane.session.attempts import Reason
+from framelane.session.handshake import client_proof, receiver_proof
 from framelane.session.link_key import LinkKey, kept
 from framelane.session.session import Session
 from framelane.session.session_client import SessionClient
@@ -46,6 +50,25 @@ def test_a_source_hears_the_session_and_the_credit_as_it_grows(
         server.publish(6)
         server.publish(9)
         assert eventually(lambda: client.window_end == 9)
+
+
+def test_proofs_are_what_the_page_says_of_them(make_session: MakeSession) -> None:
+    """docs/reference/session_link.md, worked out from the lines as they are on the wire."""
+    key, asked, session = LinkKey.random(), "a" * 64, make_session()
+    mine = Hello(role="source", source=3, nonce="b" * 64)
+
+    def expected(*said: object) -> str:
+        text = json.dumps(said, sort_keys=True)
+        return hmac.new(key.token, text.encode(), hashlib.sha256).hexdigest()
+
+    without = {name: value for name, value in json.loads(mine.pack()).items() if name != "proof"}
+    proof = client_proof(key.token, asked, mine)
+    assert proof == expected("client", asked, without)
+    hello = mine.model_copy(update={"proof": proof})
+    told = json.loads(Welcome(proof="c" * 64, session=session).pack())["session"]
+    assert receiver_proof(key.token, asked, hello, session) == expected(
+        "receiver", asked, json.loads(hello.pack()), told
+    )
 
 
 def test_a_source_that_comes_late_hears_the_newest_credit(server: SessionServer) -> None:

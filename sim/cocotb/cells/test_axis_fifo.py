@@ -27,6 +27,7 @@ async def a_reset_empties_it(dut: Any) -> None:
     await forgets_at_reset(dut)
 
 
-@pytest.mark.parametrize("depth", [2, 8])
-def test_axis_fifo(depth: int) -> None:
-    run("axis_fifo", DataW=16, Depth=depth)
+@pytest.mark.parametrize(("depth", "group"), [(2, 112), (8, 112), (8, 5)])
+def test_axis_fifo(depth: int, group: int) -> None:
+    """With one address for all its data, and with copies of it for a few bits each."""
+    run("axis_fifo", DataW=16, Depth=depth, GroupW=group)

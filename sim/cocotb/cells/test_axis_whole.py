@@ -7,6 +7,7 @@ import pytest
 
 from bench import ALL_STALLS, Bench, Stalls, assert_same_packets, run
 from framelane.models.cells import axis
+from signals import now
 
 
 @cocotb.test()
@@ -15,7 +16,15 @@ async def every_packet_comes_out_once_and_in_order(dut: Any, stalls: Stalls) -> 
     bench = Bench(dut, stalls)
     source, out = bench.source("s_axis"), bench.sink("m_axis")
     width, depth = len(dut.m_axis_tdata), int(dut.Depth.value)
+    inside = 0
+
+    def look() -> None:
+        nonlocal inside
+        assert now(dut.empty_o) == (inside == 0)
+        inside = len(source.accepted) - len(out.taken)
+
     await bench.reset()
+    bench.watch(look)
     sizes = [1, width // 8, depth * width // 8, depth * width // 8 + 1, 3 * depth * width // 8]
     sizes += [bench.random.randrange(1, depth * width // 4) for _ in range(40)]
     packets = [bench.random.randbytes(size) for size in sizes]

@@ -66,5 +66,25 @@ async def a_new_start_forgets_what_was_under_way(dut: Any) -> None:
     assert (await quotient(dut, 77, 10))[:2] == (7, 7)
 
 
+@cocotb.test()
+async def a_reset_ends_what_was_under_way(dut: Any) -> None:
+    bench = Bench(dut)
+    await bench.reset()
+    for dividend in ((1 << 64) - 1, 1):  # one with steps of a bit each, one with leading zeros
+        dut.dividend_i.value, dut.divisor_i.value, dut.start_i.value = dividend, 3, 1
+        await RisingEdge(dut.clk)
+        dut.start_i.value = 0
+        for _ in range(2):
+            await RisingEdge(dut.clk)
+        await ReadOnly()
+        assert not now(dut.done_o)
+        await RisingEdge(dut.clk)
+        await bench.reset(cycles=1)
+        await ReadOnly()
+        assert now(dut.done_o)
+        await RisingEdge(dut.clk)
+        assert (await quotient(dut, 77, 10))[:2] == (7, 7)
+
+
 def test_serial_divide() -> None:
     run("serial_divide")

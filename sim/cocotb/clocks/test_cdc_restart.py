@@ -5,6 +5,7 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
+from cocotb.utils import get_sim_time
 
 from bench import run
 from clocks_bench import JITTER, RATIOS, Side
@@ -27,6 +28,8 @@ class Pair:
         self.quiet_share = 1.0
         self.cleared = [0, 0]
         """Times that each side has cleared: the design's, the peer's."""
+        self.clears_ps = [0.0, 0.0]
+        """When each side was last seen to clear."""
         dut.rst.value, dut.quiet_i.value, dut.peer_i.value = 0, 1, 0
         cocotb.start_soon(self._run_peer())
         cocotb.start_soon(self._watch())
@@ -40,6 +43,7 @@ class Pair:
             before = self.peer.state
             self.peer.step(self.peer_rst, self.random.random() < self.quiet_share, seen)
             self.cleared[1] += self.peer.clears and before is not RestartState.CLEAR
+            self._note(1, self.peer.state)
             self.dut.peer_i.value = int(self.peer.state)
 
     async def _watch(self) -> None:
@@ -51,11 +55,16 @@ class Pair:
             state = RestartState(now(self.dut.state_o))
             assert state in (before, ORDER[(ORDER.index(before) + 1) % 4])
             self.cleared[0] += state is RestartState.CLEAR and before is not RestartState.CLEAR
+            self._note(0, state)
             before = state
             apart = (ORDER.index(state) - ORDER.index(self.peer.state)) % 4
             assert apart in (0, 1, 3), f"{state.name} beside {self.peer.state.name}"
             assert now(self.dut.clear_o) == (state is RestartState.CLEAR)
             assert now(self.dut.stop_o) or (state is RestartState.RUN and not self.dut.rst.value)
+
+    def _note(self, whose: int, state: RestartState) -> None:
+        if state is RestartState.CLEAR:
+            self.clears_ps[whose] = get_sim_time("ps")
 
     def runs(self) -> bool:
         return not now(self.dut.stop_o) and self.peer.state is RestartState.RUN
@@ -76,8 +85,10 @@ async def a_reset_of_either_side_at_any_time_clears_both_and_both_go_on(dut: Any
     for round_ in range(60):
         pair.quiet_share = chance.choice((1.0, 0.1))
         before = list(pair.cleared)
+        asked_ps = [0.0, 0.0]
         for _ in range(chance.randrange(1, 4)):
             own = chance.random() < 0.5
+            asked_ps[not own] = get_sim_time("ps")
             if own:
                 dut.rst.value = 1
             else:
@@ -91,6 +102,7 @@ async def a_reset_of_either_side_at_any_time_clears_both_and_both_go_on(dut: Any
             await pair.side.wait(1)
         await pair.until_it_runs()
         assert all(after > then for after, then in zip(pair.cleared, before, strict=True)), round_
+        assert all(done > asked for done, asked in zip(pair.clears_ps, asked_ps, strict=True)), f"{round_}: forgotten"
 
 
 @cocotb.test()

@@ -46,6 +46,27 @@ async def what_is_missing_is_there_and_what_is_whole_is_as_it_was(dut: Any, stal
         assert sink.taken[-1] - sink.taken[0] == sum(whole) - 1
 
 
+@cocotb.test()
+async def after_a_reset_a_packet_has_all_its_bytes_again(dut: Any) -> None:
+    """Whether it broke off a packet that came, or what fills one up."""
+    bench = Bench(dut)
+    width = len(dut.s_axis_tdata)
+    source, sink = bench.source("s_axis"), bench.sink("m_axis")
+    await bench.reset()
+    for ended in (False, True):
+        beat = {"tdata": 1, "tkeep": (1 << width // 8) - 1, "tlast": int(ended), "tuser": 1}
+        source.items.append(beat)
+        for _ in range(3):
+            await bench.step()
+        assert 0 < len(sink.items) < BYTES * 8 // width
+        await bench.reset(cycles=1)
+        sink.clear()
+        source.items.append(beat | {"tlast": 1})
+        await bench.until(lambda: bool(sink.items and sink.items[-1]["tlast"]), 200)
+        assert [len(packet) for packet in sink.packets(width)] == [BYTES]
+        sink.clear()
+
+
 @pytest.mark.parametrize("width", some_widths("det_whole"))
 def test_det_whole(width: int) -> None:
     run("det_whole", DataW=width, PacketBytes=BYTES)

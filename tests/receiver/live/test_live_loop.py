@@ -75,6 +75,25 @@ def test_a_report_that_overtakes_the_packets_closes_no_frame(
         assert str(loop.tally()).startswith("3 sent = 3 complete")
 
 
+def test_of_sources_that_offered_different_numbers_the_greatest_counts(make_session: MakeSession) -> None:
+    session = make_session(sources=2)
+    ring = Ring(session)
+    port = UdpPort(session, 0)
+    with (
+        SessionServer(session, "127.0.0.1", 0) as server,
+        SessionClient(*server.address, 0) as first,
+        SessionClient(*server.address, 1) as second,
+        Background(SoftNic(port, ring.memory, session)) as transport,
+    ):
+        receiver = Receiver(ring, transport)
+        options = Live(transport="udp", session=Path("session.json"))
+        loop = LiveLoop(LiveWire(session, ring, transport), receiver, server, options)
+        first.report(0, offered=3, dropped=0, ended=True)
+        second.report(1, offered=2, dropped=0, ended=True)
+        assert [done.frame.number for done in loop.frames(work(), Stop(), print)] == []
+        assert (loop.tally().sent, loop.tally().missing) == (3, 3)
+
+
 def test_trailers_that_were_lost_twice_are_awaited_no_more(
     make_session: MakeSession, make_images: MakeImages, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """The settings of the judgement: what cannot be is refused, and Bragg peaks are looked for where they say."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,19 @@ def test_by_default_pixels_of_20_photons_are_counted_and_nothing_is_rejected() -
     assert result.counts.peaks == 7
     assert result.verdict.accepted
     assert (result.sparse, result.ladder, result.bragg) == (None, None, None)
+
+
+def test_a_small_image_is_judged_by_the_thread_that_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools: list[int] = []
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *args: Any, **kwargs: Any) -> Any:
+            pools.append(1)
+            return super().submit(*args, **kwargs)
+
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", Pool)
+    CorrectedImages(SHAPE, Judging(rungs=(1, 5)), threads=8)(spots())
+    assert not pools, "another thread is not worth its start"
 
 
 @pytest.mark.parametrize("sparse", [0, -1, 32701])

@@ -9,6 +9,7 @@ from framelane.base.errors import ConfigError
 from framelane.models.placement.slots import FREE_RUNNING, HOLE_WORD
 from framelane.models.placement.trailer import TRAILER_BYTES, Trailer
 from framelane.receiver.ring.ring import Ring
+from framelane.receiver.ring.window import Window
 from framelane.session.session import Session
 
 MakeSession = Callable[..., Session]
@@ -30,6 +31,27 @@ def test_a_new_ring_is_all_holes_on_whole_pages(make_session: MakeSession) -> No
     assert ring.memory.ctypes.data % 4096 == 0
     assert (ring.memory.view("<u2") == HOLE_WORD).all()
     assert ring.holes(2) == 1600
+
+
+@pytest.mark.parametrize("pages", [-1, 1])
+def test_memory_of_another_size_is_refused(make_session: MakeSession, pages: int) -> None:
+    session = make_session()
+    memory = np.zeros(session.layout.ring_bytes + 4096 * pages, np.uint8)
+    with pytest.raises(ConfigError, match=rf"{session.layout.ring_bytes} bytes does not fit memory of {memory.size}"):
+        Ring(session, memory)
+
+
+def test_slots_in_use_are_those_that_are_read_and_those_that_a_trailer_has_named() -> None:
+    window = Window(4, 6)
+    assert (window.next, window.used) == (2, 0)
+    window.newest = 3
+    assert window.used == 2
+    window.close(3, [2])
+    assert window.used == 2
+    window.release(2)
+    assert window.used == 1
+    window.newest = 90
+    assert window.used == 4, "no more than there are"
 
 
 def test_exactly_the_pixels_that_were_not_written_are_holes(make_session: MakeSession) -> None:

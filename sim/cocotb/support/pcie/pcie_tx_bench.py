@@ -191,11 +191,19 @@ class PcieTxBench(Bench):
             pass
         return {name: await self.get(f"pcie_counters[{engine}].{name}") for name in names}
 
-    async def destinations(self, name: str) -> list[int]:
-        """A counter of both destinations, of now."""
+    async def counter(self, name: str) -> int:
+        """A counter of the transmitter, of now."""
+        await self._snapshot()
+        return await self.get(f"counters.{name}")
+
+    async def _snapshot(self) -> None:
         await self.put("command", snapshot=1)
         while await self.get("status.snapshot_busy"):
             pass
+
+    async def destinations(self, name: str) -> list[int]:
+        """A counter of both destinations, of now."""
+        await self._snapshot()
         return [await self.get(f"destination_counters[{k}].{name}") for k in range(ENGINES)]
 
     async def load(self, engine: int, pages: PageMap) -> None:
