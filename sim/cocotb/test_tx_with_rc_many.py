@@ -61,9 +61,9 @@ async def every_byte_arrives_once_and_in_place_or_its_queue_pair_is_in_error(dut
         await bench.row(FRAMES, troubles[rows % len(troubles)] if rows < 15 else None)
         rows += 1
         for k in range(FLOWS):
-            state = await bench.get_register("qp[].rc_state", 1 + k)
-            if state & 3 != RcState.RUN:
-                assert (k, state) == (2, RcState.ERROR | RcReason.TIMEOUT << 4)
+            state = await bench.state(k)
+            if state[0] is not RcState.RUN:
+                assert (k, *state) == (2, RcState.ERROR, RcReason.TIMEOUT)
                 errors += 1
                 psn = chance.getrandbits(24)
                 bench.receiver(k, psn)
@@ -93,7 +93,7 @@ async def a_dead_queue_pair_costs_the_three_others_only_the_line_for_its_retries
     await bench.write(FLOW + 0x40 * dead, 0)
     alone = await bench.stream(100, live)
     await bench.all_released()
-    bench.remote.silent.add(bench.qps[1 + dead].dest_qpn)
+    bench.remote.silent.add(bench.number(dead))
     await bench.reshape(flows)
     before = bench.remote.there.counts["sent"]
     retrying = await bench.stream(100, live)

@@ -19,13 +19,13 @@ from framelane.models.cells import axis
 from framelane.models.placement.flow import Flow, FrameEvent
 from framelane.models.rc.lossy_network import LinkImpairments
 from framelane.models.rc.rc_protocol import RcLimits, RcState
-from framelane.models.rc.rc_remote import RcRemote
-from framelane.models.rc.rc_responder import Manner, RcResponder, Region
+from framelane.models.rc.rc_responder import Manner
 from framelane.models.registers import registers
 from framelane.models.roce_tx.roce_qp import AckPolicy, Segmentation, Service
+from rc_receivers import RcReceivers
 from signals import now
 from tx_bench import TxBench, session
-from tx_registers import FLOW, MAP
+from tx_registers import FLOW
 
 FLOWS = 4
 """On the queue pairs from 1 on."""
@@ -51,7 +51,7 @@ class Trouble:
     cycles: int
 
 
-class ManyBench(TxBench):
+class ManyBench(TxBench, RcReceivers):
     """The transmitter, and a receiver of every frame on each of 4 queue pairs, flow k on QP 1 + k."""
 
     axi_left_out: ClassVar = {"": "the memory works on while nothing steps; test_tx_with_rc looks at the same port"}
@@ -64,7 +64,7 @@ class ManyBench(TxBench):
         slots: int,
         manners: Sequence[Manner] = MANNERS,
     ) -> None:
-        super().__init__(dut, Stalls.NONE, session(mtu=256, n_slots=slots), latency=20)
+        TxBench.__init__(self, dut, Stalls.NONE, session(mtu=256, n_slots=slots), latency=20)
         qp = replace(self.qp, service=Service.RC, ack_policy=AckPolicy.LAST, segmentation=segmentation)
         psns = (0xFFFFF0, 0, 0x7FFFFF, self.random.getrandbits(24))
         qps = (qp, *(replace(qp, dest_qpn=0x11 + k, psn=psn, rkey=0xCAFE + k) for k, psn in enumerate(psns)))
@@ -73,12 +73,8 @@ class ManyBench(TxBench):
         flow = Flow(source=1, first_destination=0, width=1, height=1, source_pitch=PITCH, destination_pitch=PITCH)
         flows = tuple(replace(flow, source=1 + k, first_destination=k) for k in range(FLOWS))
         self.plan(replace(self.config, qps=qps, destinations=rings, flows=flows))
-        self.qps, self.rings, self.flows = qps, rings, list(flows)
-        self.remote = RcRemote({}, impairments, 7)
-        self.manners = manners
-        self.memories = [bytearray(slots * SLOT) for _ in range(FLOWS)]
-        for k in range(FLOWS):
-            self.receiver(k, qps[1 + k].psn)
+        RcReceivers.__init__(self, qps, rings, impairments, manners)
+        self.flows = list(flows)
         self.sent: list[tuple[bytes, tuple[Flow, ...]]] = []
         """Each frame's bytes, and the flows that it goes to."""
         self.queue: list[int] = []
@@ -86,47 +82,20 @@ class ManyBench(TxBench):
         dut.s_axis_rx_tvalid.value = 0
         dut.s_axis_rx_tuser.value = 0
 
-    def receiver(self, k: int, psn: int) -> None:
-        """A new receiver for a flow, in the memory of the one before."""
-        number = self.qps[1 + k].dest_qpn
-        region = Region(self.rings[k].base, self.qps[1 + k].rkey, self.memories[k])
-        new = RcResponder(psn, 256, region, qp=1 + k, manner=self.manners[k])
-        if number in self.remote.receivers:
-            old = self.remote.receivers[number]
-            new.writes, new.immediates = old.writes, old.immediates
-        self.remote.receivers[number] = new
-
-    def of(self, k: int) -> RcResponder:
-        """The receiver of a flow."""
-        return self.remote.receivers[self.qps[1 + k].dest_qpn]
-
-    async def put_register(self, name: str, value: int, index: int = 0) -> None:
-        await self.write(MAP[name].offset_of(index), value)
-
-    async def get_register(self, name: str, index: int = 0) -> int:
-        return await self.registers.read(MAP[name].offset_of(index))
-
     async def configure(self) -> None:
         await super().configure()
-        for k in range(FLOWS):
-            await self.put_register("qp[].limits", registers.limits_word(LIMITS), 1 + k)
-            await self.arm(k, self.qps[1 + k].psn)
+        await self.arm_all(LIMITS)
         cocotb.start_soon(self._feed())
         cocotb.start_soon(self._count_releases())
 
-    async def arm(self, k: int, psn: int) -> None:
-        """Start a queue pair, and let it settle."""
-        await self.put_register("rc_start", psn | 1 + k << 24)
-        await self.put_register("rc_command", 1)
-        while status := await self.get_register("rc_status"):
-            assert not status & 2, "refused"
-        while await self.get_register("qp[].rc_state", 1 + k) & 3 != RcState.RUN:
-            await ClockCycles(self.dut.clk, 100)
+    async def rest(self) -> None:
+        """Faster than steps."""
+        await ClockCycles(self.dut.clk, 100)
 
     async def until_error(self, k: int) -> None:
         """Wait until a queue pair has spent its retries."""
         start = self.now
-        while await self.get_register("qp[].rc_state", 1 + k) & 3 != RcState.ERROR:
+        while (await self.state(k))[0] is not RcState.ERROR:
             assert self.now - start < LONG
             await self.turn()
 
@@ -223,7 +192,7 @@ class ManyBench(TxBench):
 
     def _trouble(self, trouble: Trouble) -> None:
         if trouble.silent:
-            self.remote.silent.add(self.qps[1 + trouble.flow].dest_qpn)
+            self.remote.silent.add(self.number(trouble.flow))
         else:
             self.of(trouble.flow).receives = 0
 
