@@ -31,11 +31,12 @@ DESIGNS: dict[str, dict[str, int]] = {
     **{block: {} for block in ("roce_tx", "tx", "bd_gen", "frame_store", "mm2s", "registers")},
     **{block: {} for block in ("neighbour", "time_registers", "pcie_registers", "det_send", "image_writer")},
     **{"det_correct": {"Depth": 512}, "pcie_engine": {"DataW": 128}, "rc_requester": {}},
+    **{block: {} for block in ("tx_rc", "tx_station", "detector_core")},
 }
 """What is routed, with what is other than the default: the packetizer, the top `tx`, and large blocks.
 
 Those have one clock and 2,000 LUTs or more at 512 bits, but for those that are only ever a part of one of them, and
-for `guarded_store`, which wires others; `frame_store` and `registers` are smaller, and have large memories.
+for those that wire them, as other tops do; `frame_store` and `registers` are smaller, and have large memories.
 """
 
 RECORD = records.FOLDER / "fmax.json"
