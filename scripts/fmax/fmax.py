@@ -35,8 +35,8 @@ DESIGNS: dict[str, dict[str, int]] = {
 }
 """What is routed, with what is other than the default: the packetizer, the top `tx`, and large blocks.
 
-Those have one clock and 2,000 LUTs or more at 512 bits, but for those that are only ever a part of one of them, and
-for those that wire them, as other tops do; `frame_store` and `registers` are smaller, and have large memories.
+Most have one clock and 2,000 LUTs or more at 512 bits; the page says which of those it leaves out. `frame_store` and
+`registers` are smaller, and have large memories.
 """
 
 RECORD = records.FOLDER / "fmax.json"

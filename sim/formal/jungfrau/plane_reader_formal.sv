@@ -54,13 +54,13 @@ module plane_reader_formal
 
   reset_rule u_reset (.*);
 
-  // What is read does not change while it runs, and until it is idle.
+  // What is read does not change while run_i is high.
   logic fixed_q;
   logic [AddrW-1:0] base_q;
   logic [31:0] beats_q;
 
   always_ff @(posedge clk) begin
-    fixed_q <= (run_i || !idle_o) && !rst;
+    fixed_q <= run_i && !rst;
     base_q  <= base_i;
     beats_q <= beats_i;
   end
@@ -184,9 +184,9 @@ module plane_reader_formal
       i_awaited : assert (32'(awaited_q) == 32'(owed_q) + 32'(offered));
       i_room : assert (32'(awaited_q) + 32'(behind) + 32'(m_axis_tvalid) <= Depth);
       i_aligned : assert (!ask_q || 32'(address) % MOST == 0);
-      i_last : assert (right == '1);
       if (running_q) begin
         i_fixed : assert (fixed_q);
+        i_last : assert (right == '1);
         i_held : assert (32'(held_q) == 32'(awaited_q) + 32'(count));
         i_left : assert (left_q <= beats_i);
         i_some : assert (beats_i == '0 || left_q != '0);

@@ -1,5 +1,5 @@
-// rc_ledger: tags are given in turn, and none before its frame is released. Frames are released in order, each once, when all of its
-// descriptors were accepted and nobody holds it, and soon then. The holds of one tag, any, are counted.
+// rc_ledger: tags are given in turn, and none before its frame is released. Frames are released in order, each once, when all of their
+// descriptors were accepted and nobody holds them, and soon then. The holds of one tag, any, are counted.
 module rc_ledger_formal
   import framelane_pkg::*;
   import rc_pkg::*;

@@ -75,7 +75,10 @@ def test_a_report_that_overtakes_the_packets_closes_no_frame(
         assert str(loop.tally()).startswith("3 sent = 3 complete")
 
 
-def test_of_sources_that_offered_different_numbers_the_greatest_counts(make_session: MakeSession) -> None:
+@pytest.mark.parametrize("offered", [(3, 2), (2, 3)])
+def test_of_sources_that_offered_different_numbers_the_greatest_counts(
+    make_session: MakeSession, offered: tuple[int, int]
+) -> None:
     session = make_session(sources=2)
     ring = Ring(session)
     port = UdpPort(session, 0)
@@ -88,8 +91,8 @@ def test_of_sources_that_offered_different_numbers_the_greatest_counts(make_sess
         receiver = Receiver(ring, transport)
         options = Live(transport="udp", session=Path("session.json"))
         loop = LiveLoop(LiveWire(session, ring, transport), receiver, server, options)
-        first.report(0, offered=3, dropped=0, ended=True)
-        second.report(1, offered=2, dropped=0, ended=True)
+        first.report(0, offered=offered[0], dropped=0, ended=True)
+        second.report(1, offered=offered[1], dropped=0, ended=True)
         assert [done.frame.number for done in loop.frames(work(), Stop(), print)] == []
         assert (loop.tally().sent, loop.tally().missing) == (3, 3)
 
