@@ -1,7 +1,9 @@
 """The Verilated transmitter with RC and a station, on a wire: what it hears, when it answers, that nothing is lost."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,6 +150,7 @@ def test_whoever_waits_for_a_simulated_board_does_not_sleep(monkeypatch: pytest.
     def asleep(seconds: float) -> None:
         raise AssertionError(f"slept for {seconds} s")
 
-    monkeypatch.setattr("framelane.driver.board.board.time.sleep", asleep)
+    own = SimpleNamespace(sleep=asleep, monotonic=time.monotonic)  # other threads may sleep
+    monkeypatch.setattr("framelane.driver.board.board.time", own)
     with SimulatedRcBoard(clock_hz=SLOW_HZ) as simulated:
         assert Board(simulated).counters().flows
