@@ -199,7 +199,8 @@ class RcStreamBench(Bench, StreamPlan, RcReceivers):
     def whole(self, k: int) -> list[int]:
         """The detector's numbers of the frames that receiver k has whole, in the order of their ends.
 
-        They lie in place with all their bytes. Unless k is dead, each of these was written once, and no other byte was.
+        They lie in place with all their bytes, each of which was written once. No other byte was, but of the frame that
+        was under way when k died.
         """
         receiver, ring, size = self.of(k), self.rings[k], self.config.flows[0].payload_bytes
         expected = np.zeros_like(receiver.writes)
@@ -212,8 +213,12 @@ class RcStreamBench(Bench, StreamPlan, RcReceivers):
             assert self.memories[k][at : at + size] == self.frames[found.detector_frame].pixels
             numbers.append(found.detector_frame)
             expected[at : at + size] = expected[end : end + trailer.TRAILER_BYTES] = 1
-        others = receiver.writes - expected
-        assert others.max() <= (k in self.dead), "bytes were written twice, or in a wrong place"
+        others = receiver.writes.astype(int) - expected
+        if k in self.dead:
+            under_way = others[len(numbers) % ring.n_slots * ring.slot_bytes :][: ring.slot_bytes]
+            assert set(under_way) <= {0, 1}
+            under_way[:] = 0
+        assert not others.any(), "bytes were written twice, or in a wrong place"
         assert numbers == sorted(set(numbers)), "frames came twice, or not in order"
         assert all(number % QPS == k for number in numbers)
         return numbers
@@ -307,7 +312,7 @@ async def a_dead_receiver_costs_the_live_ones_no_frame_and_no_time_and_its_slots
 
 
 @cocotb.test()
-@cocotb.parametrize(slots=list(LIMITS))
+@cocotb.parametrize(slots=[8, 16, 64])
 async def a_slow_receiver_gets_all_its_frames_and_costs_the_others_no_frame_and_no_time(dut: Any, slots: int) -> None:
     bench = RcStreamBench(dut, slots)
     reference = await alone(bench)
@@ -316,6 +321,8 @@ async def a_slow_receiver_gets_all_its_frames_and_costs_the_others_no_frame_and_
     await bench.detected(2 * slots + 8)
     end = bench.cycle - bench.began
     await bench.finish()
+    waited = bench.cycle - bench.began - bench.arrived[TROUBLED][-1]
+    assert waited > slowness(slots) > 2 * PERIOD, "it is not slow"
     assert_as_soon_as_alone(bench, reference, end)
     dut._log.info(f"{slots} slots, slow by {slowness(slots)} cycles")
     assert await bench.check() == Counts(0, len(bench.frames) // QPS, 0, 0)
