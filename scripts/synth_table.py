@@ -49,7 +49,7 @@ WIDE_CARRIES: dict[str, str] = {
     "pcie_tx": "that of `counters`",
     "pcie_stream": "that of `guarded_store`",
     "detector_tx": "that of `counters`",
-    "detector_links": "the sums over the header of a ping, in `icmp_echo`",
+    "detector_links": "the words of a whole frame, compared with those that were read, in `axis_frame_fifo`",
     "detector_pcie": "that of `detector_core`",
     "tx_stream": "that of `guarded_store`",
     "framelane_top": "that of `rc_protocol`",
