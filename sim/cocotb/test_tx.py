@@ -20,6 +20,7 @@ from framelane.models.cells import axis
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.placement.slots import FREE_RUNNING
 from framelane.packets.pcap import PcapWriter
+from late_reads import MOST, LateReads
 from signals import now
 from tx_bench import STRIDE, TxBench, session
 from tx_registers import (
@@ -264,6 +265,22 @@ async def the_core_stops_inside_packets_and_no_packet_has_a_gap_at_the_mac(
     await bench.check()
     if latency >= 20 or stalls.source:
         assert now(dut.gaps_o) > latency, "the core never stopped for long: nothing is shown"
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=[Stalls.SINK, Stalls.BOTH])
+async def a_latency_that_is_drawn_for_each_burst_makes_no_gap_at_the_mac(dut: Any, stalls: Stalls) -> None:
+    """The MAC pauses at random. Memory takes no request while its oldest answer waits, so it is narrow, too."""
+    bench = TxBench(dut, stalls, session(mtu=4096))
+    reads = LateReads(bench, "")
+    reads.any_latency()
+    bench.watch(lambda: bench.board.board_hold(reads.is_held(), False))
+    await bench.start()
+    for n in range(32):
+        bench.offer(n, bench.image())
+    await bench.check()
+    assert reads.longest > 0.9 * MOST, "no burst was late: nothing is shown"
+    assert now(dut.gaps_o) > MOST, "the core never stopped for long: nothing is shown"
 
 
 @cocotb.test()

@@ -23,7 +23,7 @@ from framelane.models.memory.frame_store import FrameInfo
 from framelane.models.placement import trailer
 from framelane.models.roce_tx import wire
 from gap_rule import GapRule
-from late_reads import LateReads
+from late_reads import MOST, LateReads
 from plane_memory import PlaneMemory
 from receive_bench import line
 from signals import now
@@ -165,7 +165,7 @@ async def the_core_stops_inside_packets_and_no_packet_has_a_gap_at_the_mac(
 ) -> None:
     """The corrected image beside the raw one: it lies behind what memory has read ahead."""
     bench = StreamBench(dut, stalls, slots=8)
-    bench.reads.latency = latency
+    bench.reads.latency = lambda: latency
     bench.correct()
     await bench.start()
     bench.detect(3)
@@ -175,6 +175,25 @@ async def the_core_stops_inside_packets_and_no_packet_has_a_gap_at_the_mac(
     assert bench.rule.gaps == (0 if bench.has_port else bench.core.gaps)
     if latency >= 20 or stalls.source:
         assert bench.core.gaps > latency, "the core never stopped for long: nothing is shown"
+
+
+@cocotb.test()
+@cocotb.parametrize(stalls=[Stalls.SINK, Stalls.BOTH])
+async def a_latency_that_is_drawn_for_each_burst_makes_no_gap_at_the_mac(dut: Any, stalls: Stalls) -> None:
+    """Frame memory has that latency. The MAC pauses at random."""
+    bench = StreamBench(dut, stalls, slots=8)
+    bench.reads.any_latency()
+    bench.correct()
+    await bench.start()
+    for _ in range(4):
+        bench.detect(4)
+        packets = await bench.finish()
+    everything = set(range(16))
+    assert bench.sent(packets) == everything
+    assert_same_packets(packets, bench.expected(everything))
+    assert bench.rule.gaps == (0 if bench.has_port else bench.core.gaps)
+    assert bench.reads.longest > 0.9 * MOST, "no burst was late: nothing is shown"
+    assert bench.core.gaps > MOST, "the core never stopped for long: nothing is shown"
 
 
 def by_frame(packets: list[bytes]) -> dict[int, list[bytes]]:
@@ -456,7 +475,7 @@ async def a_detector_that_stops_in_mid_frame_does_not_hold_up_a_reset(dut: Any, 
 async def behind_the_shortest_reset_the_next_run_is_as_the_first_one(dut: Any, correct: bool) -> None:
     """In the middle of frames, packets and reads; memory is reset with the core, and owes nothing."""
     bench = StreamBench(dut, Stalls.NONE)
-    bench.reads.latency = 40
+    bench.reads.latency = lambda: 40
     if correct:
         bench.correct()
         bench.planes.delay = 30
