@@ -40,6 +40,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
         "cdc_pulse",
         "cdc_word",
         "event_fence",
+        "frame_head",
         "line_widen",
         "roce_qp",
         "time_counter",
