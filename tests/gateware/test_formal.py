@@ -47,6 +47,7 @@ def test_paths_are_looked_for_where_they_could_begin() -> None:
         "rc_protocol",
         "rc_timer",
         "read_guard",
+        "s2mm",
         "serial_divide",
         "serial_scale",
         "watchdog",
