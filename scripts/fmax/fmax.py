@@ -30,8 +30,8 @@ SEEDS = (1, 2, 3)
 DESIGNS: dict[str, dict[str, int]] = {
     **{block: {} for block in ("roce_tx", "tx", "bd_gen", "frame_store", "mm2s", "registers")},
     **{block: {} for block in ("neighbour", "time_registers", "pcie_registers", "det_send", "image_writer")},
-    **{"det_correct": {"Depth": 512}, "pcie_engine": {"DataW": 128}, "rc_requester": {}},
-    **{block: {} for block in ("tx_rc", "tx_station", "detector_core")},
+    **{"det_correct": {"Depth": 512}, "pcie_engine": {"DataW": 128}, "pcie_lane": {"DataW": 128}, "rc_requester": {}},
+    **{block: {} for block in ("tx_core", "tx_rc", "tx_station", "detector_core", "guarded_store", "jf_correct")},
 }
 """What is routed, with what is other than the default: the packetizer, the top `tx`, and large blocks.
 
