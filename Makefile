@@ -105,6 +105,7 @@ fmax: $(VENV)/.dev ## clocks on an ECP5, placed and routed, into docs/measured/f
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/fmax/fmax.py $(ARGS)
 
 constraints: $(VENV)/.dev ## of what crosses clocks in a block, for Vivado and Quartus (BLOCK=cdc_axis ARGS="--period s_clk=4 ...")
+	@test -n "$(BLOCK)" || { echo "name the block, and the period of each of its clocks: make constraints BLOCK=cdc_axis ARGS=\"--period s_clk=4 --period m_clk=10\"" >&2; exit 1; }
 	PYTHONPATH=scripts $(VENV)/bin/python scripts/clocks/cdc.py --constraints $(BLOCK) $(ARGS)
 
 bitstream: $(VENV)/.dev ## for a board's FPGA by open tools, into build/bitstream, docs/measured/bitstream.md (BOARD=colorlight_5a_75b or ecpix_5, ARGS="--seeds 1"; about 20 minutes on two cores)

@@ -3,7 +3,15 @@
 from pathlib import Path
 
 from framelane.bench.transmitter import mac_port_page
-from framelane.bench.transmitter.bench_mac_port import CORE_FS, LINE_FS, efficiency_row, latency_row, packet_bytes
+from framelane.bench.transmitter.bench_mac_port import (
+    BUS_FS,
+    CORE_FS,
+    LINE_FS,
+    efficiency_row,
+    latency_row,
+    line_row,
+    packet_bytes,
+)
 from framelane.driver.simulated.verilated_mac_port import MacPortSimulator
 from framelane.models.cells import axis
 
@@ -20,6 +28,18 @@ def test_the_figures_in_docs_are_those_of_the_rtl() -> None:
     rows = [latency_row(payload, 8) for payload in mac_port_page.ALONE]
     assert not any(row["underruns"] for row in rows)
     assert mac_port_page.latency_line(rows) in page, "run make bench BENCH=mac_port"
+
+
+def test_a_core_at_250_mhz_fills_a_line_of_100_gbps_and_underruns_with_a_threshold() -> None:
+    for payload in (64, 4096):
+        row = line_row(payload)
+        assert row["of_line"] > 1
+        assert row["gaps"] == row["underruns"] == 0
+        assert mac_port_page.line_line(row) in PAGE.read_text(), "run make bench BENCH=mac_port"
+    length = packet_bytes(4096)
+    floor = (length + 24) * 8 / 100 / (axis.n_beats(length, 512) * BUS_FS / 1e6)
+    assert abs(line_row(4096)["of_line"] - floor) < 0.001
+    assert latency_row(4096, 4, BUS_FS)["underruns"]
 
 
 def test_a_core_that_is_slower_than_the_line_makes_no_gap_but_underruns_with_a_threshold() -> None:

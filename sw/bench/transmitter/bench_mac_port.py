@@ -16,6 +16,13 @@ RATIO = 1.28
 
 CORE_FS = round(LINE_FS / RATIO)
 
+BUS_FS = 4_000_000
+"""A core's clock of 250 MHz, which 512 bits of an UltraScale+ design are meant for."""
+
+LINE_GBPS = 100
+LINE_OVERHEAD = 24
+"""Bytes of each packet on the line that the port does not have: preamble, FCS, gap."""
+
 HEADERS = wire.ETH_BYTES + 20 + 8 + 12 + 16 + wire.ICRC_BYTES
 """Bytes beside the payload of a WRITE ONLY: Ethernet, IPv4, UDP, BTH, RETH, and the ICRC."""
 
@@ -44,24 +51,42 @@ def efficiency_row(payload: int) -> dict[str, Any]:
     return {
         **{"case": "efficiency", "payload": payload, "threshold": 0, "beats": beats, "cycles": cycles},
         **{"efficiency": beats / cycles, "latency_ns": None, "own_ns": None, "gaps": passage.gaps, "underruns": 0},
+        "of_line": None,
     }
 
 
-def latency_row(payload: int, threshold: int) -> dict[str, Any]:
+def line_row(payload: int) -> dict[str, Any]:
+    """Packets one behind the other of a core at 250 MHz: their rate, over that of a line of 100 Gb/s.
+
+    The MAC takes each beat at once, so that nothing but the core's bus limits the rate.
+    """
+    length = packet_bytes(payload)
+    with MacPortSimulator(BUS_FS, LINE_FS) as port:
+        passage = port.run([length] * IN_A_ROW)
+    first = passage.packets["out_first"]
+    packet_fs = int(first[-1] - first[0]) / (IN_A_ROW - 1)
+    line_fs = (length + LINE_OVERHEAD) * 8 / LINE_GBPS * 1e6
+    return {
+        **latency_row(payload, 0, BUS_FS),
+        **{"case": "core of 250 MHz", "of_line": line_fs / packet_fs, "gaps": passage.gaps},
+    }
+
+
+def latency_row(payload: int, threshold: int, core_fs: int = CORE_FS) -> dict[str, Any]:
     """Packets that come alone: from the first beat in to the first beat out, the longest.
 
     `own_ns` of it are the packet's own beats that are waited for: all, or those of the threshold.
     """
     length = packet_bytes(payload)
     beats = axis.n_beats(length, MAC_WIDTH)
-    with MacPortSimulator(CORE_FS, LINE_FS, threshold=threshold) as port:
+    with MacPortSimulator(core_fs, LINE_FS, threshold=threshold) as port:
         passages = [port.run([length]) for _ in range(ALONE)]
     added = max(int(p["out_first"] - p["in_first"]) for passage in passages for p in passage.packets) / 1e6
     waited = min(threshold or beats, beats) - 1
     return {
         **{"case": "latency", "payload": payload, "threshold": threshold, "beats": beats, "cycles": None},
-        **{"efficiency": None, "latency_ns": added, "own_ns": waited * CORE_FS / 1e6},
-        **{"gaps": sum(p.gaps for p in passages), "underruns": sum(p.underruns for p in passages)},
+        **{"efficiency": None, "latency_ns": added, "own_ns": waited * core_fs / 1e6},
+        **{"gaps": sum(p.gaps for p in passages), "underruns": sum(p.underruns for p in passages), "of_line": None},
     }
 
 
@@ -69,12 +94,20 @@ def measure() -> Measurement:
     """One row a payload in a row, and a payload and threshold alone."""
     rows = [efficiency_row(payload) for payload in PAYLOADS]
     rows += [latency_row(payload, threshold) for payload in mac_port_page.ALONE for threshold in THRESHOLDS]
+    rows += [line_row(payload) for payload in PAYLOADS]
     efficiency = min(row["efficiency"] for row in rows if row["efficiency"])
     crossing = max(row["latency_ns"] - row["own_ns"] for row in rows if row["latency_ns"])
     targets = [
         Target(
             what=f"beats with data over cycles of the line, the core {RATIO} times as fast, worst payload",
             value=efficiency,
+            unit="",
+            limit=1.0,
+            better="higher",
+        ),
+        Target(
+            what=f"packets of a core at 250 MHz over those that a line of {LINE_GBPS} Gb/s takes, worst payload",
+            value=min(row["of_line"] for row in rows if row["of_line"]),
             unit="",
             limit=1.0,
             better="higher",
