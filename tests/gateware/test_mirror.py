@@ -61,7 +61,9 @@ PARTS = {
 BUILDS = {
     "cdc_axis_clock": "cdc_axis",
     "detector_core_rate": "detector_core",
-    "framelane_top_outside": "framelane_top",
+    **dict.fromkeys(
+        ("framelane_top_outside", "framelane_top_without_rc", "framelane_top_without_store"), "framelane_top"
+    ),
     "mac_port_outside": "mac_port",
     **dict.fromkeys(("pcie_tx_links", "pcie_tx_packets"), "pcie_tx"),
     "pcie_wr_link": "pcie_wr",
