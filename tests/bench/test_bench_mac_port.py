@@ -4,6 +4,7 @@ from pathlib import Path
 
 from framelane.bench.transmitter import mac_port_page
 from framelane.bench.transmitter.bench_mac_port import (
+    ALONE,
     BUS_FS,
     CORE_FS,
     LINE_FS,
@@ -14,6 +15,7 @@ from framelane.bench.transmitter.bench_mac_port import (
 )
 from framelane.driver.simulated.verilated_mac_port import MacPortSimulator
 from framelane.models.cells import axis
+from framelane.models.roce_tx import wire
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "mac_port.md"
 
@@ -37,9 +39,9 @@ def test_a_core_at_250_mhz_fills_a_line_of_100_gbps_and_underruns_with_a_thresho
         assert row["gaps"] == row["underruns"] == 0
         assert mac_port_page.line_line(row) in PAGE.read_text(), "run make bench BENCH=mac_port"
     length = packet_bytes(4096)
-    floor = (length + 24) * 8 / 100 / (axis.n_beats(length, 512) * BUS_FS / 1e6)
+    floor = (length + wire.LINE_BYTES) * 8 / 100 / (axis.n_beats(length, 512) * BUS_FS / 1e6)
     assert abs(line_row(4096)["of_line"] - floor) < 0.001
-    assert latency_row(4096, 4, BUS_FS)["underruns"]
+    assert [latency_row(4096, threshold, BUS_FS)["underruns"] for threshold in (8, 16)] == [ALONE, 0]
 
 
 def test_a_core_that_is_slower_than_the_line_makes_no_gap_but_underruns_with_a_threshold() -> None:

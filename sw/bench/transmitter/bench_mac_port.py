@@ -20,8 +20,6 @@ BUS_FS = 4_000_000
 """A core's clock of 250 MHz, which 512 bits of an UltraScale+ design are meant for."""
 
 LINE_GBPS = 100
-LINE_OVERHEAD = 24
-"""Bytes of each packet on the line that the port does not have: preamble, FCS, gap."""
 
 HEADERS = wire.ETH_BYTES + 20 + 8 + 12 + 16 + wire.ICRC_BYTES
 """Bytes beside the payload of a WRITE ONLY: Ethernet, IPv4, UDP, BTH, RETH, and the ICRC."""
@@ -58,14 +56,14 @@ def efficiency_row(payload: int) -> dict[str, Any]:
 def line_row(payload: int) -> dict[str, Any]:
     """Packets one behind the other of a core at 250 MHz: their rate, over that of a line of 100 Gb/s.
 
-    The MAC takes each beat at once, so that nothing but the core's bus limits the rate.
+    The MAC takes each beat at once, so that nothing but the core's bus limits the rate. Latency is as in `latency_row`.
     """
     length = packet_bytes(payload)
     with MacPortSimulator(BUS_FS, LINE_FS) as port:
         passage = port.run([length] * IN_A_ROW)
     first = passage.packets["out_first"]
     packet_fs = int(first[-1] - first[0]) / (IN_A_ROW - 1)
-    line_fs = (length + LINE_OVERHEAD) * 8 / LINE_GBPS * 1e6
+    line_fs = (length + wire.LINE_BYTES) * 8 / LINE_GBPS * 1e6
     return {
         **latency_row(payload, 0, BUS_FS),
         **{"case": "core of 250 MHz", "of_line": line_fs / packet_fs, "gaps": passage.gaps},
