@@ -25,7 +25,7 @@ class Build:
     has_levels: bool = True
     """Whether its longest paths are measured."""
     depth_parameters: dict[str, int] = field(default_factory=dict)
-    """Others than those of the area, where these would take too long."""
+    """Others than those of the area for the path with adders of LUTs, where these would take too long."""
 
     def area(self) -> Mapped:
         """Map it to cells."""
@@ -35,9 +35,10 @@ class Build:
         """Measure the longest path with adders of LUTs; beyond the limit, or for `both`, also with carry chains."""
         if not self.has_levels:
             return []
-        parameters = self.parameters | self.depth_parameters
-        path = depth(self.module, carries=False, **parameters)
-        return [path, depth(self.module, carries=True, **parameters)] if both or path.levels > LEVELS else [path]
+        path = depth(self.module, carries=False, **self.parameters | self.depth_parameters)
+        if not both and path.levels <= LEVELS:
+            return [path]
+        return [path, depth(self.module, carries=True, **self.parameters)]
 
 
 def row_of(block: str, mapped: Mapped, paths: list[LongestPath]) -> Row:

@@ -60,16 +60,11 @@ WIDE_CARRIES: dict[str, str] = {
 }
 """Blocks that have more levels when adders are made of LUTs: the carry chain that is on that path."""
 
-RATCHETS = {
+MOST_OF_ANY = {
     "fanout": ("inputs on one net", FANOUT),
     "levels_with_carries": ("levels with carry chains as one each", LEVELS),
 }
-"""Columns whose limit not every block keeps yet: what they count, the limit."""
-NOT_YET: dict[str, dict[str, int]] = {
-    "fanout": {},
-    "levels_with_carries": {"framelane_top": 9},  # the product of `jf_lane`, of LUTs here
-}
-"""Blocks beyond a limit, by column: what they have, and may not have more of."""
+"""Columns whose limit holds for every block without exception: what they count, the limit."""
 
 HEAD = Path(__file__).parent / "templates" / "area.md"
 """The prose of the page, to be filled by `str.format`; the rows follow."""
@@ -123,8 +118,8 @@ def parse(table: str) -> dict[str, Row]:
     return rows
 
 
-def beyond_limits(row: Row, carries: dict[str, str], not_yet: dict[str, dict[str, int]]) -> list[str]:
-    """Say which limits a block breaks: `carries` and `not_yet` are the exceptions by name, as above."""
+def beyond_limits(row: Row, carries: dict[str, str]) -> list[str]:
+    """Say which limits a block breaks: `carries` are the exceptions by name, as WIDE_CARRIES."""
     limits = MOST.get(row.block, {}).items()
     has = {name: getattr(row, name) for name, _ in limits}
     found = [f"{has[name]:,} {UNITS[name]}, the limit is {most:,}" for name, most in limits if has[name] > most]
@@ -132,16 +127,9 @@ def beyond_limits(row: Row, carries: dict[str, str], not_yet: dict[str, dict[str
         found.append(f"{row.levels} levels, the limit is {LEVELS}, and no wide carry is named in WIDE_CARRIES")
     if row.levels is not None and row.levels <= LEVELS and row.block in carries:
         found.append("keeps the limit of levels, so it has to leave WIDE_CARRIES")
-    for column, (unit, limit) in RATCHETS.items():
-        has_now, had = getattr(row, column), not_yet[column].get(row.block)
-        if has_now is None:
-            continue
-        if has_now > max(limit, had or 0):
-            found.append(
-                f"{has_now} {unit}, the limit is {limit}" + (f", and NOT_YET lets it have {had}" if had else "")
-            )
-        elif had and has_now <= limit:
-            found.append(f"keeps the limit of {limit} {unit}, so it has to leave NOT_YET")
+    for column, (unit, limit) in MOST_OF_ANY.items():
+        if (has_now := getattr(row, column)) is not None and has_now > limit:
+            found.append(f"{has_now} {unit}, the limit is {limit}")
     return [f"{row.block}: {sentence}" for sentence in found]
 
 

@@ -33,6 +33,7 @@ synth -flatten -lut 6 -run fine:
 tee -o out ltp -noff
 """
 DEPTH_WITH_CARRIES = """
+scratchpad -set abc9.script "+&scorr;&sweep;&dc2;&dch,-f,-r;&ps;&if,{W},{D},{R},-t,-v;&mfs"
 read_verilog -lib -DCELLS levels.v
 synth -flatten -lut 6 -run begin:fine
 rename -src t:$alu t:$lcu
@@ -103,7 +104,9 @@ def mapped(module: dict[str, Any]) -> Mapped:
 def depth(block: str, *, carries: bool = False, **parameters: int) -> LongestPath:
     """Measure the longest path of `block`, built with `parameters`, and all that it contains.
 
-    Adders are made of LUTs, with `carries` those of 8 bits and more are one cell each, and comparators too.
+    Adders are made of LUTs, with `carries` those of 8 bits and more are one cell each, and comparators too. These cut
+    a path into pieces, each of which ABC sees alone. By yosys' own script it would save LUTs on each piece until it is
+    as long as the longest of the block; with `&if -t` each is as short as it gets by itself.
     """
     return longest_path(run(block, DEPTH_WITH_CARRIES if carries else DEPTH, **parameters))
 
