@@ -1,6 +1,7 @@
 """tx between models that others wrote, and the rules of AXI on its ports.
 
-cocotbext-axi writes the registers, is the memory, offers the frames and takes the packets; scapy reads them.
+It runs inside framelane_top, of one clock and without a frame store: its packets pass a mac_port, and have no gap
+there. cocotbext-axi writes the registers, is the memory, offers the frames and takes the packets; scapy reads them.
 """
 
 import logging
@@ -25,11 +26,13 @@ from scapy.contrib.roce import BTH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
+from axi_ports import nobody_behind
 from bench import SEED, STALL_SHARE, assert_same_packets, run
 from clocks_bench import Side
 from framelane.driver.simulated.ports import frame_t
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.tx import Tx
+from gap_rule import GapRule
 from tx_bench import RECEIVER, SOURCE, configuration, session
 from tx_registers import COMMAND, COPYING, DROPPED, FAILED, MAP, RESETTING, SENT, SNAPSHOT, STATUS
 
@@ -45,8 +48,11 @@ class OutsideBench:
         self.dut, self.random = dut, random.Random(SEED)
         self.side = Side(dut, "", PERIOD)
         for handle in dut:
-            if handle._name.startswith(("s_axis_rx_", "link_up_i", "store_i", "mac_i")):
+            if handle._name.startswith(("s_axis_rx_", "s_axis_pixel_", "link_up_i")):
                 handle.value = 0
+        for prefix in ("m_axi_corrected", "m_axi_constant"):
+            nobody_behind(dut, prefix)
+        self.rule = GapRule(self.side)
         for name in ("s_axil", "s_axis_frame", "m_axi", "m_axis"):
             logging.getLogger(f"cocotb.{dut._name}.{name}").setLevel(logging.ERROR)
         clock = (dut.clk, dut.rst)
@@ -133,5 +139,10 @@ async def frames_leave_between_models_of_other_hands_as_scapy_reads_them(dut: An
     assert min(bursts["s_axil"].values()) > 0
 
 
+BUILD: dict[str, Any] = dict.fromkeys(
+    ("Store", "PixelClock", "MemoryClock", "RegisterClock", "MacClock", "Station", "Rc"), 0
+)
+
+
 def test_tx_outside() -> None:
-    run("tx_outside", top="tx", DataW=64, NumQp=4, Flows=4, Destinations=4)
+    run("tx_outside", top="framelane_top", DataW=64, MacW=64, NumQp=4, Flows=4, Destinations=4, **BUILD)

@@ -71,7 +71,7 @@ BUILDS = {
     "time_unit_servo": "time_unit",
     **dict.fromkeys(("registers_counters", "registers_network", "registers_reset"), "registers"),
     **dict.fromkeys(("tx_outside", "tx_with_rc", "tx_with_rc_many"), "tx"),
-    "tx_stream_with_rc": "tx_stream",
+    **dict.fromkeys(("tx_stream_with_rc", "tx_stream_with_rc_many"), "tx_stream"),
 }
 """Benches of a block beside its own, or with other parameters."""
 
