@@ -12,10 +12,10 @@ from typing import Any
 import cocotb
 from cocotb.triggers import with_timeout
 from cocotbext.axi import (
+    AxiBus,
     AxiLiteBus,
     AxiLiteMaster,
-    AxiRamRead,
-    AxiReadBus,
+    AxiRam,
     AxiResp,
     AxiStreamBus,
     AxiStreamFrame,
@@ -57,12 +57,12 @@ class OutsideBench:
             logging.getLogger(f"cocotb.{dut._name}.{name}").setLevel(logging.ERROR)
         clock = (dut.clk, dut.rst)
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), *clock)
-        self.ram = AxiRamRead(AxiReadBus.from_prefix(dut, "m_axi"), *clock, size=MEMORY)
+        self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), *clock, size=MEMORY)
         frames = AxiStreamBus.from_prefix(dut, "s_axis_frame")
         self.frames = AxiStreamSource(frames, *clock, byte_size=len(dut.s_axis_frame_tdata))
         self.line = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), *clock)
         if stalls:
-            for paused in (self.ram.ar_channel, self.ram.r_channel, self.line):
+            for paused in (self.ram.read_if.ar_channel, self.ram.read_if.r_channel, self.line):
                 paused.set_pause_generator(self._pauses())
         self.config = session(rows=12, columns=101, mtu=1024).tx_config()
         self.qp = self.config.qps[0]

@@ -44,6 +44,14 @@ def test_a_core_at_250_mhz_fills_a_line_of_100_gbps_and_underruns_with_a_thresho
     assert [latency_row(4096, threshold, BUS_FS)["underruns"] for threshold in (8, 16)] == [ALONE, 0]
 
 
+def test_an_underrun_in_the_last_beats_of_a_packet_is_counted() -> None:
+    """Its pulse comes to the core when the packet is at the MAC already."""
+    with MacPortSimulator(BUS_FS, LINE_FS, threshold=12) as port:
+        underruns = [port.run([length]).underruns for length in range(64 * 12 + 1, 4200, 64)]
+    assert set(underruns) == {0, 1}
+    assert underruns == sorted(underruns), "a longer packet can only be cut more easily"
+
+
 def test_a_core_that_is_slower_than_the_line_makes_no_gap_but_underruns_with_a_threshold() -> None:
     length, packets = packet_bytes(4096), 20
     beats = packets * axis.n_beats(length, 512)

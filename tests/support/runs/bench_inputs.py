@@ -19,6 +19,8 @@ import records
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = {"framelane.models": ROOT / "models", "framelane": ROOT / "sw"}
 """Where the packages of the tree are, by their names: the first one fits."""
+HARNESSES = ROOT / "sim" / "dpi"
+"""Where modules for simulation are, and the C++ that they call."""
 ALWAYS = ("bench", "every_axi_port")
 """Modules that each simulation imports."""
 LOOKING_ON = "files_read"
@@ -61,7 +63,8 @@ def files(module: Path) -> frozenset[Path]:
     gateware = {_gateware()[Path(name).stem] for name in records.parts(names, sources)}
     data = set().union(*(_data(path.parent) for path in python if path.name != "__init__.py"))
     diagrams = {path for path in (ROOT / "docs" / "integrating").glob("*.json") if path.stem in words}
-    return frozenset({*python, *gateware, *data, *diagrams, *_beside()})
+    with_cpp = "cpp" in words or any(path.is_relative_to(HARNESSES) for path in gateware)
+    return frozenset({*python, *gateware, *data, *diagrams, *(_beside() if with_cpp else ())})
 
 
 def packages() -> frozenset[Path]:
@@ -79,7 +82,7 @@ def of_the_run() -> frozenset[Path]:
 @cache
 def _gateware() -> dict[str, Path]:
     """Modules and packages that Verilator can find, by name."""
-    trees = (ROOT / "hw", ROOT / "sim" / "dpi")
+    trees = (ROOT / "hw", HARNESSES)
     return {path.stem: path for tree in trees for path in sorted(tree.rglob("*.sv"))}
 
 
@@ -93,8 +96,11 @@ def _data(folder: Path) -> frozenset[Path]:
 
 @cache
 def _beside() -> frozenset[Path]:
-    """What is beside the sources of gateware and no module: C++ of simulations, tables of registers."""
-    trees = (ROOT / "hw", ROOT / "sim" / "dpi", ROOT / "sim" / "hls")
+    """What is beside the sources of gateware and no module: C++ of simulations and of HLS.
+
+    It may belong to a bench that names a file of C++ or has a harness, which may call functions in C++.
+    """
+    trees = (ROOT / "hw", HARNESSES, ROOT / "sim" / "hls")
     kinds = (".cpp", ".hpp", ".h", ".json", ".toml", ".vlt", ".mem", ".hex", ".svh")
     return frozenset(path for tree in trees for path in tree.rglob("*") if path.suffix in kinds)
 
