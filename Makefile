@@ -6,8 +6,9 @@ BLOCK ?=
 RECORD ?=
 BOARD ?= colorlight_5a_75b
 BOARDS ?= $(patsubst boards/%/board.toml,%,$(wildcard boards/*/board.toml))
-# Each worker may hold a C++ compiler: as many as there are cores, but not a cluster's worth.
-XDIST ?= -n auto --maxprocesses 8 --dist loadscope
+# Three workers for two cores, since tests wait for sockets, disks and processes. Each may hold a C++ compiler: eight at most.
+WORKERS ?= $(shell n=$$(nproc) && echo $$((n > 5 ? 8 : (n * 3 + 1) / 2)))
+XDIST ?= -n $(WORKERS) --dist loadscope
 
 VENV := .venv
 RUN := $(VENV)/bin/python -m

@@ -37,7 +37,7 @@ SAMPLE_RUNS = 2
 """The least of them, however long they are said to take."""
 
 NARROW, NARROW_PCIE = {"DataW": 64}, {"DataW": 128}
-"""The bus at which paths with adders of LUTs are measured that would take an hour at 512 bits. PCIe has none of 64."""
+"""A narrower bus for paths with adders of LUTs that would take an hour to measure at 512 bits. PCIe has none of 64."""
 
 OTHERS: tuple[Build, ...] = (
     *(Build(block, depth_parameters=NARROW) for block in ("jf_correct", "image_writer", "guarded_store")),
@@ -45,7 +45,7 @@ OTHERS: tuple[Build, ...] = (
     Build("pcie_stream", depth_parameters=NARROW_PCIE),
     Build("det_correct", depth_parameters={"DataW": 64, "Depth": 512}),
 )
-"""Blocks that correct pixels, 32 multipliers at 512 bits: with adders of LUTs their paths are those of fewer."""
+"""Blocks that correct pixels, with 32 multipliers at 512 bits: paths with adders of LUTs are of a narrower bus."""
 
 LATER = (
     *("detector_core", "detector_links", "detector_pcie", "detector_tx", "framelane_top", "guarded_store"),

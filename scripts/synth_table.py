@@ -60,7 +60,7 @@ WIDE_CARRIES: dict[str, str] = {
 }
 """Blocks that have more levels when adders are made of LUTs: the carry chain that is on that path."""
 
-MOST_OF_ANY = {
+WITHOUT_EXCEPTION = {
     "fanout": ("inputs on one net", FANOUT),
     "levels_with_carries": ("levels with carry chains as one each", LEVELS),
 }
@@ -127,7 +127,7 @@ def beyond_limits(row: Row, carries: dict[str, str]) -> list[str]:
         found.append(f"{row.levels} levels, the limit is {LEVELS}, and no wide carry is named in WIDE_CARRIES")
     if row.levels is not None and row.levels <= LEVELS and row.block in carries:
         found.append("keeps the limit of levels, so it has to leave WIDE_CARRIES")
-    for column, (unit, limit) in MOST_OF_ANY.items():
+    for column, (unit, limit) in WITHOUT_EXCEPTION.items():
         if (has_now := getattr(row, column)) is not None and has_now > limit:
             found.append(f"{has_now} {unit}, the limit is {limit}")
     return [f"{row.block}: {sentence}" for sentence in found]

@@ -105,8 +105,9 @@ def depth(block: str, *, carries: bool = False, **parameters: int) -> LongestPat
     """Measure the longest path of `block`, built with `parameters`, and all that it contains.
 
     Adders are made of LUTs, with `carries` those of 8 bits and more are one cell each, and comparators too. These cut
-    a path into pieces, each of which ABC sees alone. By yosys' own script it would save LUTs on each piece until it is
-    as long as the longest of the block; with `&if -t` each is as short as it gets by itself.
+    a path into pieces. ABC, yosys' mapper to LUTs, sees all pieces at once and not the cells between them. By yosys'
+    own script it saves LUTs on each piece until that is as long as the longest of the block; with `&if -t` each keeps
+    the length that ABC has found for it.
     """
     return longest_path(run(block, DEPTH_WITH_CARRIES if carries else DEPTH, **parameters))
 

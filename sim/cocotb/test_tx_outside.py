@@ -52,7 +52,7 @@ class OutsideBench:
                 handle.value = 0
         for prefix in ("m_axi_corrected", "m_axi_constant"):
             nobody_behind(dut, prefix)
-        self.rule = GapRule(self.side)
+        GapRule(self.side)
         for name in ("s_axil", "s_axis_frame", "m_axi", "m_axis"):
             logging.getLogger(f"cocotb.{dut._name}.{name}").setLevel(logging.ERROR)
         clock = (dut.clk, dut.rst)

@@ -1,4 +1,4 @@
-"""tx_stream with RC and a store of 1,024 slots, the most that there are: one receiver costs the others nothing."""
+"""tx_stream with RC and a store of as many slots as RC can hold frames: one receiver costs the others nothing."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from bench import run
 from rc_stream_bench import BUILD, Trouble, beside_a_dead_receiver, beside_a_slow_receiver
 
 DEPTH = 1024
-"""Descriptors of each QP: those of all slots, and more."""
+"""Descriptors of each QP: those of its share of the slots, and more."""
 SLOTS = 1024
 
 

@@ -54,11 +54,12 @@ def test_the_top_of_a_harness_and_data_of_a_model_are_found() -> None:
     assert {"sim/dpi/tx_board.sv", "hw/rtl/tx.sv", "hw/roce_tx/roce_join.sv"} <= tx
 
 
-def test_cpp_belongs_to_benches_that_name_some_or_have_a_harness() -> None:
+def test_cpp_belongs_to_benches_that_name_some_or_have_a_module_that_calls_it() -> None:
     library, hls = "sim/dpi/mac/mac_port_library.cpp", "hw/hls/jf_correct.cpp"
-    for bench in ("test_tx.py", "test_tx_with_rc_many.py", "jungfrau/test_jf_correct.py"):
+    for bench in ("test_tx.py", "test_tx_with_rc.py", "test_tx_with_rc_many.py", "jungfrau/test_jf_correct.py"):
         assert {library, hls, "sim/dpi/board.hpp"} <= named(bench_inputs.files(ROOT / "sim" / "cocotb" / bench)), bench
-    assert not any(path.suffix in (".cpp", ".hpp") for path in bench_inputs.files(JOIN) | bench_inputs.files(NO_GAP))
+    others = bench_inputs.files(JOIN) | bench_inputs.files(NO_GAP)
+    assert not {path.suffix for path in others} & {".cpp", ".hpp", ".h"}
 
 
 def test_any_change_of_an_input_is_another_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

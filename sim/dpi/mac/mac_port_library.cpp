@@ -36,10 +36,10 @@ struct Simulation {
 
     std::deque<uint64_t> lengths;  // of the packets not wholly taken
     uint64_t at = 0;               // first byte of the beat that is offered
-    std::deque<Passed> inside;     // whose end has not come out
-    std::vector<Passed> passed;
-    bool in_packet = false;             // at the MAC
-    uint64_t gaps = 0;                  // cycles without tvalid in a packet
+    std::vector<Passed> packets;   // that have begun to enter, in their order
+    size_t entered = 0, left = 0;  // those whose end was taken from the core, and by the MAC: a cut one leaves first
+    bool in_packet = false;        // at the MAC
+    uint64_t gaps = 0;             // cycles without tvalid in a packet
     uint64_t underruns = 0, wrong = 0;  // packets; bytes that are not those that were sent
     uint64_t marked = 0;                // packets that are marked as wrong at the MAC
 
@@ -63,10 +63,10 @@ struct Simulation {
     void take_in() {
         underruns += top.tx_underrun_o;
         if (top.rst || !top.s_axis_tvalid || !top.s_axis_tready) return;
-        if (at == 0) inside.push_back({now, 0, 0, 0, 0});
+        if (at == 0) packets.push_back({now, 0, 0, 0, 0});
         at += IN_LANES;
         if (top.s_axis_tlast) {
-            inside.back().in_last = now;
+            packets[entered++].in_last = now;
             lengths.pop_front();
             at = 0;
         }
@@ -80,7 +80,7 @@ struct Simulation {
             gaps += in_packet;
             return;
         }
-        Passed& packet = inside.front();
+        Passed& packet = packets[left];
         if (!in_packet) packet.out_first = now;
         const auto* data = reinterpret_cast<const uint8_t*>(&top.m_axis_tdata);
         const auto* keep = reinterpret_cast<const uint8_t*>(&top.m_axis_tkeep);
@@ -91,8 +91,7 @@ struct Simulation {
         if (in_packet) return;
         marked += top.m_axis_tuser;
         packet.out_last = now;
-        passed.push_back(packet);
-        inside.pop_front();
+        left++;
     }
 
     // To the next edge of any clock.
@@ -144,10 +143,11 @@ void mac_port_send(Simulation* s, const uint64_t* lengths, uint64_t n) {
     s->lengths.insert(s->lengths.end(), lengths, lengths + n);
 }
 
-// Runs until all is out, and each packet that is marked is counted; false where nothing moves for `patience` fs.
+// Runs until all is out, and each packet that is marked is counted as an underrun: that is waited for PULSE_CYCLES at
+// most. False where nothing moves for `patience` fs.
 bool mac_port_run(Simulation* s, uint64_t patience) {
     s->last_activity = s->now;
-    while (!s->lengths.empty() || !s->inside.empty()) {
+    while (!s->lengths.empty() || s->left < s->packets.size()) {
         if (s->now - s->last_activity > patience) return false;
         s->step();
     }
@@ -158,14 +158,15 @@ bool mac_port_run(Simulation* s, uint64_t patience) {
 
 // Packets that have passed; cycles without tvalid inside them; underruns; bytes that were wrong: since the last take.
 void mac_port_counts(Simulation* s, uint64_t* values) {
-    const uint64_t all[] = {s->passed.size(), s->gaps, s->underruns, s->wrong};
+    const uint64_t all[] = {s->packets.size(), s->gaps, s->underruns, s->wrong};
     std::memcpy(values, all, sizeof all);
 }
 
 // Copies the packets' times and bytes, and forgets them.
 void mac_port_take(Simulation* s, uint64_t* passed) {
-    std::memcpy(passed, s->passed.data(), s->passed.size() * sizeof s->passed[0]);
-    s->passed.clear();
+    std::memcpy(passed, s->packets.data(), s->packets.size() * sizeof s->packets[0]);
+    s->packets.clear();
+    s->entered = s->left = 0;
     s->gaps = s->underruns = s->wrong = s->marked = 0;
 }
 

@@ -98,5 +98,5 @@ def test_it_locks_to_linuxptp_and_no_request_is_left_unanswered(
     assert (status.counters["unanswered"], status.fault) == (0, "")
     assert status.counters["sync"] > 20
     if locked:
-        assert status.steps == 1
+        assert 1 <= status.steps <= 1 + status.counters["doubts"], "stepped again, though nothing was measured anew"
         assert abs(off_ns) < 3 * LOCK_NS, "a free-running ptp4l tells this machine's time"

@@ -63,8 +63,8 @@ def files(module: Path) -> frozenset[Path]:
     gateware = {_gateware()[Path(name).stem] for name in records.parts(names, sources)}
     data = set().union(*(_data(path.parent) for path in python if path.name != "__init__.py"))
     diagrams = {path for path in (ROOT / "docs" / "integrating").glob("*.json") if path.stem in words}
-    with_cpp = "cpp" in words or any(path.is_relative_to(HARNESSES) for path in gateware)
-    return frozenset({*python, *gateware, *data, *diagrams, *(_beside() if with_cpp else ())})
+    with_cpp = "cpp" in words or any('"DPI-C"' in path.read_text() for path in gateware)
+    return frozenset({*python, *gateware, *data, *diagrams, *_beside(), *(_cpp() if with_cpp else ())})
 
 
 def packages() -> frozenset[Path]:
@@ -96,12 +96,19 @@ def _data(folder: Path) -> frozenset[Path]:
 
 @cache
 def _beside() -> frozenset[Path]:
-    """What is beside the sources of gateware and no module: C++ of simulations and of HLS.
+    """What is beside the sources of gateware and no module."""
+    return _files((".json", ".toml", ".vlt", ".mem", ".hex", ".svh"))
 
-    It may belong to a bench that names a file of C++ or has a harness, which may call functions in C++.
-    """
+
+@cache
+def _cpp() -> frozenset[Path]:
+    """C++ of simulations and of HLS: for benches that name a file of C++, or a module that calls functions in C++."""
+    return _files((".cpp", ".hpp", ".h"))
+
+
+def _files(kinds: tuple[str, ...]) -> frozenset[Path]:
+    """The files of these kinds beside the gateware."""
     trees = (ROOT / "hw", HARNESSES, ROOT / "sim" / "hls")
-    kinds = (".cpp", ".hpp", ".h", ".json", ".toml", ".vlt", ".mem", ".hex", ".svh")
     return frozenset(path for tree in trees for path in tree.rglob("*") if path.suffix in kinds)
 
 

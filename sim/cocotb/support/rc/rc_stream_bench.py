@@ -38,7 +38,9 @@ CLOCK_HZ = 10_000_000
 ROWS, BEATS = 8, 128
 """Lines of a frame, and beats of it at any width: 4 packets and a trailer."""
 LATENCY = 12
-"""Cycles that memory takes to answer beside those that cocotbext-axi's takes: packets would have gaps at the MAC."""
+"""Cycles by which memory answers later than cocotbext-axi's does: without a mac_port packets have gaps then."""
+SLOT_LOG2 = 14
+"""Bytes of memory for a slot of the store, more than a frame of 512 bits takes."""
 LINE = 200
 """Cycles that a frame takes the line, at most."""
 PERIOD = 300
@@ -103,7 +105,8 @@ class RcStreamBench(Bench, StreamPlan, RcReceivers):
         Bench.__init__(self, dut)
         self.width = len(dut.m_axis_tdata)
         scale = self.width // 64
-        columns, ring_slots = BEATS * 4 * scale // ROWS, max(64, slots)  # so many that none is written twice in a run
+        columns = BEATS * 4 * scale // ROWS
+        ring_slots = max(64, slots)  # of a receiver: more than frames come for it, so that none is written twice
         config = session(rows=ROWS, columns=columns, mtu=256 * scale, n_slots=ring_slots).tx_config()
         known, ring, flow = config.qps[0], config.destinations[0], config.flows[0]
         known = replace(known, service=Service.RC, ack_policy=AckPolicy.LAST)
@@ -115,13 +118,13 @@ class RcStreamBench(Bench, StreamPlan, RcReceivers):
         StreamPlan.__init__(self, config, slots)
         self.pixels, self.out, self.registers = self.source("s_axis_pixel"), self.sink("m_axis"), AxiLite(self)
         self.line = line(self, Stalls.NONE, "s_axis_rx")
-        self.rule = GapRule(self)
+        GapRule(self)
         for name in ("link_up_i", "s_axis_frame_tvalid"):
             getattr(dut, name).value = 0
         for prefix in ("m_axi_corrected", "m_axi_constant"):
             nobody_behind(dut, prefix)
         logging.getLogger(f"cocotb.{dut._name}.m_axi").setLevel(logging.ERROR)
-        self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=slots << 14)
+        self.ram = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=slots << SLOT_LOG2)
         LateReads(self, "m_axi", self.ram.read_if.r_channel).latency = lambda: LATENCY
         self.patience = 50_000 + 2 * slots * PERIOD
         """Cycles in which anything that is waited for happens."""
