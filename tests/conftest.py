@@ -98,6 +98,21 @@ def network() -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture
+def in_order() -> Iterator[None]:
+    """Keep the test's thread on one processor.
+
+    Linux has a queue for each processor behind loopback and a veth pair. If a sender moves to another processor, its
+    packets can overtake those before.
+    """
+    usual = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(usual)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usual)
+
+
+@pytest.fixture
 def unprivileged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run the test without root's capabilities."""
     if os.geteuid():

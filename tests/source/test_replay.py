@@ -28,6 +28,7 @@ from framelane.receiver.transport.softnic import SoftNic
 from framelane.receiver.transport.udp_port import UdpPort
 from framelane.session.session import Session
 from framelane.source.impairments.impairments import parse
+from sent_packets import drain
 
 MakeSession = Callable[..., Session]
 MakeImages = Callable[..., list[NDArray[np.uint16]]]
@@ -56,14 +57,6 @@ def write(tmp_path: Path) -> Write:
     return to_capture
 
 
-def drain(port: PacketPort) -> list[bytes]:
-    seen: list[bytes] = []
-    while found := list(port.batch(1.0)):
-        seen += found
-    port.close()
-    return seen
-
-
 @contextlib.contextmanager
 def once_seen(interface: str, packets: int, then: Callable[[], object]) -> Iterator[None]:
     """`then` is called once when so many packets have come to an interface, or after 30 s; never after the block."""
@@ -88,6 +81,7 @@ def once_seen(interface: str, packets: int, then: Callable[[], object]) -> Itera
     assert not watcher.is_alive()
 
 
+@pytest.mark.usefixtures("in_order")
 def test_an_interface_gets_the_packets_as_they_were_captured(
     run_cli: RunCli, packets: list[bytes], write: Write, network: tuple[str, str]
 ) -> None:
@@ -154,6 +148,7 @@ def test_packets_come_as_far_apart_as_they_were_captured(
     assert 0.38 <= seconds("--rate", 50) < 0.95
 
 
+@pytest.mark.usefixtures("in_order")
 def test_times_that_go_back_hold_nothing_up(
     run_cli: RunCli, packets: list[bytes], network: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -194,6 +189,7 @@ def test_a_capture_is_impaired_as_the_library_does_it_and_keeps_its_times(
     assert (np.diff(times) >= 0).all()
 
 
+@pytest.mark.usefixtures("in_order")
 def test_faults_on_a_wire_are_the_same_as_in_a_file(
     run_cli: RunCli, packets: list[bytes], write: Write, network: tuple[str, str]
 ) -> None:

@@ -20,6 +20,7 @@ MakeSession = Callable[..., Session]
 MakeImages = Callable[..., list[NDArray[np.uint16]]]
 
 
+@pytest.mark.usefixtures("in_order")
 @pytest.mark.parametrize("kind", ["udp", "packet"])
 def test_a_slow_interface_with_a_short_queue_is_awaited_and_gets_every_packet(
     make_session: MakeSession, make_images: MakeImages, network: tuple[str, str], kind: str
@@ -35,7 +36,6 @@ def test_a_slow_interface_with_a_short_queue_is_awaited_and_gets_every_packet(
         assert time.monotonic() - start > 0.02, "80 Mbit/s for half a megabyte"
         seen = drain(port)
     assert [frame[14:] for frame in seen] == [packet[14:] for packet in packets]
-    port.close()
 
 
 def stuck_sender(session: Session, network: tuple[str, str], kind: str) -> UdpSender | PacketSender:
@@ -78,6 +78,7 @@ def test_a_sender_that_is_stuck_hears_that_it_shall_stop(
     assert time.monotonic() - asked[3] >= _full_queue.GRACE_S, "what is only slow may end its frame"
 
 
+@pytest.mark.usefixtures("in_order")
 def test_on_a_slow_link_the_rest_of_a_batch_leaves_after_the_wish_to_stop(
     make_session: MakeSession, make_images: MakeImages, network: tuple[str, str]
 ) -> None:
@@ -88,4 +89,3 @@ def test_on_a_slow_link_the_rest_of_a_batch_leaves_after_the_wish_to_stop(
         sender.stopped = lambda: True
         sender.send_batch(Batch.of(packets))
     assert drain(port) == packets
-    port.close()

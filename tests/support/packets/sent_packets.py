@@ -1,5 +1,6 @@
 """A transmitter's packets, and what has come of them."""
 
+import contextlib
 from collections.abc import Callable
 
 import numpy as np
@@ -18,8 +19,9 @@ def sent(session: Session, make_images: MakeImages) -> list[bytes]:
 
 
 def drain(port: PacketPort) -> list[bytes]:
-    """All that has come and comes soon."""
+    """All that has come and comes soon. The port is closed then."""
     seen: list[bytes] = []
-    while packets := list(port.batch(1.0)):
-        seen += packets
+    with contextlib.closing(port):
+        while packets := list(port.batch(1.0)):
+            seen += packets
     return seen
