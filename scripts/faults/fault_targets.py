@@ -154,6 +154,18 @@ def _helpers() -> dict[str, Path]:
 
 
 @cache
+def _helpers_of(path: Path) -> tuple[Path, ...]:
+    """The helpers that a file imports itself."""
+    names: set[str | None] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return tuple(helper for name, helper in _helpers().items() if name in names)
+
+
+@cache
 def _with_helpers(suite: Path) -> set[Path]:
     """A file of tests and all helpers that it imports, at whatever depth."""
     seen: set[Path] = set()
@@ -163,13 +175,7 @@ def _with_helpers(suite: Path) -> set[Path]:
         if path in seen:
             continue
         seen.add(path)
-        for node in ast.walk(ast.parse(path.read_text())):
-            names: Iterable[str | None] = ()
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            wanted += [_helpers()[name] for name in names if name in _helpers()]
+        wanted += _helpers_of(path)
     return seen
 
 
@@ -185,7 +191,8 @@ def gateware() -> list[Target]:
     size = {name: sum(map(len, records.parts([name], sources).values())) for name in paths}
     instances = {name: _instances(sources[f"{name}.sv"]) & paths.keys() for name in paths}
     inside = {name: _closure(name, instances) for name in paths}
-    of = {name: tuple(benches[bench] for bench in sorted(benches) if _of(bench, paths) == name) for name in paths}
+    block_of = {bench: _of(bench, paths) for bench in sorted(benches)}
+    of = {name: tuple(benches[bench] for bench in block_of if block_of[bench] == name) for name in paths}
     targets = []
     for name, path in paths.items():
         if name in GENERATED:
