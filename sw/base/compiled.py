@@ -6,6 +6,7 @@ models that became a part of it, lie in other files: here the code is kept as lo
 
 import functools
 import hashlib
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,26 @@ import framelane
 
 _COMMANDS = {"cli", "demo", "bench", "doctor", "serve"}
 """Packages of which nothing is compiled: a change of theirs compiles nothing anew."""
+
+
+def _arrays_without_scipy() -> None:
+    """Have numba's functions of arrays imported, and not scipy with them.
+
+    numba imports scipy's BLAS to find out whether it is there: a tenth of the time in which `framelane recv` starts.
+    No loop here multiplies matrices. A program that has its own loops do so is not affected: it imports scipy then.
+    """
+    blas = "scipy.linalg.cython_blas"
+    if blas in sys.modules or find_spec("scipy") is None:
+        return
+    sys.modules[blas] = None  # type: ignore[assignment]
+    try:
+        from numba.np import arraymath
+    finally:
+        del sys.modules[blas]
+    arraymath._HAVE_BLAS = True
+
+
+_arrays_without_scipy()
 
 
 def compiled(function: Callable[..., Any]) -> Any:
