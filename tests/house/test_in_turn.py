@@ -50,9 +50,25 @@ def test_what_a_commit_changes_is_not_left() -> None:
     assert in_turn.of_changes([tool, other], ["sw/base/same_netlist.py"]) == set()
 
 
+def test_a_change_of_python_runs_the_tests_of_its_folder_and_what_imports_it() -> None:
+    live, ring = "tests/receiver/live/test_ranks.py::x", "tests/receiver/ring/test_receiver_strays.py::x"
+    replay = "tests/source/test_replay.py::x"
+    nodeids = [live, ring, replay]
+    assert in_turn.of_changes(nodeids, ["sw/receiver/live/live_loop.py"]) == {live}
+    assert in_turn.of_changes(nodeids, ["sw/receiver/live/deeper/new.py"]) == {live}, "no folder of tests has its name"
+    assert in_turn.of_changes(nodeids, ["sw/receiver/ring/ring.py"]) == {ring, replay}, "the last imports it"
+    assert in_turn.of_changes(nodeids, ["models/roce_tx/wire.py"]) == {ring}
+    assert in_turn.of_changes(nodeids, ["sw/receiver/gpu/kernels/new.cu", "sw/cli/recv/recv.py"]) == set()
+
+
 def test_what_is_asked_for_alone_runs() -> None:
     for name in TESTS:
         assert in_turn.left([name], TURNS, 17) == set()
+
+
+def test_no_test_is_in_two_turns() -> None:
+    starts = [start for turn in in_turn.read() for start in turn["tests"]]
+    assert not [(a, b) for a in starts for b in starts if a is not b and a.startswith(b)]
 
 
 @pytest.mark.parametrize("turn", in_turn.read(), ids=lambda turn: str(turn["tests"][0]))

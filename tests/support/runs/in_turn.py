@@ -1,7 +1,7 @@
 """Leaves a part of the longest tests to other commits, as `in_turn.toml` says; `make nightly` runs all of them.
 
 With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. What the commit changes itself is not left: the
-tests of a module that it changes, or of a file of that name, and those that import a changed tool of `scripts/`. The
+tests of a file that it changes, of the folder of a module that it changes, and those that import such a module. The
 summary says how many were left.
 """
 
@@ -10,7 +10,7 @@ import os
 import subprocess
 import tomllib
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
@@ -48,36 +48,60 @@ def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], number: int) -
 
 
 def of_changes(nodeids: Iterable[str], changed: Iterable[str]) -> set[str]:
-    """The tests in the files `changed`; where a file `<name>` of any kind is among them, in `test_<name>.py` too.
+    """The tests of what is in the files `changed`, relative to the tree:
 
-    And in `test_<name>_<what>.py` for RTL: some blocks have several benches; and in what imports a tool of `scripts/`.
+    - those files themselves, and `test_<name>.py` for a file `<name>` of any kind;
+    - for RTL `test_<name>_<what>.py` too: some blocks have several benches;
+    - for Python in `sw/`, all in the folder of `tests/` that has the same name, or the name of one around it;
+    - for Python in `sw/`, `models/` and `scripts/`, the files of tests that import it themselves.
     """
     paths = [PurePath(path) for path in changed]
     modules = {f"test_{path.stem}" for path in paths} | {p.stem for p in paths if p.stem.startswith("test_")}
     several = tuple(f"test_{path.stem}_" for path in paths if path.suffix == ".sv")
-    tools = {path.stem for path in paths if path.suffix == ".py" and path.parts[0] == "scripts"}
+    python = [path for path in paths if path.suffix == ".py" and path.parts[0] in IMPORTED]
+    names = {name for path in python for name in IMPORTED[path.parts[0]](path)}
+    folders = {_tests_of(path) for path in python if path.parts[0] == "sw"}
 
     def is_of_them(nodeid: str) -> bool:
-        file = nodeid.partition("::")[0]
-        name = PurePath(file).stem
-        of_block = nodeid.startswith("sim/") and name.startswith(several)
-        return name in modules or of_block or bool(tools and tools & imported(file))
+        file = PurePath(nodeid.partition("::")[0])
+        of_block = file.parts[0] == "sim" and file.name.startswith(several)
+        return file.stem in modules or of_block or file.parent in folders or bool(names & imported(str(file)))
 
     return {nodeid for nodeid in nodeids if is_of_them(nodeid)}
 
 
+def _module(*parts: str) -> tuple[str, ...]:
+    return (".".join(("framelane", *(part for part in parts if part != "__init__"))),)
+
+
+IMPORTED: dict[str, Callable[[PurePath], tuple[str, ...]]] = {
+    "scripts": lambda path: (path.stem,),
+    "models": lambda path: _module(*path.with_suffix("").parts),
+    "sw": lambda path: _module(*path.with_suffix("").parts[1:]),
+}
+"""By which names tests import the Python of a folder."""
+
+
+def _tests_of(path: PurePath) -> PurePath:
+    """The folder of the tests of a module in `sw/`: that of its name, or of the nearest folder around it."""
+    folder = PurePath("tests", *path.parent.parts[1:])
+    while len(folder.parts) > 2 and not (gateware_root() / folder).is_dir():
+        folder = folder.parent
+    return folder
+
+
 @cache
 def imported(file: str) -> frozenset[str]:
-    """The modules that a file of the tree imports itself, by the last parts of their names; none if it is not there."""
+    """The modules, and names of modules, that a file of the tree imports itself; none if it is not there."""
     path = gateware_root() / file
     if not path.is_file():
         return frozenset()
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            names |= {each.name.rpartition(".")[2] for each in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {(node.module or "").rpartition(".")[2], *(each.name for each in node.names)}
+            names |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
     return frozenset(names)
 
 

@@ -23,7 +23,7 @@ from records import Made
 
 RECORD = records.FOLDER / "benches.json"
 BENCHES = "sim/cocotb/"
-SAMPLE_S = 120.0
+SAMPLE_S = 60.0
 SAMPLE_RUNS = 8
 INPUTS = "inputs"
 """The property of a report that has the digest."""
