@@ -71,7 +71,8 @@ def main() -> int:
     print(f"{len(made)} runs, {made.count(None)} wrong, {time.monotonic() - start:.0f} s")
     if not options.check:
         done = {run.key: each for run, each in zip(todo, made, strict=True) if each and each.inputs == run.inputs}
-        keep = set(record) - {run.key for run in wanted} if options.block else set()
+        others = (run.key for block in blocks() if block not in chosen for run in runs(block))
+        keep = record.keys() & others if options.block else set()
         records.write(RECORD, record, {key: record[key] for key in keep} | done)
     if None in made:
         return 1

@@ -174,6 +174,7 @@ def test_a_verdict_is_of_the_source_the_tests_their_helpers_and_the_seed(tmp_pat
 
     def inputs(seed: int = 1, by: str | None = "test_x") -> str:
         fault_targets._code.cache_clear()
+        fault_targets._helpers_of.cache_clear()
         fault_targets._with_helpers.cache_clear()
         return fault_targets.Target("x", fault_targets.DOCTOR, source, (suite, other), 1).inputs(seed, by)
 
