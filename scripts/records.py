@@ -107,7 +107,7 @@ def _commit() -> str:
 def sample(names: Iterable[str], record: Mapping[str, Made], seconds: float, least: int) -> list[str]:
     """Choose runs that took so many seconds together, others with each commit: a record that is wrong is found out.
 
-    A run that alone took longer is left out more often the longer it took, but never more than nine times in ten. They
+    A run that alone took longer stands back more often the longer it took, but never more than nine times in ten. There
     are at least `least`: whoever writes to the record that runs take hours cannot leave all out.
     """
     chance = random.Random(_commit())

@@ -201,6 +201,16 @@ def test_a_proof_that_goes_wrong_leaves_the_record(tmp_path: Path, monkeypatch: 
     assert records.read(path) == {key: made for key, made in recorded().items() if key != wrong}
 
 
+def test_what_is_no_proof_any_more_leaves_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "formal.json"
+    records.write(path, {}, recorded() | {"axis_fork fault: an older name": Made("00", 1)})
+    monkeypatch.setattr(prove, "RECORD", path)
+    monkeypatch.setattr(prove, "carry_out", lambda run: Made(run.inputs, 1))
+    monkeypatch.setattr("sys.argv", ["prove.py", "axis_reg"])
+    assert prove.main() == 0
+    assert records.read(path) == recorded()
+
+
 def test_a_check_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prove, "RECORD", tmp_path / "formal.json")
     monkeypatch.setattr(prove, "carry_out", lambda run: Made(run.inputs, 1))

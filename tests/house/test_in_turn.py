@@ -50,15 +50,30 @@ def test_what_a_commit_changes_is_not_left() -> None:
     assert in_turn.of_changes([tool, other], ["sw/base/same_netlist.py"]) == set()
 
 
-def test_a_change_of_python_runs_the_tests_of_its_folder_and_what_imports_it() -> None:
+def test_a_change_in_sw_runs_the_tests_of_its_folder_and_what_imports_it() -> None:
     live, ring = "tests/receiver/live/test_ranks.py::x", "tests/receiver/ring/test_receiver_strays.py::x"
-    replay = "tests/source/test_replay.py::x"
-    nodeids = [live, ring, replay]
+    replay, kernels = "tests/source/test_replay.py::x", "tests/receiver/gpu/test_gpu_compile.py::x"
+    nodeids = [live, ring, replay, kernels]
     assert in_turn.of_changes(nodeids, ["sw/receiver/live/live_loop.py"]) == {live}
-    assert in_turn.of_changes(nodeids, ["sw/receiver/live/deeper/new.py"]) == {live}, "no folder of tests has its name"
+    assert in_turn.of_changes(nodeids, ["sw/receiver/live/a/b/new.py"]) == {live}, "no folder of tests has its name"
     assert in_turn.of_changes(nodeids, ["sw/receiver/ring/ring.py"]) == {ring, replay}, "the last imports it"
     assert in_turn.of_changes(nodeids, ["models/roce_tx/wire.py"]) == {ring}
-    assert in_turn.of_changes(nodeids, ["sw/receiver/gpu/kernels/new.cu", "sw/cli/recv/recv.py"]) == set()
+    assert in_turn.of_changes(nodeids, ["sw/receiver/gpu/kernels/new.cu"]) == {kernels}
+    assert in_turn.of_changes(nodeids, ["sw/cli/recv/recv.py", "sw/receiver/ranks/ranks.py"]) == {live}
+    assert in_turn.of_changes(nodeids, ["tests/support/mpi_run.py"]) == {live}
+    assert in_turn.of_changes(nodeids, ["sw/base/lanes.py", "docs/index.md"]) == set()
+
+
+def test_a_package_and_a_module_by_its_full_name_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(in_turn, "gateware_root", lambda: tmp_path)
+    texts = {"test_a.py": "import framelane.x.y as y\n", "test_b.py": "from framelane.models.x import z\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    first, second = "test_a.py::x", "test_b.py::x"
+    assert in_turn.of_changes([first, second], ["sw/x/y.py"]) == {first}
+    assert in_turn.of_changes([first, second], ["models/x/z/__init__.py"]) == {second}
+    assert in_turn.of_changes([first, second], ["models/x/__init__.py"]) == {second}
+    assert in_turn.of_changes([first, second], ["sw/x/__init__.py", "scripts/y.py"]) == set()
 
 
 def test_what_is_asked_for_alone_runs() -> None:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import tomllib
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
@@ -52,42 +52,46 @@ def of_changes(nodeids: Iterable[str], changed: Iterable[str]) -> set[str]:
 
     - those files themselves, and `test_<name>.py` for a file `<name>` of any kind;
     - for RTL `test_<name>_<what>.py` too: some blocks have several benches;
-    - for Python in `sw/`, all in the folder of `tests/` that has the same name, or the name of one around it;
-    - for Python in `sw/`, `models/` and `scripts/`, the files of tests that import it themselves.
+    - for what is in `sw/`, all in the folder of `tests/` that has the same name, or the name of one around it, and in
+      that of `ELSEWHERE`;
+    - for Python, the files of tests that import it themselves, by its own name and not by a package's.
     """
     paths = [PurePath(path) for path in changed]
     modules = {f"test_{path.stem}" for path in paths} | {p.stem for p in paths if p.stem.startswith("test_")}
     several = tuple(f"test_{path.stem}_" for path in paths if path.suffix == ".sv")
-    python = [path for path in paths if path.suffix == ".py" and path.parts[0] in IMPORTED]
-    names = {name for path in python for name in IMPORTED[path.parts[0]](path)}
-    folders = {_tests_of(path) for path in python if path.parts[0] == "sw"}
+    names = {_module(path) for path in paths if path.suffix == ".py"}
+    folders = {folder for path in paths if path.parts[0] == "sw" for folder in _tests_of(path)}
 
     def is_of_them(nodeid: str) -> bool:
         file = PurePath(nodeid.partition("::")[0])
         of_block = file.parts[0] == "sim" and file.name.startswith(several)
-        return file.stem in modules or of_block or file.parent in folders or bool(names & imported(str(file)))
+        imports = bool(names) and not names.isdisjoint(imported(str(file)))
+        return file.stem in modules or of_block or file.parent in folders or imports
 
     return {nodeid for nodeid in nodeids if is_of_them(nodeid)}
 
 
-def _module(*parts: str) -> tuple[str, ...]:
-    return (".".join(("framelane", *(part for part in parts if part != "__init__"))),)
-
-
-IMPORTED: dict[str, Callable[[PurePath], tuple[str, ...]]] = {
-    "scripts": lambda path: (path.stem,),
-    "models": lambda path: _module(*path.with_suffix("").parts),
-    "sw": lambda path: _module(*path.with_suffix("").parts[1:]),
+ELSEWHERE = {
+    PurePath("sw/cli/recv"): PurePath("tests/receiver/live"),
+    PurePath("sw/receiver/ranks"): PurePath("tests/receiver/live"),
 }
-"""By which names tests import the Python of a folder."""
+"""Folders that have tests in one of another name, too."""
 
 
-def _tests_of(path: PurePath) -> PurePath:
-    """The folder of the tests of a module in `sw/`: that of its name, or of the nearest folder around it."""
+def _module(path: PurePath) -> str:
+    """By which name tests import a file of Python: with the folders of `sw/` and `models/`, else by its own alone."""
+    parts = [part for part in path.with_suffix("").parts if part != "__init__"]
+    if path.parts[0] in ("sw", "models"):
+        return ".".join(("framelane", *parts[path.parts[0] == "sw" :]))
+    return path.stem
+
+
+def _tests_of(path: PurePath) -> set[PurePath]:
+    """The folders of the tests of what is in `sw/`."""
     folder = PurePath("tests", *path.parent.parts[1:])
     while len(folder.parts) > 2 and not (gateware_root() / folder).is_dir():
         folder = folder.parent
-    return folder
+    return {folder, *(tests for of, tests in ELSEWHERE.items() if path.is_relative_to(of))}
 
 
 @cache
