@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TURNS = [
     {"tests": ["a.py::", "b.py::"], "one_in": 2},
     {"tests": ["c.py::test_seeds[", "e.py::"], "each": True, "one_in": 4},
+    {"tests": ["f.py::", "g.py::"], "one_in": 4, "none": 2},
 ]
 TESTS = [
     "a.py::x",
@@ -23,6 +24,8 @@ TESTS = [
     "d.py::x",
     "e.py::x",
     "e.py::y",
+    "f.py::x",
+    "g.py::x",
 ]
 
 
@@ -33,6 +36,8 @@ def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
         assert ("a.py::x" in run) == ("a.py::y" in run) != ("b.py::x" in run)
         assert sum(name.startswith("c.py::test_seeds") for name in run) == 3, "one in four of nine, and no fewer"
         assert ("e.py::x" in run) != ("e.py::y" in run), "of each line its own part"
+    assert [len({"f.py::x", "g.py::x"} & run) for run in runs].count(0) == 50, "two of four commits have none"
+    assert not [run for run in runs if {"f.py::x", "g.py::x"} <= run]
     for first in range(97):
         assert set().union(*runs[first : first + 4]) == set(TESTS), "as many commits as one_in says run all"
 
@@ -88,7 +93,7 @@ def test_no_test_is_in_two_turns() -> None:
 
 @pytest.mark.parametrize("turn", in_turn.read(), ids=lambda turn: str(turn["tests"][0]))
 def test_the_list_is_of_tests_that_there_are(turn: dict[str, object]) -> None:
-    assert set(turn) - {"each"} == {"tests", "one_in", "why"}
+    assert set(turn) - {"each", "none"} == {"tests", "one_in", "why"}
     starts = turn["tests"]
     assert isinstance(starts, list)
     for start in starts:

@@ -34,15 +34,18 @@ def choices(nodeids: Sequence[str], turn: dict[str, Any]) -> list[dict[str, list
 def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], number: int) -> set[str]:
     """The tests that are for other commits than this `number`: of each choice at least one stays, of those there.
 
-    Those that stay are the ones behind the commit's before, so that as many commits as `one_in` says run all.
+    Those that stay are the ones behind the commit's before, so that as many commits as `one_in` says run all. With
+    `none`, so many of these commits have none of several.
     """
     others = set()
     for turn in turns:
         for choice in choices(nodeids, turn):
             shuffled = sorted(choice, key=lambda name: zlib.crc32(name.encode()))
+            if len(shuffled) > 1:
+                shuffled += [""] * turn.get("none", 0)
             count = -(-len(shuffled) // turn["one_in"])
             stay = {shuffled[(number * count + k) % len(shuffled)] for k in range(count)} if shuffled else set()
-            for name in set(shuffled) - stay:
+            for name in set(shuffled) - stay - {""}:
                 others.update(choice[name])
     return others
 
