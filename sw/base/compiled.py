@@ -37,7 +37,7 @@ def _arrays_without_scipy() -> None:
         from numba.np import arraymath
     finally:
         linalg.ensure_blas = ask
-    arraymath.ensure_blas = ask
+    arraymath.ensure_blas = ask  # type: ignore[attr-defined]
 
 
 with contextlib.suppress(ImportError, AttributeError, ValueError):  # of another numba: it only starts more slowly

@@ -1,10 +1,14 @@
 """`framelane tap`, the command: Linux and the simulated transmitter on one wire, for a look with Linux' own tools."""
 
+import contextlib
 import ipaddress
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from types import FrameType
 from typing import Annotated, Literal, NoReturn
 
 import typer
@@ -15,6 +19,7 @@ STATUS = """Exit status: that of the command, 128 + n where signal n has ended i
 
 2: bad input, or there can be no wire; one sentence says why."""
 
+_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 _MAC = 0x02_00_00_00_00_02
 _NAME = "tap0"
 _ENDS = "10.77.0.2", "10.77.0.1/24"
@@ -124,14 +129,32 @@ def _run_board(command: list[str], ours: ipaddress.IPv4Address, theirs: ipaddres
 
 
 def _beside(command: list[str]) -> int:
-    with subprocess.Popen(command) as process:
-        try:
-            while True:
-                try:
-                    status = process.wait()
-                except KeyboardInterrupt:
-                    continue  # the command was told, too
-                return status if status >= 0 else 128 - status
-        except BaseException:
-            process.terminate()
-            raise
+    with contextlib.ExitStack() as ending:
+        with _signals_wait():
+            process = ending.enter_context(subprocess.Popen(command))
+            ending.callback(process.terminate)  # where it has not ended by then
+        while True:
+            try:
+                status = process.wait()
+            except KeyboardInterrupt:
+                continue  # the command was told, too
+            return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Let a signal take effect at the end of the block: while a program starts, nobody could end it."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    numbers = (number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
+    previous = {number: signal.signal(number, note) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

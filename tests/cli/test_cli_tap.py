@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from framelane.cli.tap import _beside
+from framelane.cli.terminal import orderly_end
 from framelane.driver.simulated.verilated_rc import SLOW_HZ, SimulatedRcBoard
 from tap_wire import tool
 
@@ -73,6 +75,24 @@ def test_the_command_ends_with_the_program(tmp_path: Path) -> None:
         running.send_signal(signal.SIGTERM)
         assert running.wait(20) == 128 + signal.SIGTERM
     assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+
+
+def test_a_signal_while_the_command_starts_ends_it_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Told(subprocess.Popen[bytes]):
+        """Somebody ends the program as soon as the command runs."""
+
+        def __init__(self, command: list[str]) -> None:
+            super().__init__(command)
+            started.append(self)
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Told)
+    with pytest.raises(SystemExit) as ended, orderly_end():
+        _beside(["sleep", "1000"])
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert started[0].returncode == -signal.SIGTERM
 
 
 @pytest.mark.parametrize(
