@@ -54,7 +54,7 @@ def test_the_longest_runs_first_the_next_time(tmp_path: Path) -> None:
 
     def order() -> list[str]:
         command = [sys.executable, "-m", "pytest", "-v", "-n", "1", "--dist", "loadscope", "."]
-        out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60).stdout
+        out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200).stdout
         assert "3 passed" in out, out
         return [line.split("test_")[1][0] for line in out.splitlines() if "PASSED" in line]
 

@@ -21,6 +21,7 @@ BY_PARAMETER = ("tests/gateware/test_roce_oracles.py",)
 GUESSED = {
     **dict.fromkeys(("sim/cocotb/test_tx", "sim/cocotb/test_framelane_top"), 120.0),
     **dict.fromkeys(("sim/softroce/test_", "tests/bench/test_bench_", "tests/driver/simulated/"), 60.0),
+    **dict.fromkeys(("sim/boards/test_", "tests/demo/test_demo_", "tests/cli/test_cli_board"), 60.0),
     **dict.fromkeys(("sim/cocotb/", "tests/bench/test_bench.py", "tests/receiver/gpu/test_gpu_kernels_on_host"), 20.0),
     "": 1.0,
 }
