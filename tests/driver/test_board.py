@@ -1,7 +1,9 @@
 """The board: it is recognised, configured from scratch, armed and read; what it cannot do is said."""
 
 import dataclasses
+import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -380,6 +382,15 @@ def test_memory_that_the_board_does_not_have_is_not_armed(
     with pytest.raises(BoardError, match=f"is not armed: .* end at {end:#x}, but addresses .* have 34 bits"):
         board.arm()
     assert written(recording) == []
+
+
+def test_a_host_that_stood_still_does_not_take_it_for_a_board_that_hangs(
+    make_transmitter: MakeTransmitter, config: TxConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = iter(range(0, 10**7, 3600))
+    clock = SimpleNamespace(monotonic=lambda: next(hours), sleep=time.sleep)
+    monkeypatch.setattr("framelane.driver.board.board.time", clock)
+    Board(RecordingRegisters(make_transmitter(delay=2)), timeout_s=0.3).configure(config)
 
 
 def test_credit_is_written_low_word_first(board: Board, config: TxConfig, recording: RecordingRegisters) -> None:

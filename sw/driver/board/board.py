@@ -54,6 +54,8 @@ MAJOR = 1
 TIMEOUT_S = 2.0
 _PAUSE_S = 0.0005
 """Seconds between two polls, unless the registers have another `pause_s`."""
+_LOOKS = 5
+"""The least number of polls before the board is said to hang."""
 _KEEPS_DISARMED = ("bad_address",)
 """Bits of `errors` that explain why a board does not arm."""
 _NO_BOARD = {
@@ -250,11 +252,12 @@ class Board:
         self._wait_until(lambda: done(self.state()), 0.0, what, advice)
 
     def _wait_until(self, done: Callable[[], bool], longer_s: float, what: str, advice: str) -> None:
-        """Wait until `done`, for the time-out and `longer_s` more."""
+        """Wait until `done`, for the time-out and `longer_s` more, and look a few times: this host may stand still."""
         patience_s = self._timeout_s + longer_s
-        deadline = time.monotonic() + patience_s
+        deadline, looks = time.monotonic() + patience_s, 1
         while not done():
-            if time.monotonic() > deadline:
+            looks += 1
+            if time.monotonic() > deadline and looks > _LOOKS:
                 state = self.state()
                 bits = [field.name for field in fields(state) if getattr(state, field.name)]
                 raise BoardError(

@@ -159,9 +159,9 @@ def unsealed_ip(one: One) -> One:
     return lambda packet, session: one(packet, session)[:-4] + packet[-4:]
 
 
-def icrc_of(frame: bytes, ones: int = 8, but: int | None = None) -> bytes:
-    """An ICRC with so many bytes of ones in front, and over the byte `but`, from the IPv4 header on, as it is."""
+def icrc_of(frame: bytes, ones: int = 8, but: tuple[int, ...] = ()) -> bytes:
+    """An ICRC with so many bytes of ones in front, and over the bytes `but`, from the IPv4 header on, as they are."""
     covered = bytearray(frame[14:])
-    for offset in set(roce_icrc.VARIANT) - {but}:
+    for offset in set(roce_icrc.VARIANT) - set(but):
         covered[offset] = 0xFF
     return zlib.crc32(b"\xff" * ones + covered).to_bytes(4, "little")

@@ -151,9 +151,9 @@ _ICRC = [
     _fault("ICRC: inverted, of a poisoned packet", flipped("icrc", 0xFFFFFFFF), Refusal.ICRC),
     _fault("ICRC: most significant byte first", with_icrc(lambda frame: icrc_of(frame)[::-1]), Refusal.ICRC),
     _fault("ICRC: not over the 8 ones", with_icrc(lambda frame: icrc_of(frame, ones=0)), Refusal.ICRC),
-    _fault("ICRC: over the time to live", with_icrc(lambda frame: icrc_of(frame, but=8)), Refusal.ICRC),
-    _fault("ICRC: over the IPv4 checksum", with_icrc(lambda frame: icrc_of(frame, but=10)), Refusal.ICRC),
-    _fault("ICRC: over BTH resv8a", with_icrc(lambda frame: icrc_of(frame, but=32)), Refusal.ICRC),
+    _fault("ICRC: over the time to live", with_icrc(lambda frame: icrc_of(frame, but=(8,))), Refusal.ICRC),
+    _fault("ICRC: over the IPv4 checksum", with_icrc(lambda frame: icrc_of(frame, but=(10, 11))), Refusal.ICRC),
+    _fault("ICRC: over BTH resv8a", with_icrc(lambda frame: icrc_of(frame, but=(32,))), Refusal.ICRC),
     _fault("ICRC: none", lambda packet, session: carrying(packet, packet[42:-4]), Refusal.ICRC),
 ]
 
