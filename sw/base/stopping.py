@@ -2,7 +2,7 @@
 
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
@@ -15,6 +15,18 @@ class Stop:
 
     wanted: bool = False
     who: str = "the caller"
+
+
+@contextlib.contextmanager
+def handled(handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals) -> Iterator[None]:
+    """Within this block these signals call `handler`; one that is ignored (nohup) stays ignored. Main thread only."""
+    wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, handler) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, before in previous.items():
+            signal.signal(number, before)
 
 
 @contextlib.contextmanager

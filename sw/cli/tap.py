@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from framelane.base.errors import InputError, TransportError
+from framelane.base.stopping import handled
 
 STATUS = """Exit status: that of the command, 128 + n where signal n has ended it.
 
@@ -149,12 +150,9 @@ def _signals_wait() -> Iterator[None]:
     def note(number: int, frame: FrameType | None) -> None:
         came.append(number)
 
-    numbers = (number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
-    previous = {number: signal.signal(number, note) for number in numbers}
     try:
-        yield
+        with handled(note, *_SIGNALS):
+            yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])

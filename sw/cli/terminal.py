@@ -11,6 +11,10 @@ from types import FrameType
 
 from rich.console import Console
 
+from framelane.base.stopping import handled
+
+_ENDING = signal.SIGTERM, signal.SIGHUP
+
 
 @contextlib.contextmanager
 def orderly_end() -> Iterator[None]:
@@ -21,18 +25,15 @@ def orderly_end() -> Iterator[None]:
     received: list[int] = []
 
     def end(number: int, frame: FrameType | None) -> None:
-        for each in previous:  # cleaning up is not interrupted
+        for each in _ENDING:  # cleaning up is not interrupted
             signal.signal(each, signal.SIG_IGN)
         received.append(number)
         raise SystemExit(128 + number)
 
-    wanted = (n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN)
-    previous = {number: signal.signal(number, end) for number in wanted}
     try:
-        yield
+        with handled(end, *_ENDING):
+            yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
         if received:  # whatever a library has made of the exception
             raise SystemExit(128 + received[0])
 

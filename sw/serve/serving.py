@@ -14,6 +14,7 @@ from types import FrameType
 import uvicorn
 
 from framelane.base.errors import TransportError
+from framelane.base.stopping import handled
 from framelane.serve.access import check_bind
 from framelane.serve.api import make_app
 from framelane.serve.pictures import Pictures
@@ -46,13 +47,8 @@ class _Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        wanted = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        previous = {number: signal.signal(number, end) for number in wanted}
-        try:
+        with handled(end, *_SIGNALS):
             yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
 
 
 class Serving:

@@ -254,10 +254,10 @@ class Board:
     def _wait_until(self, done: Callable[[], bool], longer_s: float, what: str, advice: str) -> None:
         """Wait until `done`, for the time-out and `longer_s` more, and look a few times: this host may stand still."""
         patience_s = self._timeout_s + longer_s
-        deadline, looks = time.monotonic() + patience_s, 1
+        deadline, looks = time.monotonic() + patience_s, 0
         while not done():
             looks += 1
-            if time.monotonic() > deadline and looks > _LOOKS:
+            if time.monotonic() > deadline and looks >= _LOOKS:
                 state = self.state()
                 bits = [field.name for field in fields(state) if getattr(state, field.name)]
                 raise BoardError(
