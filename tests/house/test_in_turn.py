@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,27 @@ def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
     assert not [run for run in runs if {"f.py::x", "g.py::x"} <= run]
     for first in range(97):
         assert set().union(*runs[first : first + 4]) == set(TESTS), "as many commits as one_in says run all"
+
+
+def test_a_change_of_what_a_turn_is_of_runs_all_of_it() -> None:
+    turns = [{"tests": ["a.py::", "b.py::"], "one_in": 2, "of": ["hw/", "boards/"]}, TURNS[2]]
+    for changed in (["hw/rtl/tx.sv"], ["README.md", "boards/ecpix_5/board.toml"]):
+        assert in_turn.waiting(turns, changed) == TURNS[2:]
+    for changed in ([], ["README.md", "sw/hw/x.py"]):
+        assert in_turn.waiting(turns, changed) == turns
+
+
+@pytest.mark.parametrize(("changed", "left"), [("sw/base/lanes.py", 1), ("hw/rtl/tx.sv", 0)])
+def test_a_run_leaves_nothing_of_such_a_turn(monkeypatch: pytest.MonkeyPatch, changed: str, left: int) -> None:
+    turns = [{"tests": ["a.py::", "b.py::"], "one_in": 2, "of": ["hw/"]}]
+    monkeypatch.setattr(in_turn, "read", lambda: turns)
+    monkeypatch.setattr(in_turn, "changes", lambda commit: [changed])
+    items: list[Any] = [SimpleNamespace(nodeid=nodeid) for nodeid in ("a.py::x", "b.py::x", "c.py::x")]
+    deselected: list[Any] = []
+    hook = SimpleNamespace(pytest_deselected=lambda items: deselected.extend(items))
+    config: Any = SimpleNamespace(hook=hook)
+    in_turn.InTurn("a commit", 0).pytest_collection_modifyitems(config, items)
+    assert (len(items), len(deselected)) == (3 - left, left)
 
 
 def test_what_a_commit_changes_is_not_left() -> None:
@@ -93,7 +116,10 @@ def test_no_test_is_in_two_turns() -> None:
 
 @pytest.mark.parametrize("turn", in_turn.read(), ids=lambda turn: str(turn["tests"][0]))
 def test_the_list_is_of_tests_that_there_are(turn: dict[str, object]) -> None:
-    assert set(turn) - {"each", "none"} == {"tests", "one_in", "why"}
+    assert set(turn) - {"each", "none", "of"} == {"tests", "one_in", "why"}
+    of = turn.get("of", [])
+    assert isinstance(of, list)
+    assert [path for path in of if not (ROOT / path).exists()] == []
     starts = turn["tests"]
     assert isinstance(starts, list)
     for start in starts:

@@ -1,8 +1,8 @@
 """Leaves a part of the longest tests to other commits, as `in_turn.toml` says; `make nightly` runs all of them.
 
 With FRAMELANE_WIDTHS=commit (`make test`), and where there is a commit. What the commit changes itself is not left: the
-tests of a file that it changes, of the folder of a module that it changes, and those that import such a module. The
-summary says how many were left.
+tests of a file that it changes, of the folder of a module that it changes, and those that import such a module; nor
+what a turn has where it changes what that is `of`. The summary says how many were left.
 """
 
 import ast
@@ -48,6 +48,11 @@ def left(nodeids: Sequence[str], turns: Sequence[dict[str, Any]], number: int) -
             for name in set(shuffled) - stay - {""}:
                 others.update(choice[name])
     return others
+
+
+def waiting(turns: Iterable[dict[str, Any]], changed: Sequence[str]) -> list[dict[str, Any]]:
+    """The turns without those that are `of` something that the files `changed` are in: all of such a turn is run."""
+    return [turn for turn in turns if not any(path.startswith(tuple(turn.get("of", ()))) for path in changed)]
 
 
 def of_changes(nodeids: Iterable[str], changed: Iterable[str]) -> set[str]:
@@ -135,7 +140,8 @@ class InTurn:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Take out what is not to run."""
         nodeids = [item.nodeid for item in items]
-        others = left(nodeids, read(), self._number) - of_changes(nodeids, changes(self._commit))
+        changed = changes(self._commit)
+        others = left(nodeids, waiting(read(), changed), self._number) - of_changes(nodeids, changed)
         if others:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
             items[:] = [item for item in items if item.nodeid not in others]
