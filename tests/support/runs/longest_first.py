@@ -43,16 +43,19 @@ class LongestFirst(LoadScopeScheduling):  # type: ignore[misc]
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
         super().__init__(config, log)
         self._seconds = read()
+        self._of_scope: dict[str, float] = {}
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
 
     def seconds(self, tests: dict[str, bool]) -> float:
         """How long these tests take."""
-        return sum(self._seconds.get(nodeid, guess(nodeid)) for nodeid in tests)
+        return sum(self._seconds[nodeid] if nodeid in self._seconds else guess(nodeid) for nodeid in tests)
 
     def _assign_work_unit(self, node: Any) -> None:
-        longest = max(self.workqueue, key=lambda scope: self.seconds(self.workqueue[scope]))
+        for scope in self.workqueue.keys() - self._of_scope.keys():
+            self._of_scope[scope] = self.seconds(self.workqueue[scope])
+        longest = max(self.workqueue, key=self._of_scope.__getitem__)
         self.workqueue.move_to_end(longest, last=False)
         super()._assign_work_unit(node)
 
