@@ -104,6 +104,29 @@ def test_a_package_and_a_module_by_its_full_name_are_found(monkeypatch: pytest.M
     assert in_turn.of_changes([first, second], ["sw/x/__init__.py", "scripts/y.py"]) == set()
 
 
+def test_a_name_that_a_package_exports_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for cached in (in_turn.imported, in_turn.exports):
+        cached.cache_clear()
+    monkeypatch.setattr(in_turn, "gateware_root", lambda: tmp_path)
+    (tmp_path / "sw/x").mkdir(parents=True)
+    (tmp_path / "sw/x/__init__.py").write_text(
+        "if TYPE_CHECKING:\n    from framelane.x.y import z\n    from framelane.x.v import load as read\n"
+    )
+    (tmp_path / "test_c.py").write_text("from framelane.x import read\n")
+    (tmp_path / "test_d.py").write_text("def f():\n    from framelane.x import other, z\n")
+    third, fourth = "test_c.py::x", "test_d.py::x"
+    assert in_turn.of_changes([third, fourth], ["sw/x/v.py"]) == {third}
+    assert in_turn.of_changes([third, fourth], ["sw/x/y.py"]) == {fourth}
+    assert in_turn.of_changes([third, fourth], ["sw/x/w.py", "sw/x/load.py"]) == set()
+
+
+def test_public_names_are_those_of_their_modules() -> None:
+    exported = in_turn.exports("framelane.receiver")
+    assert exported["receive"] == "framelane.receiver.live.reception"
+    assert exported["read_geometry"] == "framelane.receiver.geometry.geometry_file"
+    assert in_turn.exports("framelane.receiver.live.reception") == in_turn.exports("numpy") == {}
+
+
 def test_what_is_asked_for_alone_runs() -> None:
     for name in TESTS:
         assert in_turn.left([name], TURNS, 17) == set()

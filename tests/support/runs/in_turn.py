@@ -62,7 +62,7 @@ def of_changes(nodeids: Iterable[str], changed: Iterable[str]) -> set[str]:
     - for RTL `test_<name>_<what>.py` too: some blocks have several benches;
     - for what is in `sw/`, all in the folder of `tests/` that has the same name, or the name of one around it, and in
       that of `ELSEWHERE`;
-    - for Python, the files of tests that import it themselves, by its own name and not by a package's.
+    - for Python, the files of tests that import it themselves, or by a name that a package exports.
     """
     paths = [PurePath(path) for path in changed]
     modules = {f"test_{path.stem}" for path in paths} | {p.stem for p in paths if p.stem.startswith("test_")}
@@ -114,7 +114,20 @@ def imported(file: str) -> frozenset[str]:
             names |= {each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+            exported = exports(node.module)
+            names |= {exported[each.name] for each in node.names if each.name in exported}
     return frozenset(names)
+
+
+@cache
+def exports(package: str) -> dict[str, str]:
+    """In which module each name is defined that a package of `sw/` exports; nothing of what is no such package."""
+    first, *folders = package.split(".")
+    path = gateware_root().joinpath("sw", *folders, "__init__.py")
+    if first != "framelane" or not path.is_file():
+        return {}
+    imports = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    return {each.asname or each.name: node.module for node in imports if node.module for each in node.names}
 
 
 def changes(commit: str) -> list[str]:
