@@ -23,8 +23,8 @@ from records import Made
 
 RECORD = records.FOLDER / "benches.json"
 BENCHES = "sim/cocotb/"
-SAMPLE_S = 60.0
-SAMPLE_RUNS = 8
+SAMPLE_S = 30.0
+SAMPLE_RUNS = 6
 INPUTS = "inputs"
 """The property of a report that has the digest."""
 FITTING = "recorded benches"
