@@ -11,8 +11,8 @@ import pytest
 
 import bench_inputs
 import cdc
+import changed
 import files_read
-import in_turn
 import lint_rtl
 import recorded_benches
 import records
@@ -119,7 +119,7 @@ def test_a_bench_of_changed_inputs_runs(record: Path, monkeypatch: pytest.Monkey
 def test_a_bench_of_a_file_that_the_commit_changes_runs(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fits = recorded_benches.fitting()
     for k in range(20):
-        monkeypatch.setattr(in_turn, "changes", lambda commit, k=k: [f"hw/rtl/{k}.sv"])
+        monkeypatch.setattr(changed, "files", lambda commit, k=k: [f"hw/rtl/{k}.sv"])
         assert NAMES[k] not in recorded_benches.left(NAMES, fits)
 
 

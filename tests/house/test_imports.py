@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from in_turn import imported
+from changed import imported
 
 ROOT = Path(__file__).resolve().parents[2]
 TREES = ("sim", "tests")

@@ -1,135 +1,96 @@
-"""Each commit runs a part of the longest tests, and all of them have their turn."""
+"""Each commit runs a part of the longest tests, all commits about as much, and all tests have their turn."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import changed
 import in_turn
+import widths
 
 ROOT = Path(__file__).resolve().parents[2]
-TURNS = [
-    {"tests": ["a.py::", "b.py::"], "one_in": 2},
-    {"tests": ["c.py::test_seeds[", "e.py::"], "each": True, "one_in": 4},
-    {"tests": ["f.py::", "g.py::"], "one_in": 4, "none": 2},
+TURNS: list[dict[str, Any]] = [
+    {"tests": {"a.py::": 20, "b.py::": 10, "g.py::": 22}, "every": 4, "of": ["hw/", "boards/"]},
+    {"tests": {"c.py::test_seeds[": 30, "e.py::": 4}, "each": True, "every": 4},
+    {"tests": {"f.py::": 7}, "every": 2},
 ]
-TESTS = [
-    "a.py::x",
-    "a.py::y",
-    "b.py::x",
-    *(f"c.py::test_seeds[{n}]" for n in range(9)),
-    "c.py::other",
-    "d.py::x",
-    "e.py::x",
-    "e.py::y",
-    "f.py::x",
-    "g.py::x",
-]
+SEEDS = [f"c.py::test_seeds[{n}]" for n in range(10)]
+LONG = ["a.py::x", "a.py::y", "b.py::x", *SEEDS, "e.py::x", "e.py::y", "f.py::x", "g.py::x"]
+TESTS = [*LONG, "c.py::other", "d.py::x"]
 
 
 def test_each_commit_has_its_part_and_all_have_their_turn() -> None:
-    runs = [set(TESTS) - in_turn.left(TESTS, TURNS, number) for number in range(100)]
+    runs = [set(TESTS) - in_turn.left(TESTS, TURNS, number) for number in range(20)]
     for run in runs:
         assert {"c.py::other", "d.py::x"} < run
-        assert ("a.py::x" in run) == ("a.py::y" in run) != ("b.py::x" in run)
-        assert sum(name.startswith("c.py::test_seeds") for name in run) == 3, "one in four of nine, and no fewer"
-        assert ("e.py::x" in run) != ("e.py::y" in run), "of each line its own part"
-    assert [len({"f.py::x", "g.py::x"} & run) for run in runs].count(0) == 50, "two of four commits have none"
-    assert not [run for run in runs if {"f.py::x", "g.py::x"} <= run]
-    for first in range(97):
-        assert set().union(*runs[first : first + 4]) == set(TESTS), "as many commits as one_in says run all"
+        assert ("a.py::x" in run) == ("a.py::y" in run)
+    for first in range(16):
+        for turn in TURNS:
+            every = turn["every"]
+            for name in (name for name in LONG if name.startswith(tuple(turn["tests"]))):
+                assert sum(name in run for run in runs[first : first + every]) == 1
+
+
+def test_all_commits_have_about_as_much() -> None:
+    rounds = in_turn.commits(in_turn.choices(TESTS, TURNS))
+    seconds = [sum(choice.seconds for choice in each) for each in rounds]
+    assert sum(seconds) == 20 + 10 + 22 + 10 * 3 + 2 * 2 + 2 * 7
+    assert max(seconds) - min(seconds) <= 3, "no more than the shortest that could be elsewhere"
 
 
 def test_a_change_of_what_a_turn_is_of_runs_all_of_it() -> None:
-    turns = [{"tests": ["a.py::", "b.py::"], "one_in": 2, "of": ["hw/", "boards/"]}, TURNS[2]]
-    for changed in (["hw/rtl/tx.sv"], ["README.md", "boards/ecpix_5/board.toml"]):
-        assert in_turn.waiting(turns, changed) == TURNS[2:]
-    for changed in ([], ["README.md", "sw/hw/x.py"]):
-        assert in_turn.waiting(turns, changed) == turns
+    for files in (["hw/rtl/tx.sv"], ["README.md", "boards/ecpix_5/board.toml"]):
+        assert in_turn.of_files(TESTS, TURNS, files) == {"a.py::x", "a.py::y", "b.py::x", "g.py::x"}
+    for files in ([], ["README.md", "sw/hw/x.py"]):
+        assert in_turn.of_files(TESTS, TURNS, files) == set()
 
 
-@pytest.mark.parametrize(("changed", "left"), [("sw/base/lanes.py", 1), ("hw/rtl/tx.sv", 0)])
-def test_a_run_leaves_nothing_of_such_a_turn(monkeypatch: pytest.MonkeyPatch, changed: str, left: int) -> None:
-    turns = [{"tests": ["a.py::", "b.py::"], "one_in": 2, "of": ["hw/"]}]
-    monkeypatch.setattr(in_turn, "read", lambda: turns)
-    monkeypatch.setattr(in_turn, "changes", lambda commit: [changed])
-    items: list[Any] = [SimpleNamespace(nodeid=nodeid) for nodeid in ("a.py::x", "b.py::x", "c.py::x")]
-    deselected: list[Any] = []
-    hook = SimpleNamespace(pytest_deselected=lambda items: deselected.extend(items))
-    config: Any = SimpleNamespace(hook=hook)
-    in_turn.InTurn("a commit", 0).pytest_collection_modifyitems(config, items)
-    assert (len(items), len(deselected)) == (3 - left, left)
+class Hook:
+    """What pytest is told of."""
+
+    def __init__(self) -> None:
+        self.deselected: list[Any] = []
+
+    def pytest_deselected(self, items: list[Any]) -> None:
+        """Note them."""
+        self.deselected += items
 
 
-def test_what_a_commit_changes_is_not_left() -> None:
-    nodeids = ["sim/test_arp.py::x", "tests/test_demo.py::x", "tests/test_demo.py::y", "tests/test_other.py::x"]
-    assert in_turn.of_changes(nodeids, []) == set()
-    benches = ["sim/test_rc.py::x", "sim/test_rc_careless.py::x", "sim/test_rcx.py::x", "tests/test_rc_live.py::x"]
-    assert in_turn.of_changes(benches, ["hw/rtl/rc/rc.sv"]) == set(benches[:2])
-    assert in_turn.of_changes(benches, ["models/rc.py"]) == set(benches[:1])
-    assert in_turn.of_changes(nodeids, ["hw/rtl/arp.sv"]) == {"sim/test_arp.py::x"}
-    assert in_turn.of_changes(nodeids, ["docs/demo.md", "tests/test_other.py"]) == set(nodeids[1:])
-    tool, other = "tests/gateware/test_mutations.py::x", "tests/gateware/test_mirror.py::x"
-    assert in_turn.of_changes([tool, other], ["scripts/faults/same_netlist.py"]) == {tool}
-    assert in_turn.of_changes([tool, other], ["sw/base/same_netlist.py"]) == set()
+class Named:
+    """A test, or a configuration."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__ |= values
 
 
-def test_a_change_in_sw_runs_the_tests_of_its_folder_and_what_imports_it() -> None:
-    live, ring = "tests/receiver/live/test_ranks.py::x", "tests/receiver/ring/test_receiver_strays.py::x"
-    replay, kernels = "tests/source/test_replay.py::x", "tests/receiver/gpu/test_gpu_compile.py::x"
-    nodeids = [live, ring, replay, kernels]
-    assert in_turn.of_changes(nodeids, ["sw/receiver/live/live_loop.py"]) == {live}
-    assert in_turn.of_changes(nodeids, ["sw/receiver/live/a/b/new.py"]) == {live}, "no folder of tests has its name"
-    assert in_turn.of_changes(nodeids, ["sw/receiver/ring/ring.py"]) == {ring, replay}, "the last imports it"
-    assert in_turn.of_changes(nodeids, ["models/roce_tx/wire.py"]) == {ring}
-    assert in_turn.of_changes(nodeids, ["sw/receiver/gpu/kernels/new.cu"]) == {kernels}
-    assert in_turn.of_changes(nodeids, ["sw/cli/recv/recv.py", "sw/receiver/ranks/ranks.py"]) == {live}
-    assert in_turn.of_changes(nodeids, ["tests/support/mpi_run.py"]) == {live}
-    assert in_turn.of_changes(nodeids, ["sw/base/lanes.py", "docs/index.md"]) == set()
-
-
-def test_a_package_and_a_module_by_its_full_name_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(in_turn, "gateware_root", lambda: tmp_path)
-    texts = {"test_a.py": "import framelane.x.y as y\n", "test_b.py": "from framelane.models.x import z\n"}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    first, second = "test_a.py::x", "test_b.py::x"
-    assert in_turn.of_changes([first, second], ["sw/x/y.py"]) == {first}
-    assert in_turn.of_changes([first, second], ["models/x/z/__init__.py"]) == {second}
-    assert in_turn.of_changes([first, second], ["models/x/__init__.py"]) == {second}
-    assert in_turn.of_changes([first, second], ["sw/x/__init__.py", "scripts/y.py"]) == set()
-
-
-def test_a_name_that_a_package_exports_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for cached in (in_turn.imported, in_turn.exports):
-        cached.cache_clear()
-    monkeypatch.setattr(in_turn, "gateware_root", lambda: tmp_path)
-    (tmp_path / "sw/x").mkdir(parents=True)
-    (tmp_path / "sw/x/__init__.py").write_text(
-        "if TYPE_CHECKING:\n    from framelane.x.y import z\n    from framelane.x.v import load as read\n"
-    )
-    (tmp_path / "test_c.py").write_text("from framelane.x import read\n")
-    (tmp_path / "test_d.py").write_text("def f():\n    from framelane.x import other, z\n")
-    third, fourth = "test_c.py::x", "test_d.py::x"
-    assert in_turn.of_changes([third, fourth], ["sw/x/v.py"]) == {third}
-    assert in_turn.of_changes([third, fourth], ["sw/x/y.py"]) == {fourth}
-    assert in_turn.of_changes([third, fourth], ["sw/x/w.py", "sw/x/load.py"]) == set()
-
-
-def test_public_names_are_those_of_their_modules() -> None:
-    exported = in_turn.exports("framelane.receiver")
-    assert exported["receive"] == "framelane.receiver.live.reception"
-    assert exported["read_geometry"] == "framelane.receiver.geometry.geometry_file"
-    assert in_turn.exports("framelane.receiver.live.reception") == in_turn.exports("numpy") == {}
-
-
-def test_what_is_asked_for_alone_runs() -> None:
-    for name in TESTS:
-        assert in_turn.left([name], TURNS, 17) == set()
+@pytest.mark.parametrize(
+    ("files", "run"),
+    [
+        ([], {"c.py::other", "d.py::x"}),
+        (["hw/rtl/tx.sv"], {"a.py::x", "a.py::y", "b.py::x", "g.py::x"}),
+        (["test_c.py", "test_f.py"], {*SEEDS, "f.py::x"}),
+    ],
+)
+def test_a_run_leaves_nothing_of_what_the_commit_changes(
+    monkeypatch: pytest.MonkeyPatch, files: list[str], run: set[str]
+) -> None:
+    monkeypatch.setattr(in_turn, "read", lambda: TURNS)
+    monkeypatch.setattr(changed, "files", lambda commit: files)
+    monkeypatch.setattr(changed, "tests", lambda nodeids, files: {n for n in nodeids if f"test_{n[0]}.py" in files})
+    for number in range(4):
+        items: list[Any] = [Named(nodeid=nodeid) for nodeid in TESTS]
+        hook = Hook()
+        config: Any = Named(hook=hook)
+        in_turn.InTurn(number).pytest_collection_modifyitems(config, items)
+        ran = {item.nodeid for item in items}
+        assert ran >= run
+        assert ran | {item.nodeid for item in hook.deselected} == set(TESTS)
+        assert len(items) + len(hook.deselected) == len(TESTS)
+        assert hook.deselected
 
 
 def test_no_test_is_in_two_turns() -> None:
@@ -137,28 +98,65 @@ def test_no_test_is_in_two_turns() -> None:
     assert not [(a, b) for a in starts for b in starts if a is not b and a.startswith(b)]
 
 
-@pytest.mark.parametrize("turn", in_turn.read(), ids=lambda turn: str(turn["tests"][0]))
-def test_the_list_is_of_tests_that_there_are(turn: dict[str, object]) -> None:
-    assert set(turn) - {"each", "none", "of"} == {"tests", "one_in", "why"}
-    of = turn.get("of", [])
-    assert isinstance(of, list)
-    assert [path for path in of if not (ROOT / path).exists()] == []
-    starts = turn["tests"]
-    assert isinstance(starts, list)
-    for start in starts:
+@pytest.mark.parametrize("turn", in_turn.read(), ids=lambda turn: str(next(iter(turn["tests"]))))
+def test_the_list_is_of_tests_that_there_are(turn: dict[str, Any]) -> None:
+    assert set(turn) - {"each", "of"} == {"every", "tests", "why"}
+    assert turn["every"] in (2, 4, 8, 16, 32), "a power of two: then all commits have about as much"
+    assert [path for path in turn.get("of", []) if not (ROOT / path).exists()] == []
+    for start, seconds in turn["tests"].items():
         path, _, name = start.partition("::")
         assert f"def {name.partition('[')[0]}" in (ROOT / path).read_text(), start
+        assert seconds > 0
 
 
-def test_only_a_run_of_one_commit_leaves_any() -> None:
-    def collected(**environment: str) -> str:
-        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/house/test_in_turn.py", *files]
-        clean = {name: value for name, value in os.environ.items() if name != "FRAMELANE_WIDTHS"}
-        return subprocess.run(
-            command, cwd=ROOT, env=clean | environment, capture_output=True, text=True, timeout=120
-        ).stdout
+def test_a_commit_has_no_more_of_them_than_fit_into_ten_minutes() -> None:
+    """Make a test cheaper, or run it more rarely: each second here is one of every run."""
+    assert sum(seconds / turn["every"] for turn in in_turn.read() for seconds in turn["tests"].values()) < 160
 
-    files = ["tests/demo/test_report.py"]
-    assert "deselected" not in collected()
-    assert "deselected" not in collected(FRAMELANE_WIDTHS="all")
-    assert "deselected" in collected(FRAMELANE_WIDTHS="commit")
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Tests with the names of some that are in the list, run with its plugin."""
+    (tmp_path / "pyproject.toml").write_text(
+        f"[tool.pytest.ini_options]\ntestpaths = ['tests']\npythonpath = {[*map(str, (RUNS, SUPPORT))]}\n"
+    )
+    (tmp_path / "conftest.py").write_text("pytest_plugins = ('in_turn',)\n")
+    (tmp_path / "tests/demo").mkdir(parents=True)
+    (tmp_path / "tests/demo/test_report.py").write_text(
+        "import pytest\n\n@pytest.mark.parametrize('place', range(9))\n"
+        "def test_a_hole_shows(place):\n    pass\n\ndef test_other():\n    pass\n"
+    )
+    return tmp_path
+
+
+RUNS = Path(in_turn.__file__).parent
+SUPPORT = Path(widths.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("of_widths", "asked_for", "all_run"),
+    [
+        ("commit", [], False),
+        ("commit", ["-n", "2"], False),
+        ("commit", ["tests/demo/test_report.py"], True),
+        ("commit", ["-k", "shows or other"], True),
+        ("all", [], True),
+        (None, [], True),
+    ],
+)
+def test_only_a_run_of_all_tests_of_one_commit_leaves_any(
+    project: Path, of_widths: str | None, asked_for: list[str], all_run: bool
+) -> None:
+    clean = {name: value for name, value in os.environ.items() if name != "FRAMELANE_WIDTHS"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *asked_for],
+        cwd=project,
+        env=clean | ({"FRAMELANE_WIDTHS": of_widths} if of_widths else {}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    passed = int(done.stdout.partition(" passed")[0].rpartition("\n")[2])
+    assert (passed == 10) == all_run, done.stdout + done.stderr
+    assert passed >= 1

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import bench_inputs
+import changed
 import files_read
-import in_turn
 import records
 import widths
 from records import Made
@@ -50,8 +50,8 @@ def fitting() -> dict[str, int]:
 def left(nodeids: list[str], fits: Mapping[str, int]) -> set[str]:
     """The tests that need not run: recorded, not in the sample, and not of what the commit itself changes."""
     same = {name: Made("", fits[name]) for name in nodeids if name.startswith(BENCHES) and name in fits}
-    changed = in_turn.of_changes(nodeids, in_turn.changes(widths.commit_of_checkout()))
-    return same.keys() - set(records.sample(same, same, SAMPLE_S, SAMPLE_RUNS)) - changed
+    of_commit = changed.tests(nodeids, changed.files(widths.commit_of_checkout()))
+    return same.keys() - set(records.sample(same, same, SAMPLE_S, SAMPLE_RUNS)) - of_commit
 
 
 def others_set() -> list[str]:
