@@ -1,3 +1,3 @@
 """What holds for all tests and testbenches; each is a module of its own."""
 
-pytest_plugins = ("fresh_signals", "in_turn", "longest_first", "one_compiles", "recorded_benches", "skips")
+pytest_plugins = ("fresh_signals", "in_turn", "left_out", "longest_first", "one_compiles", "recorded_benches", "skips")

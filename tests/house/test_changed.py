@@ -1,5 +1,6 @@
-"""Tests of what a commit changes are found, and no others."""
+"""What a commit changes is found, its tests too, and no others."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,36 @@ def test_public_names_are_those_of_their_modules() -> None:
     assert exported["receive"] == "framelane.receiver.live.reception"
     assert exported["read_geometry"] == "framelane.receiver.geometry.geometry_file"
     assert changed.exports("framelane.receiver.live.reception") == changed.exports("numpy") == {}
+
+
+def test_files_of_a_commit_of_a_merge_and_of_work_that_is_not_committed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def git(*arguments: str) -> None:
+        named = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+        subprocess.run(["git", *named, "-C", str(tmp_path), *arguments], check=True, capture_output=True, timeout=60)
+
+    def commit(name: str) -> None:
+        (tmp_path / name).write_text("a")
+        git("add", ".")
+        git("commit", "-q", "-m", "a")
+
+    monkeypatch.setattr(changed, "gateware_root", lambda: tmp_path)
+    assert changed.files() == []
+    git("init", "-q")
+    commit(".gitignore")
+    assert changed.files() == [], "the first has no parent"
+    commit("first")
+    assert changed.files() == ["first"]
+    git("checkout", "-q", "-b", "side")
+    commit("a name \u00e4")
+    commit("other")
+    assert changed.files() == ["other"]
+    git("checkout", "-q", "main")
+    commit("second")
+    git("merge", "-q", "-m", "a", "side")
+    assert changed.files() == ["a name \u00e4", "other"], "all that comes with it"
+    (tmp_path / ".gitignore").write_text("ignored")
+    for name in ("ignored", "new", "first"):
+        (tmp_path / name).write_text("b")
+    assert sorted(changed.files()) == [".gitignore", "a name \u00e4", "first", "new", "other"]

@@ -24,13 +24,12 @@ from framelane.models.jungfrau.jf_correct import PixelCode, correct_int16
 from framelane.models.jungfrau.jf_fixed import quantize
 from framelane.models.remote.udp_registers import Datagram, Kind, Status, read, write
 from live_recv import FRAMELANE
-from widths import some_of
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "tutorials" / "first_board.md").read_text()
 SECTION = PAGE.partition("## A rehearsal without the board\n")[2].partition("\n## ")[0]
 BOARD = "colorlight_5a_75b"
 """The page's."""
-EACH = pytest.mark.parametrize("name", some_of("board_by_pins", BOARDS))
+EACH = pytest.mark.parametrize("name", BOARDS)
 ROWS, COLUMNS, FRAMES = 64, 1024, 4
 PATIENCE_S = 850
 """The board has all that a busy machine leaves of a processor, and needs half a minute of it."""

@@ -13,14 +13,13 @@ from framelane.driver.simulated.verilated import TxSimulator
 from framelane.models.placement.flow import FrameEvent
 from framelane.models.tx import Tx
 from framelane.session.session import Session
-from widths import some_widths
 
 MakeSession = Callable[..., Session]
 PAGE = 4096
 
 
 @pytest.mark.parametrize("segmentation", ["only", "message"])
-@pytest.mark.parametrize("width", some_widths("tx behind the driver", WIDTHS))
+@pytest.mark.parametrize("width", WIDTHS)
 def test_packets_equal_the_model_at_every_width(width: int, segmentation: str, make_session: MakeSession) -> None:
     chance = random.Random(width)
     session = make_session(rows=33, columns=77, mtu=512, segmentation=segmentation)

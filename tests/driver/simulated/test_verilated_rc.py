@@ -25,7 +25,7 @@ from framelane.models.rc.rc_responder import RcResponder, Region
 from framelane.models.roce_tx.roce_qp import AckPolicy, Service
 from framelane.models.tx import TxConfig
 from framelane.session.session import Session
-from widths import some_widths
+from widths import WIDTHS
 
 MAC, IP = "02:00:00:00:00:01", "10.0.0.1"
 OTHER_MAC, OTHER_IP = "02:00:00:00:00:02", "10.0.0.2"
@@ -36,7 +36,7 @@ PATIENCE = 200_000
 """Clock cycles."""
 
 
-@pytest.fixture(params=some_widths("tx_rc behind the driver"))
+@pytest.fixture(params=WIDTHS)
 def board(request: pytest.FixtureRequest) -> Iterator[SimulatedRcBoard]:
     """One that answers ARP; its link is down."""
     with SimulatedRcBoard(request.param, clock_hz=SLOW_HZ) as board:

@@ -84,7 +84,16 @@ def exports(package: str) -> dict[str, str]:
     return {each.asname or each.name: node.module for node in imports if node.module for each in node.names}
 
 
-def files(commit: str) -> list[str]:
-    """The files that a commit changes; none where its parent is not there."""
-    command = ["git", "-C", str(gateware_root()), "diff-tree", "-r", "--no-commit-id", "--name-only", commit]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+def files() -> list[str]:
+    """The files that the commit of this checkout changes, of a merge against its first parent, and those not committed.
+
+    None where that parent is not there.
+    """
+    listed = _git("diff", "--name-only", "HEAD^1") + _git("ls-files", "--others", "--exclude-standard")
+    return [path for path in listed.split("\0") if path]
+
+
+def _git(*arguments: str) -> str:
+    """Names that git gives of this checkout, each with a zero behind it; nothing where it fails."""
+    command = ["git", "-C", str(gateware_root()), *arguments, "-z"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -1,14 +1,14 @@
 """Leaves out benches that are recorded to have passed on exactly the inputs that they have now, but for a sample.
 
-With FRAMELANE_WIDTHS=commit (`make test`), where there is a commit and no variable that changes benches. The sample is
-another one with each commit, as with proofs and areas (`scripts/records.py`). `make sim RECORD=1` runs benches and
-writes the record. What a bench read must be among its inputs by `bench_inputs.py` there: otherwise it fails, and is not
-recorded.
+With FRAMELANE_WIDTHS=commit (`make test`), where there is a commit, nobody asks for certain tests, and no variable
+changes benches. The sample is another one with each commit, as with proofs and areas (`scripts/records.py`).
+`make sim RECORD=1` runs benches and writes the record. What a bench read must be among its inputs by `bench_inputs.py`
+there: otherwise it fails, and is not recorded.
 """
 
 import os
 import tempfile
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import bench_inputs
 import changed
 import files_read
 import records
-import widths
+import whole_run
 from records import Made
 
 RECORD = records.FOLDER / "benches.json"
@@ -28,7 +28,7 @@ SAMPLE_RUNS = 6
 INPUTS = "inputs"
 """The property of a report that has the digest."""
 FITTING = "recorded benches"
-"""What the workers of pytest-xdist are told, so that all have the same tests: seconds by test."""
+"""What the workers of pytest-xdist are told, so that all have the same tests: seconds by test, and changed files."""
 NO_MATTER = {
     *("FRAMELANE_DATA", "FRAMELANE_NETLISTS", "FRAMELANE_RECORD", "FRAMELANE_SOFTROCE", "FRAMELANE_WIDTHS"),
     *("COCOTB_TEST_MODULES", "COCOTB_TRUST_INERTIAL_WRITES"),
@@ -47,11 +47,10 @@ def fitting() -> dict[str, int]:
     return {name: made.seconds for name, made in record.items() if _is_there(name) and made.inputs == digest(name)}
 
 
-def left(nodeids: list[str], fits: Mapping[str, int]) -> set[str]:
-    """The tests that need not run: recorded, not in the sample, and not of what the commit itself changes."""
+def left(nodeids: list[str], fits: Mapping[str, int], files: Sequence[str]) -> set[str]:
+    """The tests that need not run: recorded, not in the sample, and not of the `files` that the commit changes."""
     same = {name: Made("", fits[name]) for name in nodeids if name.startswith(BENCHES) and name in fits}
-    of_commit = changed.tests(nodeids, changed.files(widths.commit_of_checkout()))
-    return same.keys() - set(records.sample(same, same, SAMPLE_S, SAMPLE_RUNS)) - of_commit
+    return same.keys() - set(records.sample(same, same, SAMPLE_S, SAMPLE_RUNS)) - changed.tests(nodeids, files)
 
 
 def others_set() -> list[str]:
@@ -62,19 +61,20 @@ def others_set() -> list[str]:
 class Leaving:
     """The plugin of a run that leaves them out."""
 
-    def __init__(self, fits: Mapping[str, int]) -> None:
+    def __init__(self, fits: Mapping[str, int], files: Sequence[str]) -> None:
         self._fits = fits
+        self._files = list(files)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker which they are."""
-        node.workerinput[FITTING] = dict(self._fits)
+        node.workerinput[FITTING] = dict(self._fits), self._files
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
         """Take out what is not to run, when all others have taken out theirs."""
         yield
-        others = left([item.nodeid for item in items], self._fits)
+        others = left([item.nodeid for item in items], self._fits, self._files)
         if others:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid in others])
             items[:] = [item for item in items if item.nodeid not in others]
@@ -137,6 +137,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Looking(), "inputs of benches")
         if worker is None:
             config.pluginmanager.register(Recording(), "record of benches")
-    elif os.environ.get("FRAMELANE_WIDTHS") == "commit" and widths.commit_of_checkout() and not others_set():
-        fits = fitting() if worker is None else worker.get(FITTING, {})
-        config.pluginmanager.register(Leaving(fits), "recorded benches")
+    elif worker is not None:
+        if FITTING in worker:
+            config.pluginmanager.register(Leaving(*worker[FITTING]), FITTING)
+    elif whole_run.of_one_commit(config) and not others_set():
+        config.pluginmanager.register(Leaving(fitting(), changed.files()), FITTING)
