@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import changed
 import in_turn
 import left_out
 import whole_run
@@ -74,7 +75,7 @@ def test_a_run_leaves_nothing_of_what_the_commit_changes(
     monkeypatch: pytest.MonkeyPatch, files: list[str], run: set[str]
 ) -> None:
     monkeypatch.setattr(in_turn, "read", lambda: GROUPS)
-    monkeypatch.setattr(in_turn.changed, "tests", lambda ids, files: {n for n in ids if n[:4] in " ".join(files)})
+    monkeypatch.setattr(changed, "tests", lambda ids, files: {n for n in ids if n[:4] in " ".join(files)})
     for number in range(8):
         items: list[Any] = [Named(nodeid=nodeid) for nodeid in TESTS]
         told: list[Any] = []
