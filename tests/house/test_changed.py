@@ -97,6 +97,8 @@ def test_files_of_a_commit_of_a_merge_and_of_work_that_is_not_committed(
     commit("second")
     git("merge", "-q", "-m", "a", "side")
     assert changed.files() == ["a name \u00e4", "other"], "all that comes with it"
+    (tmp_path / "second").chmod(0o755)
+    assert changed.files() == ["a name \u00e4", "other"], "permissions are no change"
     (tmp_path / ".gitignore").write_text("ignored")
     for name in ("ignored", "new", "first"):
         (tmp_path / name).write_text("b")

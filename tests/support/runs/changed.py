@@ -94,6 +94,9 @@ def files() -> list[str]:
 
 
 def _git(*arguments: str) -> str:
-    """Names that git gives of this checkout, each with a zero behind it; nothing where it fails."""
-    command = ["git", "-C", str(gateware_root()), *arguments, "-z"]
+    """Names that git gives of this checkout, each with a zero behind it; nothing where it fails.
+
+    A copy of a checkout may have other permissions: they are no change.
+    """
+    command = ["git", "-c", "core.fileMode=false", "-C", str(gateware_root()), *arguments, "-z"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
