@@ -140,7 +140,7 @@ def test_what_is_not_of_the_detector_is_refused_by_the_name_of_the_field(patient
 def test_a_module_that_there_is_not_and_one_that_is_silent_are_told(
     patient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detector_transport, "SILENT_S", 0.2)
+    monkeypatch.setattr(detector_transport, "SILENT_S", 1.0)
     packets = [each for number in range(1, 4) for each in example(number) if each[1][9] not in (1, 3)]
     strange = bytearray(packets[0][1])
     strange[9] = 4
@@ -155,7 +155,7 @@ def test_a_module_that_there_is_not_and_one_that_is_silent_are_told(
 
 
 def test_a_port_that_gets_nothing_is_named(monkeypatch: pytest.MonkeyPatch, odd_toml: Path) -> None:
-    monkeypatch.setattr(detector_transport, "SILENT_S", 0.2)
+    monkeypatch.setattr(detector_transport, "SILENT_S", 1.0)
     with live_detector(2, 4, detector=odd_toml) as live:
         live.send([each for number in (1, 2) for each in odd(number, modules=2) if each[0] != 6])
         live.until(lambda: live.order == [1, 2])
@@ -187,11 +187,11 @@ def test_frame_numbers_of_two_bytes_count_on_where_they_begin_with_0_again(patie
 def test_of_two_bytes_a_leap_of_more_than_a_quarter_is_a_new_acquisition(
     monkeypatch: pytest.MonkeyPatch, odd_toml: Path
 ) -> None:
-    monkeypatch.setattr(detector_transport, "SILENT_S", 0.2)
+    monkeypatch.setattr(detector_transport, "SILENT_S", 1.0)
     with live_detector(1, 4, detector=odd_toml) as live:
         live.send([*odd(60_000), *odd(60_001)])
         live.until(lambda: len(live.order) == 2)
-        time.sleep(0.4)
+        time.sleep(1.5)
         live.send([*odd(10_849), *odd(10_850)])  # 2^14 - 1 further than the next, past 2^16
         live.until(lambda: len(live.order) == 4)
     assert live.order == [60_000, 60_001, 10_849, 10_850]

@@ -143,7 +143,7 @@ def test_frames_that_find_no_slot_are_dropped_whole_and_counted_and_the_run_goes
 
 
 def test_a_module_that_never_sends_is_named_and_the_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detector_transport, "SILENT_S", 0.2)
+    monkeypatch.setattr(detector_transport, "SILENT_S", 1.0)
     told: list[str] = []
     with live_detector(3) as live:
         live.run.tell = told.append
@@ -159,7 +159,7 @@ def test_a_module_that_never_sends_is_named_and_the_others_come(monkeypatch: pyt
 
 
 def test_a_module_that_falls_silent_holds_nobody_up_for_longer_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detector_transport, "SILENT_S", 0.3)
+    monkeypatch.setattr(detector_transport, "SILENT_S", 1.0)
     with live_detector(2) as live:
         live.send(sent(1, 2))
         live.send([each for each in sent(2, 2) if each[0] == 0])
@@ -171,11 +171,11 @@ def test_a_module_that_falls_silent_holds_nobody_up_for_longer_than_is_said(monk
 def test_after_silence_numbers_may_begin_anew_at_once_and_stragglers_begin_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(detector_transport, "SILENT_S", 0.2)
+    monkeypatch.setattr(detector_transport, "SILENT_S", 1.0)
     with live_detector() as live:
         live.send([*sent(5), *sent(6)[:100]])
         live.until(lambda: live.order == [5, 6])
-        time.sleep(0.5)
+        time.sleep(1.5)
         live.send(sent(6)[100:])
         live.send(sent(1))
         live.until(lambda: live.order == [5, 6, 1])
