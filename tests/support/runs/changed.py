@@ -87,7 +87,7 @@ def exports(package: str) -> dict[str, str]:
 def files() -> list[str]:
     """The files that the commit of this checkout changes, of a merge against its first parent, and those not committed.
 
-    None where that parent is not there.
+    Where that parent is not there, only those that git does not know yet.
     """
     listed = _git("diff", "--name-only", "HEAD^1") + _git("ls-files", "--others", "--exclude-standard")
     return [path for path in listed.split("\0") if path]
